@@ -1,0 +1,53 @@
+# Every target bootstraps from nothing: uv if it is there, else python3 -m venv and pip. A second run starts at once.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help demo test check lint types bench screenshots lock clean
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+# Hashes are demanded for everything that is installed; the project itself is built by the hatchling of the lock.
+$(READY): requirements.lock pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python '>=3.11' .venv && \
+	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
+	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else \
+	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 …" >&2; exit 1; } ; \
+	  $(PYTHON) -m venv .venv && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+	@touch $@
+
+demo: $(READY) ## see it work: needs no set-up, touches no user file
+	@$(BIN)/python -m aileron_tui lint
+
+test: $(READY) ## run the tests
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal
+
+lint: $(READY) ## style and layer rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports
+
+types: $(READY) ## static types
+	@$(BIN)/mypy
+
+check: lint types test ## everything that must hold before a commit
+
+bench: $(READY) ## measure, side by side, as ratios
+	@$(BIN)/python -m benchmarks
+
+screenshots: $(READY) ## draw the pictures of the README from the program
+	@$(BIN)/python -m tools.screenshots
+
+lock: $(READY) ## renew requirements.lock
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
+	  --extra dev pyproject.toml -o requirements.lock
+
+clean: ## forget the environment and all caches
+	@rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
