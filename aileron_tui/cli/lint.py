@@ -1,0 +1,124 @@
+"""Check action, connector and suite manifests, and the rules that hold between those of one folder."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.cli import FAILED, OK, USAGE
+from aileron_tui.core.findings import Finding, Severity
+from aileron_tui.core.text import Visible, clip, inline
+from aileron_tui.files.bundles import SUITE_FILE, Manifests, Unreadable, read_file, read_folder, read_manifest
+from aileron_tui.files.places import bundled
+
+_WIDEST: Final = 160
+_BOLD, _DIM, _RED, _YELLOW, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="files or folders; the bundled manifests if none")
+    parser.add_argument("--json", action="store_true", help="findings as one JSON document")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0 if nothing is wrong, 1 if a manifest is rejected, 2 if a path does not exist. Warnings reject nothing."""
+    paths: list[str] = options.paths or [str(bundled("manifests"))]
+    missing = [path for path in paths if not os.path.lexists(path)]
+    for path in missing:
+        sys.stderr.write(f"error: there is no file or folder {inline(path)}\n")
+    if missing:
+        return USAGE
+    count, findings = lint(paths)
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    warnings = len(findings) - errors
+    if options.json:
+        document = {"files": count, "errors": errors, "warnings": warnings, "findings": list(map(asdict, findings))}
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    else:
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        for finding in findings:
+            sys.stdout.write("\n".join(_explained(finding, colour)) + "\n\n")
+        sys.stdout.write(f"{_counted(count, 'file')} checked: {_summary(errors, warnings)}\n")
+    return FAILED if errors else OK
+
+
+def lint(paths: list[str]) -> tuple[int, list[Finding]]:
+    """How many files were read, and what was found in them, in the order of the paths."""
+    count = 0
+    findings: list[Finding] = []
+    contexts: dict[Path, tuple[Finding, ...]] = {}
+    for path in dict.fromkeys(paths):
+        here = Path(path)
+        if here.is_dir() or here.name == SUITE_FILE:
+            folder = here if here.is_dir() else here.parent
+            manifests = read_folder(folder)
+            count += manifests.count
+            findings += manifests.bundle().findings
+            if not manifests.count:
+                message, mend = "there are no manifests here", "Name a folder with actions/*.md, or a file."
+                findings.append(Finding("empty-folder", message, mend, path))
+            continue
+        manifests = read_manifest(path)
+        count += manifests.count
+        findings += _in_context(here, manifests, contexts)
+    return count, findings
+
+
+def _in_context(path: Path, manifests: Manifests, contexts: dict[Path, tuple[Finding, ...]]) -> Iterator[Finding]:
+    """The findings of one file. An action is judged together with its neighbours, as it will be loaded."""
+    if not manifests.actions or path.suffix != ".md":
+        yield from manifests.bundle().findings
+        return
+    whole = path.absolute()
+    folder = whole.parent.parent if whole.parent.name == "actions" else whole.parent
+    if folder not in contexts:
+        contexts[folder] = read_folder(folder).bundle().findings
+    yield from (replace(finding, file=str(path)) for finding in contexts[folder] if Path(finding.file) == whole)
+
+
+def _explained(finding: Finding, colour: bool) -> Iterator[str]:
+    def paint(style: str, text: str) -> str:
+        return f"{style}{text}{_PLAIN}" if colour else text
+
+    place = f"{inline(finding.file)}:{finding.line}:{finding.column}" if finding.line else inline(finding.file)
+    shade = _RED if finding.severity is Severity.ERROR else _YELLOW
+    head = f"{paint(_BOLD, place)}: {paint(shade, finding.severity.value)}: {inline(finding.message)}"
+    yield f"{head} {paint(_DIM, f'[{finding.rule}]')}"
+    line = _source_line(finding)
+    if line is not None:
+        number = str(finding.line)
+        before = inline(line[: finding.column - 1])
+        shown = clip(Visible(before + inline(line[finding.column - 1 :])), _WIDEST)
+        yield paint(_DIM, f"  {number} │ ") + shown
+        if len(before) < _WIDEST:
+            yield paint(_DIM, f"  {' ' * len(number)} │ ") + " " * len(before) + paint(shade, "^")
+    yield f"  {inline(finding.mend)}"
+
+
+def _source_line(finding: Finding) -> str | None:
+    lines = _lines(finding.file)
+    return lines[finding.line - 1].rstrip("\r") if 0 < finding.line <= len(lines) else None
+
+
+@lru_cache(maxsize=1)
+def _lines(file: str) -> list[str]:
+    try:
+        return read_file(file).decode("utf-8", errors="replace").removeprefix("\ufeff").split("\n")
+    except Unreadable:
+        return []
+
+
+def _summary(errors: int, warnings: int) -> str:
+    parts = [_counted(errors, "error")] if errors else []
+    parts += [_counted(warnings, "warning")] if warnings else []
+    return ", ".join(parts) or "nothing wrong"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

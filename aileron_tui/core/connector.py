@@ -1,0 +1,248 @@
+"""Connector manifests: the module that does the work, where it may reach, and the credential it uses."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aileron_tui.core import frontmatter
+from aileron_tui.core.findings import Path, Problems, Reading, Source
+from aileron_tui.core.names import fqn_fault, is_semver
+from aileron_tui.core.schema import Fields, Free, Items, Table, conform, dotted
+
+CREDENTIAL_KINDS: Final = ("oauth2", "api_key", "aws_sigv4")
+
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_GRANT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(?P<port>[0-9]{1,5})")
+_LOCAL_HTTP: Final = re.compile(r"http://(?:localhost|127\.0\.0\.1)(?::[0-9]+)?(?:/[!-~]*)?")
+_HTTPS: Final = re.compile(r"https://[^\s/?#@]+(?:[/?#][!-~]*)?")
+_FIELDS: Final[Fields] = {
+    "connector": Table(
+        {
+            "name": str,
+            "version": str,
+            "provenance_hash": str,
+            "publisher": str,
+            "idempotency": Table({"default": str}),
+            "forwarder": str,
+            "origin": str,
+        }
+    ),
+    "capabilities": Table(
+        {
+            "network": Table({"hosts": Items()}),
+            "credential": Table(
+                {
+                    "kind": str,
+                    "scope": str,
+                    "header": str,
+                    "format": str,
+                    "oauth2": Table(
+                        {
+                            "authorize_url": str,
+                            "token_url": str,
+                            "client_id": str,
+                            "client_secret": str,
+                            "scopes": Items(),
+                        }
+                    ),
+                    "region": str,
+                    "service": str,
+                    "access_key_id": str,
+                }
+            ),
+            "runtime": Table({"imports": Items()}),
+            "spawn": Free(),
+        }
+    ),
+    "provides": Table({"intents": Items()}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OAuth2:
+    """Where an OAuth 2 token comes from. The client's secret is not kept: nothing here needs it."""
+
+    authorize_url: str
+    token_url: str
+    client_id: str
+    scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """The kind of credential that is put into requests for this connector, and how."""
+
+    kind: str
+    scope: str = ""
+    header: str = ""
+    format: str = ""
+    oauth2: OAuth2 | None = None
+    region: str = ""
+    service: str = ""
+    access_key_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A connector as its manifest describes it. `hosts` are the only places it may reach; None means nowhere."""
+
+    name: str
+    version: str
+    publisher: str = ""
+    provenance_hash: str = ""
+    idempotent_by_default: bool = True
+    hosts: frozenset[str] | None = None
+    credential: Credential | None = None
+    imports: tuple[str, ...] = ()
+    intents: tuple[str, ...] = ()
+
+
+def read_connector(data: bytes | str, file: str) -> Reading[Connector]:
+    """The connector in a `manifest.toml`, or every reason why there is none."""
+    try:
+        source = Source(file, frontmatter.decode(data, file))
+        table = frontmatter.tables(source)
+    except frontmatter.Unreadable as error:
+        return Reading(None, (error.finding,), Source(file))
+    problems = Problems()
+    conform(table, _FIELDS, (), problems)
+    connector = _Reader(table, problems).connector()
+    return Reading(None if problems.rejected else connector, problems.findings(source), source)
+
+
+class _Reader:
+    def __init__(self, table: dict[str, Any], problems: Problems) -> None:
+        self._problems = problems
+        self._connector: dict[str, Any] = table.get("connector", {})
+        self._capabilities: dict[str, Any] = table.get("capabilities", {})
+        self._intents: list[str] = table.get("provides", {}).get("intents", [])
+
+    def connector(self) -> Connector:
+        table = self._connector
+        name = self._name(table.get("name", ""))
+        version = self._version(table.get("version", ""))
+        provenance = self._provenance(table.get("provenance_hash", ""))
+        idempotent = self._idempotent(table.get("idempotency"))
+        network = self._capabilities.get("network")
+        credential = self._capabilities.get("credential")
+        if "spawn" in self._capabilities or "forwarder" in table:
+            path: Path = ("capabilities", "spawn") if "spawn" in self._capabilities else ("connector", "forwarder")
+            message = "this connector starts programs, which is always refused here"
+            self._problems.warn(path, "spawn", message, "Run it with an Aileron daemon.")
+        return Connector(
+            name,
+            version,
+            table.get("publisher", ""),
+            provenance,
+            idempotent,
+            None if network is None else self._hosts(network.get("hosts", [])),
+            None if credential is None else self._credential(credential),
+            tuple(self._capabilities.get("runtime", {}).get("imports", ())),
+            tuple(self._intents),
+        )
+
+    def _need(self, value: object, path: Path, mend: str) -> bool:
+        """Reports a required value that is absent; True where there is one to look at."""
+        if self._problems.lacks(value, path) and self._problems.lacks(value, path[:-1]):
+            self._problems.add(path, "required", f"{dotted(path)} is required", mend)
+        return bool(value)
+
+    def _name(self, name: str) -> str:
+        path, mend = ("connector", "name"), "Write a name such as github://owner/repo, without a version."
+        if self._need(name, path, mend) and (fault := fqn_fault(name)):
+            self._problems.add(path, "connector-name", f'"{name}" does not name a connector: {fault}', mend)
+        return name
+
+    def _version(self, version: str) -> str:
+        path, mend = ("connector", "version"), "Write three numbers such as 1.2.3, without a leading v."
+        if self._need(version, path, mend) and not is_semver(version):
+            self._problems.add(path, "version", f'"{version}" is not a strict SemVer', mend)
+        return version
+
+    def _provenance(self, value: str) -> str:
+        if value and not value.startswith("sha256:"):
+            mend = "Write sha256: and the digest in hex."
+            self._problems.add(("connector", "provenance_hash"), "hash", f'"{value}" is not a hash', mend)
+        return value
+
+    def _idempotent(self, table: dict[str, Any] | None) -> bool:
+        if table is None:
+            return True
+        path, default = ("connector", "idempotency", "default"), table.get("default", "")
+        mend = 'Write "idempotent" or "not_idempotent".'
+        if self._need(default, path, mend) and default not in ("idempotent", "not_idempotent"):
+            self._problems.add(path, "idempotency", f'"{default}" is not a default for idempotency', mend)
+        return bool(default == "idempotent")
+
+    def _hosts(self, hosts: list[str]) -> frozenset[str]:
+        path = ("capabilities", "network", "hosts")
+        for index, host in enumerate(hosts):
+            grant = _GRANT.fullmatch(host)
+            if grant is None or not 0 < int(grant["port"]) < 65536:
+                mend = "Write the host and its port, such as api.example.com:443; no wildcard, no scheme."
+                self._problems.add((*path, index), "host-port", f'"{host}" is not host:port', mend)
+            elif "*" in host:
+                mend = "Name each host: a wildcard grants nothing."
+                self._problems.add((*path, index), "host-port", f'"{host}" is not host:port', mend)
+        return frozenset(host.lower() for host in hosts)
+
+    def _credential(self, table: dict[str, Any]) -> Credential:
+        path: Path = ("capabilities", "credential")
+        kind: str = table.get("kind", "")
+        mend = f"Use one of {', '.join(CREDENTIAL_KINDS)}."
+        if self._need(kind, (*path, "kind"), mend) and kind not in CREDENTIAL_KINDS:
+            self._problems.add((*path, "kind"), "credential-kind", f'"{kind}" is not a kind of credential', mend)
+        self._only(table, path, kind, ("header", "format"), "api_key")
+        self._only(table, path, kind, ("oauth2",), "oauth2")
+        self._only(table, path, kind, ("region", "service", "access_key_id"), "aws_sigv4")
+        header: str = table.get("header", "")
+        if header and not _TOKEN.fullmatch(header):
+            message, mend = f'"{header}" cannot be a header name', "Write a name such as X-Api-Key."
+            self._problems.add((*path, "header"), "credential-header", message, mend)
+        form: str = table.get("format", "")
+        if form and ("{key}" not in form or "\r" in form or "\n" in form or "\0" in form):
+            message = "the format must hold {key} and no line break"
+            self._problems.add((*path, "format"), "credential-format", message, 'Write it such as "Token {key}".')
+        service: str = table.get("service", "")
+        if kind == "aws_sigv4":
+            self._need(service, (*path, "service"), "Name the AWS service, such as athena.")
+        oauth2 = None
+        if kind == "oauth2" and self._need(
+            "oauth2" in table, (*path, "oauth2"), "Add [capabilities.credential.oauth2]."
+        ):
+            oauth2 = self._oauth2(table["oauth2"], (*path, "oauth2"))
+        return Credential(
+            kind,
+            table.get("scope", ""),
+            header,
+            form,
+            oauth2,
+            table.get("region", ""),
+            service,
+            table.get("access_key_id", ""),
+        )
+
+    def _only(self, table: dict[str, Any], path: Path, kind: str, keys: tuple[str, ...], owner: str) -> None:
+        if kind == owner or kind not in CREDENTIAL_KINDS:
+            return
+        for key in keys:
+            if key in table:
+                message = f'{key} is only for kind = "{owner}", not "{kind}"'
+                self._problems.add((*path, key), "credential-key", message, f"Take {key} out, or change the kind.")
+
+    def _oauth2(self, table: dict[str, Any], path: Path) -> OAuth2:
+        for key in ("authorize_url", "token_url"):
+            url: str = table.get(key, "")
+            mend = "Write an https:// address (http:// only for localhost or 127.0.0.1)."
+            if self._need(url, (*path, key), mend) and not (_HTTPS.fullmatch(url) or _LOCAL_HTTP.fullmatch(url)):
+                self._problems.add((*path, key), "oauth2-url", f'"{url}" is not an https address', mend)
+        self._need(table.get("client_id", ""), (*path, "client_id"), "Write the client's id.")
+        scopes: list[str] = table.get("scopes", [])
+        self._need(scopes, (*path, "scopes"), "List at least one scope.")
+        for index, scope in enumerate(scopes):
+            if not scope.strip():
+                here = (*path, "scopes", index)
+                self._problems.add(here, "oauth2-scope", f"{dotted(here)} is empty", "Name a scope or take it out.")
+        return OAuth2(
+            table.get("authorize_url", ""), table.get("token_url", ""), table.get("client_id", ""), tuple(scopes)
+        )

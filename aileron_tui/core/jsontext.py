@@ -1,0 +1,280 @@
+"""JSON at the border: strict and bounded reading, RFC 8785 writing, and the plain text people are shown.
+
+What comes in is refused when two readers could understand it differently (duplicate keys, NaN, lone surrogates) or
+when it is too large, too deep or has too many values. Every refusal names the path of what is wrong.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, NoReturn, TypeAlias
+
+import rfc8785
+
+from aileron_tui.core.errors import AileronError
+
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+JsonObject: TypeAlias = dict[str, Json]
+
+_LONGEST_NUMBER: Final = 400
+_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+class JsonError(AileronError):
+    """Text that is not the JSON we accept; `path` says where, as `$.items[0].args`."""
+
+    def __init__(self, title: str, path: str = "$", hint: str = "") -> None:
+        super().__init__(title, f"at {path}", hint)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is read before it is refused."""
+
+    size: int = 8 * 1024 * 1024
+    depth: int = 64
+    count: int = 200_000
+
+
+LIMITS: Final = Limits()
+
+
+class Written(float):
+    """A number with a fraction or exponent that remembers how it was written, so that `1.50` is shown as `1.50`."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> "Written":
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+class _Refused(Exception):
+    """Stops the decoder; the message is for people."""
+
+
+class _Doubled(dict[str, Json]):
+    """An object in which a key stood twice."""
+
+    doubled: str = ""
+
+
+def step(path: str, key: str | int) -> str:
+    """The path of what lies at `key` below `path`."""
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{json.dumps(key)}]"
+
+
+def walk(value: Json, path: str = "$") -> Iterator[tuple[str, int, Json]]:
+    """Every value with its path and depth, without recursion."""
+    stack: list[tuple[str, int, Json]] = [(path, 1, value)]
+    while stack:
+        here, depth, node = stack.pop()
+        yield here, depth, node
+        if isinstance(node, dict):
+            stack.extend((step(here, key), depth + 1, item) for key, item in reversed(node.items()))
+        elif isinstance(node, list):
+            stack.extend((step(here, index), depth + 1, node[index]) for index in range(len(node) - 1, -1, -1))
+
+
+def _number(text: str) -> Written:
+    if len(text) > _LONGEST_NUMBER:
+        raise _Refused(f"a number of {len(text)} characters")
+    number = Written(text)
+    if math.isinf(number):
+        raise _Refused(f"the number {text} is out of range")
+    return number
+
+
+def _integer(text: str) -> int:
+    if len(text) > _LONGEST_NUMBER:
+        raise _Refused(f"a number of {len(text)} characters")
+    return int(text)
+
+
+def _constant(name: str) -> NoReturn:
+    raise _Refused(f"{name} is not JSON")
+
+
+def read(data: bytes | str, limits: Limits = LIMITS) -> Json:
+    """The value of a JSON text from outside, or a JsonError."""
+    if len(data) > limits.size:
+        raise JsonError(f"more than {limits.size:,} bytes of JSON", hint="Send less, or send it in several parts.")
+    if isinstance(data, bytes):
+        try:
+            data = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise JsonError(f"not UTF-8: bad byte at offset {error.start}") from None
+    found_double = False
+
+    def gather(pairs: list[tuple[str, Json]]) -> JsonObject:
+        nonlocal found_double
+        result: JsonObject = dict(pairs)
+        if len(result) == len(pairs):
+            return result
+        found_double = True
+        keys = [key for key, _ in pairs]
+        marked = _Doubled(result)
+        marked.doubled = next(key for index, key in enumerate(keys) if key in keys[:index])
+        return marked
+
+    try:
+        value: Json = json.loads(
+            data, object_pairs_hook=gather, parse_float=_number, parse_int=_integer, parse_constant=_constant
+        )
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise JsonError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} ({where})") from None
+    except _Refused as error:
+        raise JsonError(f"not JSON we accept: {error}") from None
+    except RecursionError:
+        raise JsonError(f"nested deeper than {limits.depth} levels") from None
+    _check(value, data, limits, found_double)
+    return value
+
+
+def _check(value: Json, data: str, limits: Limits, found_double: bool) -> None:
+    """Walks the value only where the text hints at something to find."""
+    openings = data.count("[") + data.count("{")
+    surrogates = _SURROGATE_ESCAPE.search(data) is not None
+    crowded = openings + data.count(",") + 1 > limits.count
+    if not (found_double or surrogates or crowded or openings > limits.depth):
+        return
+    for count, (path, depth, node) in enumerate(walk(value), start=1):
+        if depth > limits.depth:
+            raise JsonError(f"nested deeper than {limits.depth} levels", path)
+        if count > limits.count:
+            raise JsonError(f"more than {limits.count:,} values", path)
+        if isinstance(node, _Doubled):
+            raise JsonError("the same key twice", step(path, node.doubled))
+        if surrogates:
+            texts = node if isinstance(node, dict) else [node]
+            if any(isinstance(text, str) and not text.isascii() and _torn(text) for text in texts):
+                raise JsonError("half of a surrogate pair", path)
+
+
+def _torn(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def read_object(data: bytes | str, limits: Limits = LIMITS) -> JsonObject:
+    """As `read`, for a text that must be an object."""
+    value = read(data, limits)
+    if not isinstance(value, dict):
+        raise JsonError(f"expected an object, found {kind(value)}")
+    return value
+
+
+def kind(value: object) -> str:
+    """What JSON calls this value, with its article."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int():
+            return "an integer"
+        case float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "an array"
+        case dict():
+            return "an object"
+        case _:
+            return f"a {type(value).__name__}"
+
+
+def canonical(value: Json) -> bytes:
+    """The RFC 8785 form: one spelling per value, so that equal values have equal digests.
+
+    RFC 8785 writes numbers as doubles. A number that a double cannot carry exactly would share its digest with a
+    neighbour, so it is refused instead of rounded.
+    """
+    try:
+        if _has_written(value):
+            _refuse_inexact(value)
+        return rfc8785.dumps(value)
+    except (rfc8785.CanonicalizationError, RecursionError, UnicodeEncodeError):
+        _refuse_inexact(value)
+        raise JsonError("cannot be written as canonical JSON") from None
+
+
+def _has_written(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_written, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_written, value))
+    return isinstance(value, Written)
+
+
+def _refuse_inexact(value: Json) -> None:
+    for path, _, node in walk(value):
+        _refuse_odd(path, node)
+
+
+def _refuse_odd(path: str, node: Json) -> None:
+    hint = "Send it as a string."
+    if isinstance(node, bool):
+        return
+    if isinstance(node, int) and abs(node) >= 2**53:
+        raise JsonError(f"the integer {node} is too large to be carried exactly", path, hint)
+    if isinstance(node, float) and not math.isfinite(node):
+        raise JsonError(f"{node} is not a JSON number", path, hint)
+    if isinstance(node, Written) and Decimal(node.text) != Decimal(float.__repr__(node)):
+        raise JsonError(f"the number {node.text} has more digits than are carried", path, hint)
+    if isinstance(node, str) and _torn(node):
+        raise JsonError("half of a surrogate pair", path)
+
+
+def plain(value: Json) -> str:
+    """A value as people are shown it: strings as they are, numbers in plain decimal, containers as indented JSON."""
+    return value if isinstance(value, str) else _spell(value, "\n")
+
+
+def compact(value: Json) -> str:
+    """As `plain`, with containers on one line."""
+    return value if isinstance(value, str) else _spell(value, "")
+
+
+def _spell(value: Json, line: str) -> str:
+    """JSON with sorted keys; `line` starts each line of a container and is empty for one line."""
+    inner = line and line + "  "
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return _digits(value)
+        case Written():
+            return format(Decimal(value.text), "f")
+        case float():
+            return format(Decimal(float.__repr__(value)), "f") if math.isfinite(value) else float.__repr__(value)
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case list():
+            items = [inner + _spell(item, inner) for item in value]
+            return f"[{','.join(items)}{line}]" if items else "[]"
+        case dict():
+            colon = ": " if line else ":"
+            fields = [
+                inner + json.dumps(key, ensure_ascii=False) + colon + _spell(value[key], inner) for key in sorted(value)
+            ]
+            return f"{{{','.join(fields)}{line}}}" if fields else "{}"
+
+
+def _digits(number: int) -> str:
+    try:
+        return str(number)
+    except ValueError:  # Python refuses to spell integers of thousands of digits
+        return hex(number)

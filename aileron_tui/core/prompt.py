@@ -1,0 +1,118 @@
+"""What the operator is shown for a request, as a value, and the digest that binds a decision to it."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from aileron_tui.core.jsontext import JsonObject, canonical
+from aileron_tui.core.lookalikes import warnings
+from aileron_tui.core.risk import Risk
+from aileron_tui.core.rows import Row
+from aileron_tui.core.text import Visible, block, cells, inline
+
+NOT_AVAILABLE: Final = "n/a"
+_LABEL_WIDTH: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks, as far as the gate knows."""
+
+    agent: str = ""
+    session: str = ""
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorRef:
+    """The connector that would run: name, version, hash of its bytes, and whether its publisher is known."""
+
+    name: str
+    version: str = ""
+    hash: str = ""
+    trust: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewResult:
+    """What was fetched: rows, or the short reason why there are none."""
+
+    rows: tuple[Row, ...] = ()
+    unavailable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Everything a decision is about. `preview` is None where the action has no preview directive."""
+
+    kind: str
+    action: str
+    connector: ConnectorRef
+    args: JsonObject
+    inputs: tuple[Row, ...]
+    preview: PreviewResult | None
+    asker: Asker
+    risk: Risk
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the RFC 8785 form. A change of anything that is shown changes it."""
+        return f"sha256:{hashlib.sha256(canonical(asdict(self))).hexdigest()}"
+
+
+def preview_digest(preview: PreviewResult) -> str:
+    """SHA-256 over what was fetched, for records that must not keep its text."""
+    return f"sha256:{hashlib.sha256(canonical(asdict(preview))).hexdigest()}"
+
+
+def unavailable_line(reason: str) -> Visible:
+    """The one line that says there is no preview, and why."""
+    return inline(f"Preview unavailable: {reason}")
+
+
+def lines(prompt: Prompt) -> Iterator[Visible]:
+    """The prompt as plain text: a header, the inputs, then what was fetched; blocks are quoted below the rows.
+
+    Every label and value passes through the function that makes foreign text visible, and every line of content
+    stands behind an indent or a gutter of ours, so that content cannot pass for a row.
+    """
+    yield inline(f"Approve {prompt.action}?")
+    fetched = prompt.preview.rows if prompt.preview else ()
+    rows = (*prompt.inputs, *fetched)
+    width = max((cells(inline(row.label)) for row in rows if not row.multiline), default=0)
+    for row in rows:
+        if not row.multiline:
+            yield from _inline_row(row, min(width, _LABEL_WIDTH))
+    for row in rows:
+        if row.multiline:
+            yield from _block_row(row)
+    if prompt.preview and prompt.preview.unavailable:
+        yield Visible(f"  {unavailable_line(prompt.preview.unavailable)}")
+
+
+def _inline_row(row: Row, width: int) -> Iterator[Visible]:
+    label = inline(row.label) + ":"
+    padding = " " * max(0, width + 1 - cells(label))
+    yield Visible(f"  {label}{padding} {NOT_AVAILABLE if row.missing else inline(row.value)}")
+    yield from _warned(row)
+
+
+def _block_row(row: Row) -> Iterator[Visible]:
+    label = inline(row.label)
+    if row.missing:
+        yield Visible(f"  {label}: {NOT_AVAILABLE}")
+        return
+    yield Visible(f"  {label}:")
+    for line in block(row.value):
+        yield Visible(f"    > {line}")
+    yield from _warned(row)
+
+
+def _warned(row: Row) -> Iterator[Visible]:
+    for warning in _unique(warnings(row.value)):
+        yield Visible(f"    ! {inline(warning)}")
+
+
+def _unique(items: Iterable[str]) -> Iterator[str]:
+    return iter(dict.fromkeys(items))

@@ -1,0 +1,93 @@
+"""How careful an answer must be: low, normal or high, and the reason, in words for the operator."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Final
+
+from aileron_tui.core.action import Action
+
+_DANGEROUS: Final = ("delete", "modify", "update", "send", "fulfill", "receive", "correct", "rebuild")
+_READING: Final = ("get", "list", "search", "read", "find", "fetch", "describe", "count", "query", "lookup")
+_WORD: Final = re.compile(r"[a-z]+")
+
+
+class Level(StrEnum):
+    """In rising order."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+    @property
+    def rank(self) -> int:
+        """0 for low, 2 for high."""
+        return list(Level).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """A level and why."""
+
+    level: Level
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One `[[risk]]` rule of the user: patterns such as `send-*`; an empty one matches everything."""
+
+    level: Level
+    action: str = ""
+    connector: str = ""
+    op: str = ""
+
+    def matches(self, action: Action, ops: Iterable[tuple[str, str]]) -> bool:
+        """Whether every pattern that is set matches this action, or one of its steps."""
+        if self.action and not fnmatchcase(action.name, self.action):
+            return False
+        return any(
+            (not self.connector or fnmatchcase(connector, self.connector)) and (not self.op or fnmatchcase(op, self.op))
+            for connector, op in ops
+        )
+
+
+def assess(action: Action, rules: Iterable[Rule] = (), annotation: Level | None = None) -> Risk:
+    """The risk of a call: the user's first matching rule, else the riskiest step of the manifest.
+
+    What the agent's side says (`annotation`) can raise it and never lower it.
+    """
+    risk = _ruled(action, rules) or _declared(action)
+    if annotation is not None and annotation.rank > risk.level.rank:
+        return Risk(annotation, "the agent's side calls it " + annotation.value)
+    return risk
+
+
+def _ruled(action: Action, rules: Iterable[Rule]) -> Risk | None:
+    ops = [(step.connector, step.op) for step in action.execute]
+    for number, rule in enumerate(rules, start=1):
+        if rule.matches(action, ops):
+            return Risk(rule.level, f"your risk rule {number}")
+    return None
+
+
+def _declared(action: Action) -> Risk:
+    risks = [_of_op(step.op, step.idempotent) for step in action.execute]
+    return max(risks, key=lambda risk: risk.level.rank, default=Risk(Level.NORMAL, "nothing is known about it"))
+
+
+def _of_op(op: str, idempotent: bool | None) -> Risk:
+    """The op's name comes first: a promise of idempotence does not make a deletion harmless."""
+    word = _WORD.match(op.lower())
+    verb = word[0] if word else ""
+    if verb in _DANGEROUS:
+        return Risk(Level.HIGH, f'"{op}" changes or sends something that may not be undone')
+    if verb in _READING:
+        return Risk(Level.LOW, f'"{op}" only reads')
+    if verb == "create":
+        return Risk(Level.NORMAL, f'"{op}" makes something new')
+    if idempotent:
+        return Risk(Level.LOW, f'"{op}" is declared to be repeatable without harm')
+    return Risk(Level.NORMAL, f'"{op}" is not declared to be harmless')

@@ -1,0 +1,163 @@
+"""Closed schemas for TOML tables: every key is known and has one type, or it is reported.
+
+Manifests are read by the thousand, so the check is one pass over the decoded table that allocates nothing while all
+is well. It takes the table over: what does not fit is taken out, and what is left can be trusted to have its type.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from aileron_tui.core.findings import Path, Problems
+
+Fields: TypeAlias = dict[str, "type | Table | Tables | Items | Texts | Free"]
+
+_DEEPEST: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with these keys and no others."""
+
+    fields: Fields
+    name = "a table"
+
+    def fits(self, value: Any, path: Path, problems: Problems) -> bool:
+        if value.__class__ is not dict:
+            return False
+        conform(value, self.fields, path, problems)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """An array of tables with these keys and no others."""
+
+    fields: Fields
+    name = "an array of tables"
+
+    def fits(self, value: Any, path: Path, problems: Problems) -> bool:
+        if value.__class__ is not list or any(item.__class__ is not dict for item in value):
+            return False
+        for index, item in enumerate(value):
+            conform(item, self.fields, (*path, index), problems)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """An array of strings."""
+
+    name = "an array of strings"
+
+    def fits(self, value: Any, _path: Path, _problems: Problems) -> bool:
+        return value.__class__ is list and all(item.__class__ is str for item in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A table of strings under keys of the author's choice."""
+
+    name = "a table of strings"
+
+    def fits(self, value: Any, path: Path, problems: Problems) -> bool:
+        if value.__class__ is not dict:
+            return False
+        for key in [key for key, item in value.items() if item.__class__ is not str]:
+            problems.ill_typed((*path, key), _mismatch((*path, key), "a string", value.pop(key)), _RETYPE)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A table of any values that JSON can carry."""
+
+    name = "a table"
+
+    def fits(self, value: Any, path: Path, problems: Problems) -> bool:
+        if value.__class__ is not dict:
+            return False
+        for key in [key for key, item in value.items() if item.__class__ is not str]:
+            if odd := _foreign_to_json(value[key], (*path, key)):
+                where, what = odd
+                problems.add(where, "not-json", f"{dotted(where)} is {what}", "Write it as a quoted string.")
+                del value[key]
+        return True
+
+
+_RETYPE: Final = "Give it a value of that type."
+_NAMES: Final[dict[type, str]] = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    list: "an array",
+    dict: "a table",
+}
+
+
+def conform(table: dict[str, Any], fields: Fields, path: Path, problems: Problems) -> None:
+    """Reports and removes every key of the table that is unknown or of the wrong type."""
+    misfits: list[str] | None = None
+    for key, value in table.items():
+        shape = fields.get(key)
+        if shape is None:
+            _unknown((*path, key), fields, problems)
+        elif isinstance(shape, type):
+            if value.__class__ is shape:
+                continue
+            problems.ill_typed((*path, key), _mismatch((*path, key), _NAMES[shape], value), _RETYPE)
+        else:
+            here = (*path, key)
+            if shape.fits(value, here, problems):
+                continue
+            problems.ill_typed(here, _mismatch(here, shape.name, value), _RETYPE)
+        misfits = [*(misfits or []), key]
+    for key in misfits or ():
+        del table[key]
+
+
+def dotted(path: Path) -> str:
+    """A path as an author writes it: `requires.connectors[0].hash`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".")
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """The known word that this one was probably meant to be, or ""."""
+    from difflib import get_close_matches  # noqa: PLC0415  # only on the way to an error
+
+    return next(iter(get_close_matches(word.lower(), known, n=1, cutoff=0.6)), "")
+
+
+def _unknown(path: Path, fields: Fields, problems: Problems) -> None:
+    close = nearest(str(path[-1]), list(fields))
+    mend = f'Did you mean "{close}"?' if close else f"Known here: {', '.join(fields)}."
+    problems.add(path, "unknown-key", f'"{dotted(path)}" is not a known key', mend)
+
+
+def _mismatch(path: Path, wanted: str, value: object) -> str:
+    found = _NAMES.get(value.__class__, "a date or time")
+    return f"{dotted(path)} must be {wanted}, not {found}"
+
+
+def _foreign_to_json(value: Any, path: Path) -> tuple[Path, str] | None:
+    if len(path) > _DEEPEST:
+        return path, f"nested deeper than {_DEEPEST} levels"
+    children: Iterable[tuple[str | int, Any]]
+    if value.__class__ is dict:
+        children = value.items()
+    elif value.__class__ is list:
+        children = enumerate(value)
+    elif value.__class__ is float:
+        return None if value - value == 0 else (path, "not a finite number, which JSON cannot carry")
+    elif value.__class__ in (str, bool, int):
+        return None
+    else:
+        return path, "a date or time, which JSON cannot carry"
+    for key, item in children:
+        if odd := _foreign_to_json(item, (*path, key)):
+            return odd
+    return None

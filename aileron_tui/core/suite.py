@@ -1,0 +1,61 @@
+"""Suites: a named list of actions that belong together."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aileron_tui.core import frontmatter
+from aileron_tui.core.findings import Problems, Reading, Source
+from aileron_tui.core.names import reference_fault
+from aileron_tui.core.schema import Fields, Items, conform
+
+_FIELDS: Final[Fields] = {"name": str, "description": str, "actions": Items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite. An entry is a full reference (`github://…@1.2.3`) or a path below the suite's own folder."""
+
+    name: str
+    description: str
+    actions: tuple[str, ...]
+
+    @property
+    def paths(self) -> tuple[tuple[int, str], ...]:
+        """The entries in path form, with their place in the list."""
+        return tuple((index, entry.lstrip("/")) for index, entry in enumerate(self.actions) if "://" not in entry)
+
+
+def read_suite(data: bytes | str, file: str) -> Reading[Suite]:
+    """The suite in a `suite.toml`, or every reason why there is none."""
+    try:
+        source = Source(file, frontmatter.decode(data, file))
+        table = frontmatter.tables(source)
+    except frontmatter.Unreadable as error:
+        return Reading(None, (error.finding,), Source(file))
+    problems = Problems()
+    conform(table, _FIELDS, (), problems)
+    suite = _suite(table, problems)
+    return Reading(None if problems.rejected else suite, problems.findings(source), source)
+
+
+def _suite(table: dict[str, Any], problems: Problems) -> Suite:
+    mends = {
+        "name": "Give the suite a name.",
+        "description": "Say in a sentence what the suite is for.",
+        "actions": "List at least one action.",
+    }
+    for key, mend in mends.items():
+        if problems.lacks(table.get(key), (key,)):
+            problems.add((key,), "required", f"{key} is required", mend)
+    actions: list[str] = table.get("actions", [])
+    for index, entry in enumerate(actions):
+        path = ("actions", index)
+        mend = "Write a path below this folder, or a reference such as github://owner/repo/actions/name@1.2.3."
+        if not entry.strip():
+            problems.add(path, "suite-entry", f"actions[{index}] is empty", mend)
+        elif "://" in entry:
+            if fault := reference_fault(entry):
+                problems.add(path, "suite-entry", f'"{entry}" is not a reference: {fault}', mend)
+        elif ".." in entry.split("/"):
+            problems.add(path, "suite-entry", f'"{entry}" leaves the folder of the suite', mend)
+    return Suite(table.get("name", ""), table.get("description", ""), tuple(actions))

@@ -1,0 +1,40 @@
+"""Where configuration, data, keys and caches live, and where the bundled folders are."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import aileron_tui
+
+HOME_VARIABLE: Final = "AILERON_TUI_HOME"
+_APP: Final = "aileron-tui"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """One gate's files. Folders may not exist yet."""
+
+    config: Path
+    data: Path
+    keys: Path
+    cache: Path
+
+
+def places() -> Places:
+    """Everything under AILERON_TUI_HOME if it is set, else the user's ordinary folders."""
+    if home := os.environ.get(HOME_VARIABLE):
+        root = Path(home).expanduser().absolute()
+        return Places(root / "config.toml", root / "data", root / "keys", root / "cache")
+    import platformdirs  # noqa: PLC0415  # not needed under a home of one's own
+
+    data = Path(platformdirs.user_data_dir(_APP, appauthor=False))
+    cache = Path(platformdirs.user_cache_dir(_APP, appauthor=False))
+    return Places(Path.home() / ".aileron" / "config.toml", data, data / "keys", cache)
+
+
+def bundled(name: Literal["manifests", "styles"]) -> Path:
+    """A folder that ships with the program: inside the package when installed, beside it in a checkout."""
+    package = Path(aileron_tui.__file__).parent
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name

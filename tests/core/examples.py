@@ -1,0 +1,72 @@
+"""Small good values that tests start from and change."""
+
+from aileron_tui.core.action import Action, Approval, Input, PreviewDirective, Requirement, Step
+from aileron_tui.core.decision import Statement, Verdict
+from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
+from aileron_tui.core.risk import Level, Risk
+from aileron_tui.core.rows import Row
+
+MAIL = "local://samples/mail"
+HASH = "sha256:" + "ab" * 32
+
+
+def action(op: str = "send_draft", *, idempotent: bool | None = None) -> Action:
+    """An action like `send-draft`, with one step."""
+    return Action(
+        name="send-draft",
+        version="1.0.0",
+        source="local://samples/mail/actions/send-draft@1.0.0",
+        requires=(Requirement(MAIL, "1.0.0", HASH, (op,)),),
+        intent="send a draft",
+        inputs=(Input("draft_id", "string", "The draft.", label="Draft id"),),
+        execute=(Step("send", MAIL, op, idempotent, {"draft_id": "${args.draft_id}"}),),
+        approval=Approval(
+            required=True,
+            preview=PreviewDirective(
+                "get_draft",
+                {"id": "${args.draft_id}"},
+                (("To", "message.payload.headers.To"), ("Body", "message.snippet")),
+                frozenset({"Body"}),
+            ),
+        ),
+        body="",
+    )
+
+
+def prompt() -> Prompt:
+    """The worked example: send-draft with a good draft id."""
+    return Prompt(
+        kind="action",
+        action="send-draft",
+        connector=ConnectorRef(MAIL, "1.0.0", HASH, "unsigned"),
+        args={"draft_id": "r-12345"},
+        inputs=(Row("Draft id", "r-12345"),),
+        preview=PreviewResult(
+            (
+                Row("To", "team@example.com"),
+                Row("Subject", "Weekly recap"),
+                Row("Body", "Here's the recap\nfrom this week's standup", multiline=True),
+            )
+        ),
+        asker=Asker("scripted agent", "s-1", "/home/me/project"),
+        risk=Risk(Level.HIGH, "it sends"),
+    )
+
+
+def statement() -> Statement:
+    """An approval of the worked example."""
+    return Statement(
+        request="act-20260512T101530-9f1c2ab34d5e6f70",
+        instance="gate-1",
+        action="send-draft",
+        connector=HASH,
+        digest=prompt().digest,
+        verdict=Verdict.APPROVE,
+        edits=None,
+        reason="",
+        surface="console",
+        time="2026-05-12T10:15:30.000000Z",
+        expires="2026-05-12T10:20:30.000000Z",
+        nonce="0123456789abcdef" * 2,
+        head=HASH,
+    )

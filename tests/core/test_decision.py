@@ -1,0 +1,74 @@
+"""What a decision says, and the bytes that are signed."""
+
+import json
+from collections.abc import Callable
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, Verdict, moment, pae, read_statement, timestamp
+from aileron_tui.core.jsontext import JsonError, JsonObject
+from tests.core.examples import statement
+
+
+def test_a_statement_survives_its_bytes() -> None:
+    edited = replace(statement(), edits={"draft_id": "r-2"}, reason="wrong draft", verdict=Verdict.DENY)
+    assert read_statement(edited.payload()) == edited
+
+
+def test_every_field_is_in_the_bytes() -> None:
+    assert set(json.loads(statement().payload())) == {field.name for field in fields(Statement)}
+
+
+BAD: list[tuple[str, Callable[[JsonObject], object], str]] = [
+    ("missing", lambda it: it.pop("nonce"), "$.nonce"),
+    ("unknown", lambda it: it.update(extra=1), "$.extra"),
+    ("verdict", lambda it: it.update(verdict="maybe"), "$.verdict"),
+    ("type", lambda it: it.update(request=7), "$.request"),
+    ("edits", lambda it: it.update(edits=[]), "$.edits"),
+    ("digest", lambda it: it.update(digest="sha256:AB"), "$.digest"),
+    ("digest newline", lambda it: it.update(digest=f"{it['digest']}\n"), "$.digest"),
+    ("nonce", lambda it: it.update(nonce="x" * 32), "$.nonce"),
+    ("time", lambda it: it.update(time="2026-05-12 10:15"), "$.time"),
+    ("expires", lambda it: it.update(expires="2026-05-12T10:15:30.000000+00:00"), "$.expires"),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "path"), [(change, path) for _, change, path in BAD], ids=[name for name, *_ in BAD]
+)
+def test_a_bad_twin_is_refused_by_path(change: Callable[[JsonObject], object], path: str) -> None:
+    body = json.loads(statement().payload())
+    change(body)
+    data = json.dumps(body, separators=(",", ":"), sort_keys=True).encode()
+    with pytest.raises(JsonError) as caught:
+        read_statement(data)
+    assert caught.value.path == path
+
+
+def test_another_spelling_of_the_same_statement_is_refused() -> None:
+    spaced = json.dumps(json.loads(statement().payload())).encode()
+    with pytest.raises(JsonError, match="canonical"):
+        read_statement(spaced)
+
+
+def test_the_dsse_example_of_its_specification() -> None:
+    assert (
+        pae("http://example.com/HelloWorld", b"hello world")
+        == b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
+    )
+
+
+@given(st.text(), st.binary(), st.text(), st.binary())
+def test_no_two_payloads_share_their_signed_bytes(type1: str, data1: bytes, type2: str, data2: bytes) -> None:
+    assert (pae(type1, data1) == pae(type2, data2)) == ((type1, data1) == (type2, data2))
+
+
+def test_times_are_utc_and_exact() -> None:
+    summer = timezone(timedelta(hours=2))
+    assert timestamp(datetime(2026, 5, 12, 12, 15, 30, 5, summer)) == "2026-05-12T10:15:30.000005Z"
+    assert moment("2026-05-12T10:15:30.000005Z") == datetime(2026, 5, 12, 10, 15, 30, 5, UTC)
+    assert PAYLOAD_TYPE == "application/vnd.aileron.decision+json"

@@ -1,0 +1,108 @@
+"""What the operator is shown, and the digest that binds a decision to it."""
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aileron_tui.core.jsontext import JsonError
+from aileron_tui.core.prompt import PreviewResult, Prompt, lines, preview_digest
+from aileron_tui.core.rows import Row
+from tests.core.examples import prompt
+from tests.hostile import HOSTILE
+
+
+def test_the_worked_example() -> None:
+    assert list(lines(prompt())) == [
+        "Approve send-draft?",
+        "  Draft id: r-12345",
+        "  To:       team@example.com",
+        "  Subject:  Weekly recap",
+        "  Body:",
+        "    > Here's the recap",
+        "    > from this week's standup",
+    ]
+
+
+def test_a_failed_preview_is_said_and_the_inputs_stay() -> None:
+    failed = replace(prompt(), preview=PreviewResult(unavailable="Gmail API returned 404"))
+    assert list(lines(failed)) == [
+        "Approve send-draft?",
+        "  Draft id: r-12345",
+        "  Preview unavailable: Gmail API returned 404",
+    ]
+
+
+def test_a_missing_row_is_not_an_empty_one() -> None:
+    rows = (Row("Cc", missing=True), Row("Bcc", ""), Row("Body", missing=True, multiline=True))
+    shown = list(lines(replace(prompt(), inputs=(), preview=PreviewResult(rows))))
+    assert shown[1:] == ["  Cc:  n/a", "  Bcc: ", "  Body: n/a"]
+
+
+def test_a_suspicious_address_is_flagged_beside_its_value() -> None:
+    shown = list(lines(replace(prompt(), inputs=(Row("To", "boss@p\u0430ypal.com"),), preview=None)))
+    assert len(shown) == 3
+    assert shown[2].startswith("    ! ")
+    assert "Cyrillic" in shown[2]
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_text_forges_nothing(text: str) -> None:
+    row, quote = Row(text or "x", text), Row("Body", text, multiline=True)
+    shown = list(lines(replace(prompt(), action=text, inputs=(row,), preview=PreviewResult((quote,)))))
+    assert shown[0].startswith("Approve ")
+    assert all(line.startswith(("  ", "    > ", "    ! ")) for line in shown[1:])
+    joined = "".join(shown)
+    assert not any(character < " " or "\x7f" <= character <= "\x9f" for character in joined)
+
+
+def changes(value: Any) -> Iterator[Any]:
+    """Every value that differs from this one in exactly one leaf."""
+    if is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            for other in changes(getattr(value, field.name)):
+                yield replace(value, **{field.name: other})
+    elif isinstance(value, tuple):
+        yield value[:-1] if value else (Row("new"),)
+        for index, item in enumerate(value):
+            yield from ((*value[:index], other, *value[index + 1 :]) for other in changes(item))
+    elif isinstance(value, dict):
+        yield {**value, "another": 1}
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, str):
+        yield value + "!"
+
+
+def test_any_change_of_anything_shown_changes_the_digest() -> None:
+    original = prompt()
+    variants: list[Prompt] = list(changes(original))
+    digests = {variant.digest for variant in variants}
+    assert len(variants) > 30
+    assert len(digests) == len(variants)
+    assert original.digest not in digests
+
+
+def test_the_digest_is_stable() -> None:
+    assert prompt().digest == prompt().digest
+    assert replace(prompt(), args={"b": 1, "a": 2}).digest == replace(prompt(), args={"a": 2, "b": 1}).digest
+
+
+def test_no_preview_is_not_an_empty_preview() -> None:
+    assert replace(prompt(), preview=None).digest != replace(prompt(), preview=PreviewResult()).digest
+
+
+def test_a_number_that_would_be_rounded_is_refused() -> None:
+    with pytest.raises(JsonError, match="too large"):
+        _ = replace(prompt(), args={"n": 2**53 + 1}).digest
+
+
+rows = st.builds(Row, st.text(max_size=20), st.text(max_size=40), st.booleans(), st.booleans())
+
+
+@given(st.tuples(rows, rows), st.tuples(rows, rows))
+def test_different_previews_have_different_digests(one: tuple[Row, ...], other: tuple[Row, ...]) -> None:
+    assert (preview_digest(PreviewResult(one)) == preview_digest(PreviewResult(other))) == (one == other)

@@ -1,0 +1,52 @@
+"""The wheel, installed in an empty environment, works from another folder."""
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from aileron_tui import __version__
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], cwd=ROOT, check=True)
+    return next(folder.glob("*.whl"))
+
+
+def test_the_folders_at_the_top_are_inside(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for folder in ("manifests", "styles"):
+        here = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file()}
+        assert here
+        assert {f"aileron_tui/{path.as_posix()}" for path in here} <= names
+    assert not any(name.startswith(("tests/", "benchmarks/", "tools/")) for name in names)
+
+
+def test_it_runs_from_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    pins = tmp_path / "pins.txt"
+    pins.write_text("\n".join(re.findall(r"^[A-Za-z0-9._-]+==[^\s;\\]+(?: ; [^\\\n]+)?", lock, re.MULTILINE)))
+    uv = str(Path(sys.executable).with_name("uv"))
+    environment = tmp_path / "environment"
+    python = environment / "bin" / "python"
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(environment)], check=True)
+    install = [uv, "pip", "install", "--quiet", "--python", str(python), "--constraint", str(pins), str(wheel)]
+    subprocess.run(install, check=True)
+    command = str(environment / "bin" / "aileron-tui")
+
+    def run(*words: str) -> str:
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    assert run(command, "--version") == f"aileron-tui {__version__}\n"
+    assert run(str(python), "-m", "aileron_tui", "--version") == f"aileron-tui {__version__}\n"
+    report = json.loads(run(command, "lint", "--json"))
+    assert report["files"] > 10
+    assert report["findings"] == []
