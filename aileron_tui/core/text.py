@@ -1,0 +1,244 @@
+"""Foreign text made visible: the one way in which anything we did not write reaches a terminal.
+
+Ordinary letters, marks, digits, punctuation and symbols of every script stay as they are, and so do the space
+and, in `visible` and `block`, the newline. Everything else is shown between ⟨ and ⟩ and never dropped:
+
+- control characters by name (`⟨ESC⟩`), all else by number (`⟨U+202E⟩`): format characters, bidi controls,
+  tags, every space but U+0020, line separators, fillers and whatever Unicode calls ignorable, surrogates,
+  private use, and what Unicode 14.0 (`character_table`) had not assigned. The table, not the running Python,
+  decides, so the same text looks the same everywhere. More than three alike in a row are counted:
+  `⟨U+200B ×412⟩`.
+- A tab is `⇥`, without padding: columns would depend on widths that terminals disagree about.
+- CR LF is a plain newline; a CR alone is shown.
+- Joined emoji: terminals also disagree about the width of a joined sequence, so the joiner is shown, but short,
+  as `⟨+⟩` between two pictographs (`👩⟨+⟩💻`). For the same reason the selector that turns a symbol into an
+  emoji is shown as `⟨emoji⟩` where it does that (`❤⟨emoji⟩`, `1⟨keycap⟩`) and by number elsewhere. Skin tones
+  and flags are whole characters and stay.
+- At most six combining marks stay on one base, more than pointed Hebrew, Burmese or Tibetan need; the rest is
+  counted. A mark with nothing to sit on is shown by number. Vowels and finals of conjoining Hangul count as
+  marks, since terminals stack them too.
+
+A ⟨…⟩ that the text itself contains is left alone: it can only warn too much. `pieces` tells it from ours, so
+that a console colours only the real ones. All forms are idempotent.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from typing import NewType
+
+from aileron_tui.core import character_table
+
+Visible = NewType("Visible", str)
+Pieces = tuple[tuple[Visible, bool], ...]
+
+MARKS_PER_BASE = 6
+ALIKE_IN_A_ROW = 3
+BLANK_LINES = 2
+SPACES_IN_LINE = 8
+SPACES_IN_BLOCK = 24
+SPACES_AT_END = 2
+
+# While we work, our own marks stand between these two, which no text that was made visible can contain. Tabs
+# and newlines stay themselves until the last step.
+_OPEN, _CLOSE = "\x0e", "\x0f"
+
+_ODD = f"^{character_table.PLAIN}"
+_HIDDEN = f"^{character_table.PLAIN}{character_table.MARKS}"
+_LONG = 100_000
+
+# Nothing may sit on these. The three signs are ours in the output, hence also when the text imitates them.
+_NO_BASE = " \n\t⟩⇥⏎"
+
+_C0 = """
+    NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI
+    DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US
+"""
+_C1 = """
+    U+0080 U+0081 BPH NBH IND NEL SSA ESA HTS HTJ VTS PLD PLU RI SS2 SS3
+    DCS PU1 PU2 STS CCH MW SPA EPA SOS U+0099 SCI CSI ST OSC PM APC
+"""
+_NAMES = {"\x7f": "DEL"}
+_NAMES.update((chr(code), name) for code, name in enumerate(_C0.split()))
+_NAMES.update((chr(code), name) for code, name in enumerate(_C1.split(), 0x80))
+
+_EMOJI_STYLE, _JOINER, _KEYCAP = "\ufe0f", "\u200d", "\u20e3"
+
+_ASCII_ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]+")
+_LINE_PADDING = re.compile(rf"[ \t\n]{{{SPACES_IN_LINE + 1},}}|[ \t\n]{{{SPACES_AT_END + 1},}}\Z")
+_BLOCK_PADDING = re.compile(rf"[ \t]{{{SPACES_IN_BLOCK + 1},}}|[ \t]{{{SPACES_AT_END + 1},}}$", re.MULTILINE)
+_OUR_MARK = re.compile(f"({_OPEN}[^{_CLOSE}]*{_CLOSE}|[\t\r])")
+
+
+def visible(text: str) -> Visible:
+    """The text with everything shown that a terminal would hide or obey; newlines stay."""
+    return _finish(_marked(text))
+
+
+def inline(text: str) -> Visible:
+    """The text as one line: newlines are `⏎`, and long runs of blanks are counted (`⟨412 spaces⟩`)."""
+    return _finish(_one_line(text))
+
+
+def block(text: str) -> tuple[Visible, ...]:
+    """The text as lines, with counts for blank lines (`⟨412 blank lines⟩`) and long or trailing blanks."""
+    return tuple(Visible(line) for line in _finish(_folded(text)).split("\n"))
+
+
+def pieces(text: str) -> Iterator[tuple[Visible, bool]]:
+    """The parts of `visible(text)` in order, each with whether it is a mark of ours."""
+    return _split(_marked(text))
+
+
+def inline_pieces(text: str) -> Iterator[tuple[Visible, bool]]:
+    """The parts of `inline(text)`, each with whether it is a mark of ours."""
+    return _split(_one_line(text))
+
+
+def block_pieces(text: str) -> tuple[Pieces, ...]:
+    """The lines of `block(text)`, each as its parts with whether they are marks of ours."""
+    return tuple(tuple(_split(line)) for line in _folded(text).split("\n"))
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal visible text takes."""
+    if text.isascii():
+        return len(text)
+    wide = len(text) - len(_class(character_table.WIDE).sub("", text))
+    return wide + len(_class(character_table.NARROWEST).sub("", text))
+
+
+def clip(text: Visible, width: int) -> Visible:
+    """One line cut to `width` columns, ending in how many characters are hidden: `…⟨+123⟩`.
+
+    Marks are never cut in two. Where not even the notice fits, the notice alone is returned.
+    """
+    ends = [(0, 0)]
+    used = 0
+    for unit in _unit().finditer(text):
+        used += cells(unit[0])
+        if used > width:
+            break
+        ends.append((unit.end(), used))
+    else:
+        return text
+    notice = ""
+    for end, taken in reversed(ends):
+        notice = f"…⟨+{len(text) - end}⟩"
+        if taken + len(notice) <= width:
+            return Visible(text[:end] + notice)
+    return Visible(notice)
+
+
+def clip_lines(lines: Sequence[Visible], height: int) -> tuple[Visible, ...]:
+    """At most `height` lines (at least one), the last of which tells how many are hidden."""
+    if len(lines) <= height:
+        return tuple(lines)
+    kept = max(height - 1, 0)
+    return (*lines[:kept], Visible(f"⟨{_count(len(lines) - kept, 'more line')}⟩"))
+
+
+@cache
+def _class(inside: str, after: str = "") -> re.Pattern[str]:
+    """A character class of the table, compiled when the first text needs it."""
+    return re.compile(f"[{inside}]{after}")
+
+
+@cache
+def _unit() -> re.Pattern[str]:
+    """What `clip` does not cut: a mark of ours, a flag, a character with all that sits on it."""
+    return re.compile(rf"⟨[^⟨⟩\n]{{1,40}}⟩|[🇦-🇿]{{2}}|.[🏻-🏿]?[{_ODD}]*", re.DOTALL)
+
+
+@cache
+def _misplaced() -> re.Pattern[str]:
+    """Marks without a base and too many marks, in text that contains nothing else to show."""
+    mark = f"[{_ODD}]"
+    return re.compile(rf"[{_NO_BASE}]{mark}|\A{mark}|{mark}{{{MARKS_PER_BASE + 1}}}")
+
+
+def _marked(text: str) -> str:
+    """The text with our marks in their working form."""
+    text = text.replace("\r\n", "\n")
+    if text.isascii():
+        return _ASCII_ODD.sub(lambda odd: _shown(odd[0]), text)
+    # A look ahead spares long texts in scripts full of marks a call per mark.
+    if len(text) > _LONG and not _class(_HIDDEN).search(text) and not _misplaced().search(text):
+        return text
+    return _class(_ODD, "+").sub(_show, text)
+
+
+def _show(odd: re.Match[str]) -> str:
+    """A run of characters that do not stand on their own, made visible."""
+    run, start, end = odd[0], odd.start(), odd.end()
+    before = odd.string[start - 1] if start else "\n"
+    sitting = _class(character_table.MARKS, "+").match(run) if before not in _NO_BASE else None
+    if sitting:
+        excess = sitting.end() - MARKS_PER_BASE
+        notice = f"{_OPEN}+{_count(excess, 'combining mark')}{_CLOSE}" if excess > 0 else ""
+        return sitting[0][:MARKS_PER_BASE] + notice + _shown(run[sitting.end() :])
+    emoji = ""
+    if run[0] == _EMOJI_STYLE and _class(character_table.EMOJI).match(before):
+        keycap = run[1:2] == _KEYCAP and before in "0123456789#*"
+        emoji = f"{_OPEN}{'keycap' if keycap else 'emoji'}{_CLOSE}"
+        run = run[2 if keycap else 1 :]
+    pictograph = _class(character_table.PICTOGRAPHS)
+    if run == _JOINER and pictograph.match(before) and pictograph.match(odd.string, end):
+        return f"{emoji}{_OPEN}+{_CLOSE}"
+    return emoji + _shown(run)
+
+
+def _shown(run: str) -> str:
+    """Every character of the run by name or number, many alike as one with a count."""
+    found = []
+    for character, same in groupby(run):
+        name = _NAMES.get(character) or f"U+{ord(character):04X}"
+        number = sum(1 for _ in same)
+        if number > ALIKE_IN_A_ROW:
+            found.append(f"{_OPEN}{name} ×{number}{_CLOSE}")
+        else:
+            found.append(f"{_OPEN}{name}{_CLOSE}" * number)
+    return "".join(found)
+
+
+def _one_line(text: str) -> str:
+    # A carriage return stands for the newline sign: a real one is a mark by now.
+    return _LINE_PADDING.sub(_counted, _marked(text)).replace("\n", "\r")
+
+
+def _folded(text: str) -> str:
+    lines: list[str] = []
+    for blank, group in groupby(_marked(text).split("\n"), key=_is_blank):
+        run = list(group)
+        if blank and len(run) > BLANK_LINES:
+            lines.append(f"{_OPEN}{len(run)} blank lines{_CLOSE}")
+        else:
+            lines.extend(run)
+    return _BLOCK_PADDING.sub(_counted, "\n".join(lines))
+
+
+def _is_blank(line: str) -> bool:
+    return not line.strip(" \t")
+
+
+def _counted(padding: re.Match[str]) -> str:
+    kinds = ((" ", "space"), ("\t", "tab"), ("\n", "newline"))
+    counts = [(padding[0].count(character), noun) for character, noun in kinds]
+    return f"{_OPEN}{', '.join(_count(number, noun) for number, noun in counts if number)}{_CLOSE}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _finish(marked: str) -> Visible:
+    for working, final in ((_OPEN, "⟨"), (_CLOSE, "⟩"), ("\t", "⇥"), ("\r", "⏎")):
+        marked = marked.replace(working, final)
+    return Visible(marked)
+
+
+def _split(marked: str) -> Iterator[tuple[Visible, bool]]:
+    for index, part in enumerate(_OUR_MARK.split(marked)):
+        if part:
+            yield _finish(part), index % 2 == 1
