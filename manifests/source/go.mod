@@ -1,0 +1,3 @@
+module aileron.example/samples
+
+go 1.26
