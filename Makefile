@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test check lint types bench screenshots lock clean
+.PHONY: help demo test check lint types bench connectors screenshots lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -40,6 +40,10 @@ check: lint types test ## everything that must hold before a commit
 
 bench: $(READY) ## measure, side by side, as ratios
 	@$(BIN)/python -m benchmarks
+
+connectors: $(READY) ## rebuild the sample connectors, bit for bit, and renew their pins
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock
+	@$(BIN)/python -m tools.connectors
 
 screenshots: $(READY) ## draw the pictures of the README from the program
 	@$(BIN)/python -m tools.screenshots

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from aileron_tui.core.jsontext import JsonObject, canonical
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
 from aileron_tui.core.lookalikes import warnings
-from aileron_tui.core.risk import Risk
+from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
 from aileron_tui.core.text import Visible, block, cells, inline
 
@@ -41,6 +41,15 @@ class PreviewResult:
     rows: tuple[Row, ...] = ()
     unavailable: str = ""
 
+    def fields(self) -> JsonObject:
+        """What was fetched, as JSON."""
+        return {"rows": _row_fields(self.rows), "unavailable": self.unavailable}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over what was fetched, for records that must not keep its text."""
+        return f"sha256:{hashlib.sha256(canonical(self.fields())).hexdigest()}"
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -55,15 +64,75 @@ class Prompt:
     asker: Asker
     risk: Risk
 
+    def fields(self) -> JsonObject:
+        """The prompt as JSON; `read_prompt` reads it back."""
+        return asdict(self) | {"inputs": _row_fields(self.inputs), "preview": self.preview and self.preview.fields()}
+
     @property
     def digest(self) -> str:
         """SHA-256 over the RFC 8785 form. A change of anything that is shown changes it."""
-        return f"sha256:{hashlib.sha256(canonical(asdict(self))).hexdigest()}"
+        return f"sha256:{hashlib.sha256(canonical(self.fields())).hexdigest()}"
 
 
-def preview_digest(preview: PreviewResult) -> str:
-    """SHA-256 over what was fetched, for records that must not keep its text."""
-    return f"sha256:{hashlib.sha256(canonical(asdict(preview))).hexdigest()}"
+def read_prompt(value: Json) -> Prompt:
+    """The prompt in JSON from a gate, or a JsonError that names the path of what is wrong."""
+    fields = _object(value, "$", "kind action connector args inputs preview asker risk")
+    connector = _object(fields["connector"], "$.connector", "name version hash trust")
+    asker = _object(fields["asker"], "$.asker", "agent session folder")
+    risk = _object(fields["risk"], "$.risk", "level reason")
+    level = _text(risk["level"], "$.risk.level")
+    if level not in set(Level):
+        raise JsonError(f"expected one of {', '.join(Level)}", "$.risk.level")
+    args = fields["args"]
+    if not isinstance(args, dict):
+        raise JsonError(f"expected an object, found {kind(args)}", "$.args")
+    preview = None
+    if fields["preview"] is not None:
+        fetched = _object(fields["preview"], "$.preview", "rows unavailable")
+        rows = _rows(fetched["rows"], "$.preview.rows")
+        preview = PreviewResult(rows, _text(fetched["unavailable"], "$.preview.unavailable"))
+    return Prompt(
+        _text(fields["kind"], "$.kind"),
+        _text(fields["action"], "$.action"),
+        ConnectorRef(**{name: _text(item, f"$.connector.{name}") for name, item in connector.items()}),
+        args,
+        _rows(fields["inputs"], "$.inputs"),
+        preview,
+        Asker(**{name: _text(item, f"$.asker.{name}") for name, item in asker.items()}),
+        Risk(Level(level), _text(risk["reason"], "$.risk.reason")),
+    )
+
+
+def _object(value: Json, path: str, names: str) -> JsonObject:
+    if not isinstance(value, dict):
+        raise JsonError(f"expected an object, found {kind(value)}", path)
+    if odd := value.keys() ^ set(names.split()):
+        raise JsonError("a field that is missing or unknown", step(path, min(odd)))
+    return value
+
+
+def _text(value: Json, path: str) -> str:
+    if not isinstance(value, str):
+        raise JsonError(f"expected a string, found {kind(value)}", path)
+    return value
+
+
+def _rows(value: Json, path: str) -> tuple[Row, ...]:
+    if not isinstance(value, list):
+        raise JsonError(f"expected an array, found {kind(value)}", path)
+    return tuple(_row(item, step(path, index)) for index, item in enumerate(value))
+
+
+def _row(value: Json, path: str) -> Row:
+    fields = _object(value, path, "label value missing multiline")
+    missing, multiline = fields["missing"], fields["multiline"]
+    if not isinstance(missing, bool) or not isinstance(multiline, bool):
+        raise JsonError('"missing" and "multiline" must be booleans', path)
+    return Row(_text(fields["label"], f"{path}.label"), _text(fields["value"], f"{path}.value"), missing, multiline)
+
+
+def _row_fields(rows: tuple[Row, ...]) -> Json:
+    return [asdict(row) for row in rows]
 
 
 def unavailable_line(reason: str) -> Visible:

@@ -72,7 +72,7 @@ Event: TypeAlias = Snapshot | Arrived | Changed | Forgotten | Lost
 class Queue:
     """Requests by id, in the order of asking. `stale_since` is set while the gate cannot be heard."""
 
-    requests: Mapping[str, Request] = field(default=_NOTHING)
+    requests: Mapping[str, Request] = field(default_factory=lambda: _NOTHING)
     stale_since: str = ""
 
     @property

@@ -1,5 +1,6 @@
 """What the operator is shown, and the digest that binds a decision to it."""
 
+import copy
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -8,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.core.jsontext import JsonError
-from aileron_tui.core.prompt import PreviewResult, Prompt, lines, preview_digest
+from aileron_tui.core.jsontext import Json, JsonError, canonical, read
+from aileron_tui.core.prompt import PreviewResult, Prompt, lines, read_prompt
 from aileron_tui.core.rows import Row
 from tests.core.examples import prompt
 from tests.hostile import HOSTILE
@@ -105,4 +106,39 @@ rows = st.builds(Row, st.text(max_size=20), st.text(max_size=40), st.booleans(),
 
 @given(st.tuples(rows, rows), st.tuples(rows, rows))
 def test_different_previews_have_different_digests(one: tuple[Row, ...], other: tuple[Row, ...]) -> None:
-    assert (preview_digest(PreviewResult(one)) == preview_digest(PreviewResult(other))) == (one == other)
+    assert (PreviewResult(one).digest == PreviewResult(other).digest) == (one == other)
+
+
+def test_a_prompt_survives_its_json() -> None:
+    for original in (
+        prompt(),
+        replace(prompt(), preview=None),
+        replace(prompt(), preview=PreviewResult((), "timeout")),
+    ):
+        again = read_prompt(read(canonical(original.fields())))
+        assert again == original
+        assert again.digest == original.digest
+
+
+def leaves(value: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield path
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from leaves(item, (*path, key))
+
+
+def test_a_bad_twin_of_each_field_is_refused() -> None:
+    good = prompt().fields()
+    for path in leaves(good):
+        if not path or path[0] == "args":
+            continue
+        twin = copy.deepcopy(good)
+        node: Any = twin
+        for key in path[:-1]:
+            node = node[key]
+        node[path[-1]] = 7
+        with pytest.raises(JsonError):
+            read_prompt(twin)
+        if isinstance(node, dict):
+            del node[path[-1]]
+            with pytest.raises(JsonError):
+                read_prompt(twin)

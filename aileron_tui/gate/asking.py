@@ -1,0 +1,201 @@
+"""From a call to a prompt: a request is recorded, its preview fetched, and it waits until somebody or time ends it."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from aileron_tui.core.action import Action
+from aileron_tui.core.chain import Kind
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import Asker, PreviewResult
+from aileron_tui.core.risk import assess
+from aileron_tui.core.states import State
+from aileron_tui.core.text import inline
+from aileron_tui.gate import answers, replies
+from aileron_tui.gate.calls import fingerprint
+from aileron_tui.gate.context import Context, log
+from aileron_tui.gate.outbox import Answer
+from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.request import Fetching, Request, new_id
+from aileron_tui.ledger.preview import preview_body
+from aileron_tui.ledger.store import Draft
+
+_REMIND_ABOVE: Final = timedelta(seconds=1)
+
+
+class Asking:
+    """The agent's side of a request."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
+        """Joins the same call if it waits, collects its answer if that was never fetched, else asks a person."""
+        context = self._context
+        call = fingerprint(agent, action.name, args)
+        try:
+            if call not in context.calls:
+                answer = await asyncio.to_thread(context.outbox.undelivered, call)
+                if answer and call not in context.calls:
+                    return await self.delivered(answer)
+            live = context.calls.get(call)
+            if live is None:
+                if full := self._full(agent):
+                    return full
+                live = self.made(action, args, asker, agent)
+                await self.ask(live)
+            else:
+                await asyncio.shield(live.recorded)
+        except AileronError as error:
+            return replies.unrecorded(error)
+        if wait is None:
+            live.polled = True
+            return Reply(202, live.pending())
+        return await self._hold(live, wait)
+
+    async def delivered(self, answer: Answer) -> Reply:
+        """An answer, noted as given."""
+        await self._context.deliver(answer, Draft(Kind.DELIVERED, {}, answer.request))
+        return Reply(200, answer.body)
+
+    async def _hold(self, live: Request, wait: float) -> Reply:
+        """Waits for the end. An agent that goes away meanwhile takes its request with it, unless others wait for it."""
+        live.holders += 1
+        try:
+            await asyncio.wait_for(live.ended.wait(), wait)
+        except TimeoutError:
+            live.polled = True
+            return Reply(202, live.pending())
+        except asyncio.CancelledError:
+            if live.holders == 1 and not live.polled:
+                self._context.spawn(self.finish(live, State.WITHDRAWN))
+            raise
+        finally:
+            live.holders -= 1
+        if live.answer is None:
+            return replies.error(503, "not_recorded", "the outcome could not be recorded; the gate's log says why")
+        return await self.delivered(live.answer)
+
+    def _full(self, agent: str) -> Reply | None:
+        limits = self._context.setup.limits
+        if len(self._context.live) >= limits.waiting:
+            message = f"{limits.waiting:,} requests wait already; try again when some are answered"
+        elif self._context.count(agent) >= limits.waiting_per_agent:
+            message = f"{limits.waiting_per_agent:,} requests of this agent wait already; let some be answered first"
+        else:
+            return None
+        return replies.error(429, "too_many_waiting", message)
+
+    def made(self, action: Action, args: JsonObject, asker: Asker, agent: str, id_: str = "") -> Request:
+        """A request for a call, not yet recorded."""
+        now, installed = self._context.clock(), self._context.installed
+        return Request(
+            id=id_ or new_id(now),
+            call=fingerprint(agent, action.name, args),
+            agent=agent,
+            action=action,
+            args=args,
+            asker=asker,
+            risk=assess(action, self._context.setup.config.risk),
+            connector=installed.ref(action),
+            sandbox=installed.sandbox,
+            asked=now,
+            expires=self._context.default_expiry(action, now),
+            fetching=Fetching.FETCHING if action.approval.preview else Fetching.NONE,
+        )
+
+    async def ask(self, live: Request) -> None:
+        """Records a request, then shows it. Whoever makes the same call meanwhile waits for the same record."""
+        self._context.enter(live)
+        connector = live.connector
+        body: JsonObject = {
+            "action": live.action.name,
+            "version": live.action.version,
+            "connector": {"name": connector.name, "version": connector.version, "hash": connector.hash},
+            "agent": live.asker.agent,
+            "session": live.asker.session,
+            "folder": live.asker.folder,
+            "caller": live.agent,
+            "risk": live.risk.level,
+            "args": live.args,
+            "expires": timestamp(live.expires),
+        }
+        if live.after:
+            body["after"] = live.after
+        try:
+            await self._context.recorder.record(Draft(Kind.REQUESTED, body, live.id))
+        except AileronError as error:
+            self._context.leave(live)
+            live.recorded.set_exception(error)
+            live.recorded.exception()  # nobody may be waiting for it
+            raise
+        self.open(live)
+
+    def open(self, live: Request) -> None:
+        """A recorded request begins to wait."""
+        context = self._context
+        live.recorded.set_result(None)
+        context.at(live, live.expires, lambda: context.spawn(self.finish(live, State.EXPIRED)))
+        if live.expires - live.asked > _REMIND_ABOVE:
+            context.at(live, live.asked + (live.expires - live.asked) / 2, lambda: self._remind(live))
+        context.feed.publish("pending", context.item(live))
+        context.spawn(self.prepare(live))
+
+    def _remind(self, live: Request) -> None:
+        if live.state is State.PENDING:
+            self._context.feed.publish("updated", self._context.item(live) | {"reminder": True})
+
+    async def prepare(self, live: Request) -> None:
+        """Fetches the preview, anew each time, and shows what came of it."""
+        if live.fetching is not Fetching.NONE:
+            live.fetching = Fetching.FETCHING
+            preview = await self.preview(live, live.args)
+            if live.state is not State.PENDING:
+                return
+            live.preview, live.fetching, live.edit = preview, Fetching.READY, None
+            live.revision += 1
+        await self.note_shown([live])
+        if live.fetching is not Fetching.NONE and live.state is State.PENDING:
+            self._context.feed.publish("updated", self._context.item(live))
+
+    async def preview(self, live: Request, args: JsonObject) -> PreviewResult | None:
+        """What the operator is shown besides these arguments; that it was fetched is recorded."""
+        outcome = await self._context.in_sandbox(live.sandbox.preview, live.action, args)
+        if outcome is None:
+            return None
+        shown = outcome.result
+        body = preview_body(shown.fields(), keep=self._context.setup.config.policy.keep_previews)
+        if shown.unavailable:
+            body["unavailable"] = shown.unavailable
+        await self._context.recorder.record(Draft(Kind.PREVIEWED, body, live.id))
+        return shown
+
+    async def note_shown(self, requests: Sequence[Request], surface: str = "") -> None:
+        """Records what watching surfaces were given; with nobody watching nothing was shown."""
+        if not surface and not self._context.feed.watched:
+            return
+        drafts: list[Draft] = []
+        for live in requests:
+            if live.state is State.PENDING:
+                body: JsonObject = {"digest": live.prompt.digest}
+                drafts.append(Draft(Kind.SHOWN, body | {"surface": surface} if surface else body, live.id))
+        if drafts:
+            await self._context.recorder.record(*drafts)
+
+    async def finish(self, live: Request, state: State) -> None:
+        """Ends a request that nobody answered or that nobody wants any more, unless it was just answered."""
+        async with live.ending:
+            if live.state is not State.PENDING:
+                return
+            kind = Kind.EXPIRED if state is State.EXPIRED else Kind.WITHDRAWN
+            answer = answers.ended(live.id, state)
+            try:
+                await self._context.recorder.record(Draft(kind, {}, live.id))
+                await self._context.file(answer, live.call)
+            except AileronError as error:
+                log.error("%s cannot be ended: %s", live.id, inline(str(error)))
+                return
+            self._context.end(live, state, answer)

@@ -1,0 +1,177 @@
+"""What the parts of the gate share: its files, its clock, the requests it knows, and its background work."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from aileron_tui.core.action import Action
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.states import State
+from aileron_tui.core.text import inline
+from aileron_tui.files.config import Config
+from aileron_tui.gate.feed import Feed
+from aileron_tui.gate.installed import Installed
+from aileron_tui.gate.outbox import Answer, Outbox
+from aileron_tui.gate.recorder import Recorder
+from aileron_tui.gate.request import Request
+from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.store import Draft
+
+T = TypeVar("T")
+
+_KEPT_ENDED: Final = 1000
+
+log: Final = logging.getLogger("aileron_tui.gate")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may wait, and how many calls are in sandboxes at once."""
+
+    waiting: int = 10_000
+    waiting_per_agent: int = 2_000
+    threads: int = 100
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a gate is made of."""
+
+    data: Path
+    manifests: Path
+    config: Config = field(default_factory=Config)
+    cache: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+def utc_now() -> datetime:
+    """The time by the system's clock."""
+    return datetime.now(UTC)
+
+
+class Context:
+    """One gate's state. Everything here belongs to one event loop."""
+
+    installed: Installed
+    recorder: Recorder
+    outbox: Outbox
+    reader: Reader
+    pool: ThreadPoolExecutor
+
+    def __init__(self, setup: Setup, clock: Callable[[], datetime]) -> None:
+        self.instance = f"gate-{secrets.token_hex(8)}"
+        self.setup = setup
+        self.clock = clock
+        self.feed = Feed(lambda: [self.item(live) for live in self.pending()])
+        self.calls: dict[str, Request] = {}
+        self.live: dict[str, Request] = {}
+        self._ended: dict[str, Request] = {}
+        self._counts: dict[str, int] = {}
+        self._timers: dict[str, list[asyncio.TimerHandle]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # requests
+
+    def find(self, id_: str) -> Request | None:
+        """A request that lives, or ended a short while ago."""
+        return self.live.get(id_) or self._ended.get(id_)
+
+    def pending(self) -> Iterator[Request]:
+        """What waits for an answer, oldest first."""
+        return (live for live in tuple(self.live.values()) if live.state is State.PENDING)
+
+    def count(self, agent: str) -> int:
+        """How many requests of an agent live."""
+        return self._counts.get(agent, 0)
+
+    def item(self, live: Request) -> JsonObject:
+        """A request as approvers get it."""
+        return live.item(self.instance, self.recorder.head.hash)
+
+    def enter(self, live: Request) -> None:
+        """Takes a request in."""
+        self.live[live.id] = live
+        self.calls[live.call] = live
+        self._counts[live.agent] = self.count(live.agent) + 1
+
+    def at(self, live: Request, moment: datetime, act: Callable[[], object]) -> None:
+        """Does something at a time, unless the request has left or was answered before."""
+        seconds = (moment - self.clock()).total_seconds()
+        timer = asyncio.get_running_loop().call_later(max(0.0, seconds), act)
+        self._timers.setdefault(live.id, []).append(timer)
+
+    def still(self, live: Request) -> None:
+        """Stops the timers of a request."""
+        for timer in self._timers.pop(live.id, ()):
+            timer.cancel()
+
+    def leave(self, live: Request) -> None:
+        """Lets a request go."""
+        self.still(live)
+        if self.live.pop(live.id, None) is None:
+            return
+        if self.calls.get(live.call) is live:
+            del self.calls[live.call]
+        self._counts[live.agent] = self.count(live.agent) - 1
+        if not self._counts[live.agent]:
+            del self._counts[live.agent]
+
+    def end(self, live: Request, state: State, answer: Answer | None) -> None:
+        """A request has ended, and that is on record."""
+        live.state, live.answer = state, answer
+        self.leave(live)
+        self._ended[live.id] = live
+        while len(self._ended) > _KEPT_ENDED:
+            del self._ended[next(iter(self._ended))]
+        live.ended.set()
+        log.info("%s %s is %s", live.id, inline(live.action.name), state)
+        self.feed.publish("updated", self.item(live))
+
+    # records
+
+    async def file(self, answer: Answer, call: str) -> None:
+        """Keeps an answer for the agent."""
+        await asyncio.to_thread(self.outbox.put, answer, call, timestamp(self.clock()))
+
+    async def deliver(self, answer: Answer, record: Draft) -> None:
+        """Notes, once, that an agent was given its answer."""
+        if await asyncio.to_thread(self.outbox.deliver, answer.request):
+            await self.recorder.record(record)
+
+    def default_expiry(self, action: Action, now: datetime) -> datetime:
+        """Until when a request waits: as its manifest says, else as the configuration does."""
+        return now + timedelta(seconds=action.approval.timeout or self.setup.config.policy.timeout)
+
+    # work
+
+    async def in_sandbox(self, work: Callable[[Action, JsonObject], T], action: Action, args: JsonObject) -> T:
+        """Runs blocking sandbox work on a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self.pool, work, action, args)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Does something in the background; a failure there is logged, never lost."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    async def rest(self, but: set[asyncio.Task[None]], seconds: float) -> None:
+        """Cancels all background work except some, which is given time to finish."""
+        for task in self._tasks - but:
+            task.cancel()
+        if but:
+            await asyncio.wait(but, timeout=seconds)
+        for live in tuple(self.live.values()):
+            self.still(live)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("the gate failed in the background: %s", inline(str(error)), exc_info=error)

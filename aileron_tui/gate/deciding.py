@@ -1,0 +1,204 @@
+"""The approver's side of a request: only the first signed answer counts, and only for exactly what was shown."""
+
+import contextlib
+
+from aileron_tui.core.chain import Kind
+from aileron_tui.core.decision import Verdict, timestamp
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject
+from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.states import InvalidTransition, State
+from aileron_tui.core.text import inline
+from aileron_tui.gate import answers, replies
+from aileron_tui.gate.asking import Asking
+from aileron_tui.gate.calls import faults
+from aileron_tui.gate.context import Context, log
+from aileron_tui.gate.decisions import Decision, read_decision
+from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.request import Edit, Fetching, Request
+from aileron_tui.gate.running import Running
+from aileron_tui.ledger import search
+from aileron_tui.ledger.errors import EntryRefused
+from aileron_tui.ledger.store import Draft
+from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.envelope import verify
+from aileron_tui.signing.errors import Reason, Refused
+
+
+class Deciding:
+    """Takes answers."""
+
+    def __init__(self, context: Context, asking: Asking, running: Running) -> None:
+        self._context = context
+        self._asking = asking
+        self._running = running
+        self._known = (-1, Approvers())
+
+    def approvers(self) -> Approvers:
+        """Who may approve now; another process may have enrolled or revoked a key a moment ago."""
+        changed = self._context.reader.last_key_change()
+        if changed != self._known[0]:
+            self._known = changed, Approvers.of(self._context.reader.key_changes())
+        return self._known[1]
+
+    async def refresh(self, id_: str, body: JsonObject) -> Reply:
+        """Fetches the preview again, or makes the prompt for an edited call."""
+        live = self._context.live.get(id_)
+        if live is None or live.state is not State.PENDING:
+            return self.not_waiting(id_)
+        edits = body.get("edited_payload")
+        if body.keys() - {"edited_payload"} or not isinstance(edits, dict | None):
+            return replies.error(400, "invalid_body", 'only "edited_payload", an object, is known here')
+        if edits is not None:
+            return await self._edit(live, edits)
+        if live.fetching is Fetching.READY:
+            await self._asking.prepare(live)
+        return Reply(200, {"item": self._context.item(live)})
+
+    async def _edit(self, live: Request, edits: JsonObject) -> Reply:
+        args = live.args | edits
+        if wrong := faults(live.action.inputs, args):
+            return replies.wrong_inputs(wrong)
+        try:
+            prompt = live.prompted(args, await self._asking.preview(live, args))
+        except AileronError as error:
+            return replies.unrecorded(error)
+        if live.state is not State.PENDING:
+            return self.not_waiting(live.id)
+        live.edit = Edit(edits, args, prompt)
+        return Reply(200, {"item": live.item(self._context.instance, self._context.recorder.head.hash, prompt)})
+
+    async def decide(self, id_: str, body: JsonObject) -> Reply:
+        """Takes a signed answer; the same one sent again gets the same reply."""
+        try:
+            decision = read_decision(body)
+        except JsonError as error:
+            return replies.error(400, "invalid_body", str(error))
+        live = self._context.find(id_)
+        if live is None:
+            return self.not_waiting(id_)
+        if decision.edits is not None and (live.edit is None or live.edit.edits != decision.edits):
+            if live.state is not State.PENDING:
+                return self._again(live, decision)
+            reply = await self._edit(live, decision.edits)
+            return self._changed(live, reply.body["item"]) if reply.status == 200 else reply
+        async with live.ending:
+            if live.state is not State.PENDING:
+                return self._again(live, decision)
+            if decision.approved and decision.edits is None and live.fetching is Fetching.FETCHING:
+                message = "the preview is still being fetched; look at it, then approve"
+                return replies.error(409, "PREVIEW_PENDING", message, state=live.state)
+            return await self._settle(live, decision)
+
+    async def batch(self, body: JsonObject) -> Reply:
+        """Takes several answers, each for itself. What is not listed stays waiting."""
+        items = body.get("items")
+        if not isinstance(items, list) or body.keys() != {"items"}:
+            return replies.error(400, "invalid_body", 'expected {"items": […]}')
+        answered: list[tuple[str, JsonObject]] = []
+        for item in items:
+            if not isinstance(item, dict) or not isinstance(item.get("id"), str):
+                return replies.error(400, "invalid_body", 'each item needs an "id"')
+            answered.append((str(item["id"]), {key: value for key, value in item.items() if key != "id"}))
+        counts = {"approved": 0, "denied": 0, "skipped": 0}
+        outcomes: list[Json] = []
+        for id_, answer in answered:
+            reply = await self.decide(id_, answer)
+            good = reply.status == 200
+            outcome = ("approved" if answer.get("approved") is True else "denied") if good else "skipped"
+            counts[outcome] += 1
+            told: JsonObject = {"id": id_, "outcome": outcome, "status": reply.status}
+            outcomes.append(told if good else told | reply.body)
+        return Reply(200, {**counts, "items": outcomes})
+
+    async def _settle(self, live: Request, decision: Decision) -> Reply:
+        """Verifies an answer, records it, and only then lets it take effect."""
+        edit = live.edit if decision.edits is not None else None
+        prompt = edit.prompt if edit else live.prompt
+        try:
+            self._verify(live, decision, prompt)
+        except Refused as refused:
+            return await self._refuse(live, refused)
+        drafts = [Draft(Kind.DECIDED, {"envelope": decision.envelope}, live.id)]
+        if decision.approved:
+            # One commit for an approval and the start of what it approves: an approval never stands alone, so after
+            # a crash no request is found of which one would not know whether it may still be run.
+            drafts.append(Draft(Kind.RUNNING, {"digest": prompt.digest}, live.id))
+        try:
+            await self._context.recorder.record(*drafts)
+        except InvalidTransition:
+            return self.not_waiting(live.id)
+        except EntryRefused as error:
+            return replies.error(403, "not_admitted", str(error))
+        except AileronError as error:
+            return replies.unrecorded(error)
+        live.decision, live.reason = decision.envelope, decision.reason
+        self._context.feed.publish("resolved", self._resolved(live, decision))
+        if decision.approved:
+            live.args, live.preview = prompt.args, prompt.preview
+            live.revision += 1
+            self._running.start(live)
+        else:
+            answer = answers.denied(live.id, decision.reason)
+            with contextlib.suppress(AileronError):  # the ledger has it; the answer can be made from there
+                await self._context.file(answer, live.call)
+            self._context.end(live, State.DENIED, answer)
+        return _decided(live, decision.approved)
+
+    def _verify(self, live: Request, decision: Decision, prompt: Prompt) -> None:
+        """The envelope must hold, and say the same as the fields around it, which other readers may look at."""
+        statement = verify(
+            decision.envelope,
+            self.approvers(),
+            now=self._context.clock(),
+            instance=self._context.instance,
+            request=live.id,
+            digest=prompt.digest,
+            seen_nonce=self._context.reader.nonce_used,
+        )
+        signed = (statement.verdict is Verdict.APPROVE, statement.reason, statement.edits)
+        if signed != (decision.approved, decision.reason, decision.edits):
+            raise Refused(Reason.MALFORMED, "the signed statement says something else than the fields around it")
+        if (statement.action, statement.connector) != (live.action.name, live.connector.hash):
+            raise Refused(Reason.MALFORMED, "it names another action or connector")
+
+    async def _refuse(self, live: Request, refused: Refused) -> Reply:
+        log.warning("a decision on %s was refused: %s", live.id, inline(str(refused)))
+        body: JsonObject = {"reason": refused.reason.value, "detail": refused.detail}
+        with contextlib.suppress(AileronError):  # it is refused whether or not that can be recorded
+            await self._context.recorder.record(Draft(Kind.REFUSED, body, live.id))
+        if refused.reason is Reason.DIGEST_DIFFERS:
+            return self._changed(live, self._context.item(live))
+        return replies.error(403, refused.reason.name.lower(), str(refused))
+
+    def _changed(self, live: Request, item: Json) -> Reply:
+        message = "what is to be approved is not what was signed; look at it, then decide"
+        return replies.error(409, "PROMPT_CHANGED", message, state=live.state, item=item)
+
+    def _again(self, live: Request, decision: Decision) -> Reply:
+        if live.decision is not None and live.decision == decision.envelope:
+            return _decided(live, decision.approved)
+        return self.not_waiting(live.id)
+
+    def not_waiting(self, id_: str) -> Reply:
+        """Why a request cannot be answered: it is in another state, or there is none."""
+        live = self._context.find(id_)
+        state = live.state if live else None
+        if state is None and (found := search.find(self._context.reader, id_)):
+            state = State(found.outcome)
+        if state is None:
+            return replies.unknown(id_)
+        return replies.error(409, "INVALID_STATE", f"the request is {state}", state=state)
+
+    def _resolved(self, live: Request, decision: Decision) -> JsonObject:
+        event: JsonObject = {
+            "id": live.id,
+            "kind": "action",
+            "approved": decision.approved,
+            "decided_at": timestamp(self._context.clock()),
+        }
+        return event | {"reason": decision.reason} if decision.reason else event
+
+
+def _decided(live: Request, approved: bool) -> Reply:
+    return Reply(200, {"id": live.id, "state": State.APPROVED if approved else State.DENIED})

@@ -1,0 +1,108 @@
+"""What approvers watch: every change as an event with a number, so that a watcher who lost one can go on from it."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Self
+
+from aileron_tui.core.jsontext import Json, JsonObject, canonical
+
+_KEPT: Final = 4096
+_BEHIND: Final = 4096
+
+
+@dataclass(frozen=True)
+class Event:
+    """One change. Its JSON is written once, however many watch."""
+
+    id: int
+    name: str
+    data: JsonObject
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The data as one line of JSON."""
+        return canonical(self.data)
+
+
+class Subscription:
+    """The events of one watcher, in order. Iteration ends when the feed closes or the watcher falls far behind."""
+
+    def __init__(self, feed: "Feed", first: list[Event]) -> None:
+        self._feed = feed
+        self._events: deque[Event] = deque(first)
+        self._news = asyncio.Event()
+        self._closed = False
+        if first:
+            self._news.set()
+
+    def offer(self, event: Event) -> None:
+        """Takes an event in, or gives up on a watcher that does not read."""
+        if len(self._events) >= _BEHIND + 1:
+            self.close()
+            return
+        self._events.append(event)
+        self._news.set()
+
+    def close(self) -> None:
+        """Ends the subscription."""
+        self._closed = True
+        self._feed.leave(self)
+        self._news.set()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._events:
+            if self._closed:
+                raise StopAsyncIteration
+            self._news.clear()
+            await self._news.wait()
+        return self._events.popleft()
+
+
+class Feed:
+    """Publishes events to whoever watches and remembers the last few thousand."""
+
+    def __init__(self, waiting: Callable[[], list[JsonObject]]) -> None:
+        self._waiting = waiting
+        self._past: deque[Event] = deque(maxlen=_KEPT)
+        self._watchers: set[Subscription] = set()
+        self._last = 0
+
+    @property
+    def watched(self) -> bool:
+        """Whether anybody watches."""
+        return bool(self._watchers)
+
+    def publish(self, name: str, data: JsonObject) -> None:
+        """Tells every watcher."""
+        self._last += 1
+        event = Event(self._last, name, data)
+        self._past.append(event)
+        for watcher in tuple(self._watchers):
+            watcher.offer(event)
+
+    def subscribe(self, after: int | None = None) -> Subscription:
+        """A new watcher: gets what came after the event it names if that is still known, else a snapshot first."""
+        oldest = self._past[0].id if self._past else self._last + 1
+        if after is not None and oldest - 1 <= after <= self._last:
+            first = [event for event in self._past if event.id > after]
+        else:
+            items: list[Json] = list(self._waiting())
+            first = [Event(self._last, "snapshot", {"items": items})]
+        watcher = Subscription(self, first)
+        self._watchers.add(watcher)
+        return watcher
+
+    def leave(self, watcher: Subscription) -> None:
+        """Forgets a watcher."""
+        self._watchers.discard(watcher)
+
+    def close(self) -> None:
+        """Ends every subscription."""
+        for watcher in tuple(self._watchers):
+            watcher.close()

@@ -1,0 +1,64 @@
+"""Writes the ledger from one thread. Facts that wait together are committed together, at the price of one sync."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+from aileron_tui.core.errors import AileronError
+from aileron_tui.ledger.head import Head
+from aileron_tui.ledger.store import Draft, Ledger
+
+_Job = tuple[Sequence[Draft], "Future[Head]"]
+
+
+class Recorder:
+    """The gate's way to the ledger. `head` is that of the last commit."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
+        self.head = ledger.head
+        self._thread.start()
+
+    async def record(self, *drafts: Draft) -> Head:
+        """Returns once these facts are on the disk, all of them; raises, with none recorded, if they cannot be."""
+        done: Future[Head] = Future()
+        self._jobs.put((drafts, done))
+        # A caller that is cancelled must not undo a fact, so the write goes on without it.
+        return await asyncio.shield(asyncio.wrap_future(done))
+
+    def close(self) -> None:
+        """Writes what waits, then closes the ledger."""
+        self._jobs.put(None)
+        self._thread.join()
+        self._ledger.close()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            jobs, ended = [job], False
+            while not self._jobs.empty():
+                following = self._jobs.get()
+                if following is None:
+                    ended = True
+                    break
+                jobs.append(following)
+            self._commit(jobs)
+            if ended:
+                return
+
+    def _commit(self, jobs: list[_Job]) -> None:
+        """One commit for all; if one of them cannot be recorded, each for itself."""
+        try:
+            self.head = self._ledger.append_all([draft for drafts, _ in jobs for draft in drafts])
+        except AileronError as error:
+            if len(jobs) == 1:
+                jobs[0][1].set_exception(error)
+                return
+            for job in jobs:
+                self._commit([job])
+        else:
+            for _, done in jobs:
+                done.set_result(self.head)

@@ -1,0 +1,104 @@
+"""After a crash: what waited waits on; what ran without a known end is `interrupted`, and a person is asked again."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from aileron_tui.core.chain import Kind
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import Asker
+from aileron_tui.core.states import State
+from aileron_tui.gate import answers
+from aileron_tui.gate.asking import Asking
+from aileron_tui.gate.calls import faults, fingerprint
+from aileron_tui.gate.context import Context
+from aileron_tui.gate.outbox import Answer
+from aileron_tui.gate.request import Request
+from aileron_tui.gate.running import Running
+from aileron_tui.ledger import search
+from aileron_tui.ledger.index import statement_of
+from aileron_tui.ledger.search import Record
+from aileron_tui.ledger.store import Draft
+
+_ANSWERS_KEPT: Final = timedelta(days=1)
+_NEWEST: Final = 100
+
+
+async def recover(context: Context, asking: Asking, running: Running) -> None:
+    """Settles every request the ledger has no end for, and answers that were recorded but not kept."""
+    context.outbox.forget(timestamp(context.clock() - _ANSWERS_KEPT))
+    unfinished = search.Filter(outcomes=(State.PENDING, State.APPROVED, State.RUNNING))
+    for record in reversed(list(search.every(context.reader, unfinished))):
+        live = _revived(context, asking, record)
+        if live is None:
+            await _abandon(context, record)
+        elif record.outcome == State.PENDING:
+            context.enter(live)
+            asking.open(live)
+        elif answer := context.outbox.find(record.id):
+            await running.close(live, answer, _error(answer))
+        else:
+            await running.interrupt(live, again=True)
+    unrun = search.Filter(outcomes=(State.DENIED, State.EXPIRED, State.WITHDRAWN))
+    for record in search.page(context.reader, unrun, limit=_NEWEST):
+        await _keep_answer(context, record)
+
+
+def told(record: Record) -> Answer | None:
+    """The answer to a request that ended without running, from what the ledger says."""
+    match State(record.outcome):
+        case State.DENIED:
+            return answers.denied(record.id, record.reason)
+        case State.EXPIRED | State.WITHDRAWN | State.INTERRUPTED as state:
+            return answers.ended(record.id, state)
+        case _:
+            return None
+
+
+def _revived(context: Context, asking: Asking, record: Record) -> Request | None:
+    """A request as the ledger has it, or None if its action is gone or now means other bytes."""
+    entries = context.reader.of_request(record.id)
+    body = entries[0].body
+    action = context.installed.actions.get(record.action)
+    args, connector, expires = body.get("args"), body.get("connector"), body.get("expires")
+    if action is None or not isinstance(args, dict) or not isinstance(connector, dict) or not isinstance(expires, str):
+        return None
+    for entry in entries:
+        if entry.kind == Kind.DECIDED and (found := statement_of(entry.body)):
+            args = args | (found[0].edits or {})
+    if connector.get("hash") != context.installed.ref(action).hash or faults(action.inputs, args):
+        return None
+    agent, session, folder = (str(body.get(key, "")) for key in ("agent", "session", "folder"))
+    live = asking.made(action, args, Asker(agent, session, folder), str(body.get("caller", "")), record.id)
+    live.asked, live.expires = datetime.fromisoformat(record.asked), datetime.fromisoformat(expires)
+    live.after, live.polled = str(body.get("after", "")), True
+    return live
+
+
+async def _abandon(context: Context, record: Record) -> None:
+    """Ends a request that cannot be shown any more as it was asked."""
+    why = "its action is no longer installed as it was when it was asked"
+    if record.outcome == State.PENDING:
+        await context.recorder.record(Draft(Kind.WITHDRAWN, {"error": why}, record.id))
+        await context.file(answers.ended(record.id, State.WITHDRAWN, f"nothing was run: {why}"), "")
+    else:
+        await context.recorder.record(Draft(Kind.INTERRUPTED, {"error": why}, record.id))
+        await context.file(answers.ended(record.id, State.INTERRUPTED), "")
+
+
+async def _keep_answer(context: Context, record: Record) -> None:
+    """A crash between the record of an end and its answer leaves no answer to collect; this makes up for it."""
+    if context.outbox.find(record.id) is not None:
+        return
+    entries = context.reader.of_request(record.id)
+    answer, body = told(record), entries[0].body
+    args = body.get("args")
+    if answer and isinstance(args, dict) and not any(entry.kind == Kind.DELIVERED for entry in entries):
+        await context.file(answer, fingerprint(str(body.get("caller", "")), record.action, args))
+
+
+def _error(answer: Answer) -> JsonObject:
+    """What the ledger says of a failure that only the kept answer knows."""
+    failure = answer.body.get("failure")
+    error = failure.get("error") if isinstance(failure, dict) else None
+    return {"error": f"{error.get('class')}: {error.get('message')}"} if isinstance(error, dict) else {}

@@ -1,0 +1,97 @@
+"""Running what was approved: once, with exactly what was shown, and the outcome kept before it is told."""
+
+import asyncio
+import secrets
+from typing import Final
+
+from aileron_tui.core.action import Action
+from aileron_tui.core.chain import Kind
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import Asker
+from aileron_tui.core.states import State
+from aileron_tui.core.text import inline
+from aileron_tui.gate import answers, replies
+from aileron_tui.gate.asking import Asking
+from aileron_tui.gate.context import Context, log
+from aileron_tui.gate.outbox import Answer
+from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.request import Request
+from aileron_tui.ledger.store import Draft
+from aileron_tui.sandbox.failure import Failure
+from aileron_tui.sandbox.failure import Kind as Failing
+
+_STATUS: Final = {
+    Failing.BINDING_REQUIRED: 412,
+    Failing.CAPABILITY_DENIED: 403,
+    Failing.NETWORK_ERROR: 502,
+    Failing.EXTERNAL_API_ERROR: 502,
+}
+
+
+class Running:
+    """The ops in flight."""
+
+    def __init__(self, context: Context, asking: Asking) -> None:
+        self._context = context
+        self._asking = asking
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    async def ungated(self, action: Action, args: JsonObject, asker: Asker) -> Reply:
+        """Runs an action that needs no approval."""
+        id_ = f"run-{secrets.token_hex(8)}"
+        about: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, "args": args}
+        record = self._context.recorder.record
+        try:
+            await record(Draft(Kind.RUNNING, about, id_))
+            done = await self._context.in_sandbox(self._context.installed.sandbox.execute, action, args)
+            end: JsonObject = {"gated": False, **_error(done.failure)}
+            await record(Draft(Kind.FAILED if done.failure else Kind.EXECUTED, end, id_))
+        except AileronError as error:
+            return replies.unrecorded(error)
+        if done.failure:
+            return Reply(_STATUS.get(done.failure.agent_kind, 500), done.failure.envelope())
+        return Reply(200, {"audit_id": f"audit-{id_}", "result": done.text})
+
+    def start(self, live: Request) -> None:
+        """Runs a request whose approval and start are on record."""
+        live.state = State.RUNNING
+        self._context.still(live)
+        self._context.feed.publish("updated", self._context.item(live))
+        task = self._context.spawn(self._run(live))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _run(self, live: Request) -> None:
+        done = await self._context.in_sandbox(live.sandbox.execute, live.action, live.args)
+        if done.failure:
+            answer = answers.failed(live.id, done.failure.envelope())
+        else:
+            answer = answers.completed(live.id, done.text)
+        try:
+            await self.close(live, answer, _error(done.failure))
+        except AileronError as error:
+            log.error("%s ran, but its outcome cannot be recorded: %s", live.id, inline(str(error)))
+            self._context.end(live, State.FAILED if done.failure else State.EXECUTED, None)
+
+    async def close(self, live: Request, answer: Answer, error: JsonObject) -> None:
+        """Keeps the outcome, then records the end: in this order a crash in between can be made good."""
+        await self._context.file(answer, live.call)
+        await self._context.recorder.record(Draft(Kind.FAILED if error else Kind.EXECUTED, error, live.id))
+        self._context.end(live, State.FAILED if error else State.EXECUTED, answer)
+
+    async def interrupt(self, live: Request, *, again: bool) -> None:
+        """The op began and its end is not known. It is never run again by itself; a person is asked."""
+        fresh = self._asking.made(live.action, live.args, live.asker, live.agent)
+        fresh.after, fresh.polled = live.id, True
+        details = {"asked_again": fresh.id} if again else {}
+        answer = answers.ended(live.id, State.INTERRUPTED, **details)
+        await self._context.recorder.record(Draft(Kind.INTERRUPTED, {"error": "outcome unknown"}, live.id))
+        await self._context.file(answer, "")
+        self._context.end(live, State.INTERRUPTED, answer)
+        if again:
+            await self._asking.ask(fresh)
+
+
+def _error(failure: Failure | None) -> JsonObject:
+    return {} if failure is None else {"error": f"{failure.agent_kind}: {failure.message}"}

@@ -1,0 +1,196 @@
+"""The gate: takes calls, asks, decides, runs, and has every step in the ledger before it takes effect."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import Final
+
+from aileron_tui import __version__
+from aileron_tui.core.chain import Kind
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import Asker
+from aileron_tui.core.states import State
+from aileron_tui.core.text import inline
+from aileron_tui.gate import recovery, replies
+from aileron_tui.gate.asking import Asking
+from aileron_tui.gate.calls import faults
+from aileron_tui.gate.context import Context, Setup, log, utc_now
+from aileron_tui.gate.deciding import Deciding
+from aileron_tui.gate.feed import Feed
+from aileron_tui.gate.installed import described, install, look_at, settings_of
+from aileron_tui.gate.outbox import Outbox
+from aileron_tui.gate.recorder import Recorder
+from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.running import Running
+from aileron_tui.ledger import search
+from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.store import Draft, Ledger
+from aileron_tui.sandbox.connectors import Settings
+from aileron_tui.signing.enrolment import Approvers
+
+LEDGER_FILE: Final = "ledger.db"
+OUTBOX_FILE: Final = "answers.db"
+
+_RUN_SECONDS: Final = 35.0
+_LOOK_SECONDS: Final = 2.0
+
+
+class Gate:
+    """One gate on one data folder. Everything runs on one event loop; sandboxes and files have threads."""
+
+    def __init__(self, setup: Setup, clock: Callable[[], datetime] = utc_now) -> None:
+        self._context = Context(setup, clock)
+        self._asking = Asking(self._context)
+        self._running = Running(self._context, self._asking)
+        self._deciding = Deciding(self._context, self._asking, self._running)
+        self.ledger_path = setup.data / LEDGER_FILE
+
+    @property
+    def instance(self) -> str:
+        """The name of this run of the gate; decisions are good for no other."""
+        return self._context.instance
+
+    @property
+    def feed(self) -> Feed:
+        """What approvers watch."""
+        return self._context.feed
+
+    async def start(self) -> None:
+        """Opens the ledger, loads the bundle, settles what a crash left open, and begins to take calls."""
+        context, setup = self._context, self._context.setup
+        context.pool = ThreadPoolExecutor(setup.limits.threads, thread_name_prefix="sandbox")
+        settings = settings_of(setup.config, setup.cache)
+        with contextlib.ExitStack() as undo:
+            undo.callback(context.pool.shutdown, wait=False)
+            context.recorder = Recorder(await asyncio.to_thread(Ledger, self.ledger_path))
+            undo.callback(context.recorder.close)
+            context.outbox = Outbox(setup.data / OUTBOX_FILE)
+            undo.callback(context.outbox.close)
+            context.reader = Reader(self.ledger_path)
+            undo.callback(context.reader.close)
+            context.installed = await asyncio.to_thread(install, setup.manifests, settings)
+            await context.recorder.record(Draft(Kind.STARTED, {"instance": self.instance, "version": __version__}))
+            await recovery.recover(context, self._asking, self._running)
+            undo.pop_all()
+        self._report()
+        context.spawn(self._keep_looking(settings))
+
+    async def stop(self) -> None:
+        """Takes no more calls, lets what runs finish, marks what does not, and closes the ledger."""
+        context = self._context
+        context.feed.close()
+        await context.rest(self._running.tasks, _RUN_SECONDS)
+        for live in [live for live in context.live.values() if live.state is State.RUNNING]:
+            await self._running.interrupt(live, again=False)
+        await context.recorder.record(Draft(Kind.STOPPED, {"instance": self.instance}))
+        await asyncio.to_thread(context.recorder.close)
+        context.pool.shutdown(wait=False, cancel_futures=True)
+        context.installed.sandbox.close()
+        context.outbox.close()
+        context.reader.close()
+
+    async def _keep_looking(self, settings: Settings) -> None:
+        """Loads the bundle anew when its folder changed. Requests that wait keep what they were asked with."""
+        context, folder = self._context, self._context.setup.manifests
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if await asyncio.to_thread(look_at, folder) == context.installed.look:
+                continue
+            try:
+                context.installed = await asyncio.to_thread(install, folder, settings)
+                await context.recorder.record(Draft(Kind.CONFIG_CHANGED, {"change": "the manifests were loaded anew"}))
+            except AileronError as error:
+                log.error("the manifests changed and cannot be loaded: %s", inline(str(error)))
+            else:
+                self._report()
+
+    def _report(self) -> None:
+        installed = self._context.installed
+        log.info("%d actions from %s", len(installed.actions), inline(str(self._context.setup.manifests)))
+        for finding in installed.findings:
+            log.warning("%s: %s [%s]", inline(f"{finding.file}:{finding.line}"), inline(finding.message), finding.rule)
+        for name, failure in installed.failures.items():
+            log.error("connector %s cannot be used: %s", inline(name), inline(failure.message))
+
+    # the agent's door
+
+    def actions(self) -> JsonObject:
+        """Every action that can be called."""
+        return self._context.installed.described()
+
+    def action(self, name: str) -> JsonObject | None:
+        """One action."""
+        action = self._context.installed.actions.get(name)
+        return described(action) if action else None
+
+    async def call(self, name: str, args: JsonObject, asker: Asker, *, agent: str, wait: float | None = None) -> Reply:
+        """Runs an action that needs no approval; else asks, and answers at once or after up to `wait` seconds."""
+        action = self._context.installed.actions.get(name)
+        if action is None:
+            return replies.error(404, "not_found", f"there is no action {name}")
+        if wrong := faults(action.inputs, args):
+            return replies.wrong_inputs(wrong)
+        if not action.gated:
+            return await self._running.ungated(action, args, asker)
+        return await self._asking.call(action, args, asker, agent, wait)
+
+    async def result(self, id_: str) -> Reply:
+        """How a request stands, for the agent that polls."""
+        if live := self._context.live.get(id_):
+            return Reply(200, {"status": "pending_approval" if live.state is State.PENDING else "running"})
+        try:
+            answer = await asyncio.to_thread(self._context.outbox.find, id_)
+            if answer is None and (record := search.find(self._context.reader, id_)):
+                answer = recovery.told(record)
+            return await self._asking.delivered(answer) if answer else replies.unknown(id_)
+        except AileronError as error:
+            return replies.unrecorded(error)
+
+    # the approver's door
+
+    def waiting(self) -> list[JsonObject]:
+        """Every request that waits for an answer, oldest first."""
+        return [self._context.item(live) for live in self._context.pending()]
+
+    def item(self, id_: str) -> JsonObject | None:
+        """One request, also if it ended a short while ago."""
+        live = self._context.find(id_)
+        return self._context.item(live) if live else None
+
+    def shown(self, surface: str) -> None:
+        """A surface began to watch, so everything that waits is shown there."""
+        self._context.spawn(self._asking.note_shown(list(self._context.pending()), surface))
+
+    def approvers(self) -> Approvers:
+        """Who may approve now."""
+        return self._deciding.approvers()
+
+    async def decide(self, id_: str, body: JsonObject) -> Reply:
+        """Takes a signed answer."""
+        return await self._deciding.decide(id_, body)
+
+    async def decide_batch(self, body: JsonObject) -> Reply:
+        """Takes several signed answers."""
+        return await self._deciding.batch(body)
+
+    async def refresh(self, id_: str, body: JsonObject) -> Reply:
+        """Fetches a preview again, or makes the prompt for an edited call."""
+        return await self._deciding.refresh(id_, body)
+
+    def status(self) -> JsonObject:
+        """How the gate is."""
+        context = self._context
+        waiting = sum(1 for _ in context.pending())
+        return {
+            "version": __version__,
+            "instance": self.instance,
+            "action_count": len(context.installed.actions),
+            "connector_count": len(context.installed.connectors),
+            "waiting": waiting,
+            "running": len(self._running.tasks),
+            "ledger_head": str(context.recorder.head),
+            "approvers": [approver.name for approver in self.approvers().active],
+        }

@@ -1,0 +1,1 @@
+"""Tests of the gate: real sandbox, real ledger, real sample service."""

@@ -1,0 +1,171 @@
+"""A gate on a temporary folder, with the sample suite, the sample service and one enrolled key."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from aileron_tui.core.chain import Kind
+from aileron_tui.core.decision import Statement, Verdict, timestamp
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import Asker, read_prompt
+from aileron_tui.demo.bundle import materialise
+from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
+from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, Policy
+from aileron_tui.gate.context import Limits, Setup
+from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.service import LEDGER_FILE, Gate
+from aileron_tui.ledger.store import Ledger
+from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.envelope import sign
+from aileron_tui.signing.keys import UnlockedKey, for_this_run
+
+T = TypeVar("T")
+
+ASKER = Asker("test agent", "s-1", "/home/me")
+
+
+def until(work: Awaitable[T]) -> T:
+    """Runs a coroutine to its end on a loop of its own."""
+
+    async def main() -> T:
+        return await asyncio.wait_for(work, 60)
+
+    return asyncio.run(main())
+
+
+@dataclass
+class Bench:
+    """Everything a gate test needs."""
+
+    service: SampleService
+    folder: Path
+    manifests: Path
+    cache: Path
+    key: UnlockedKey
+    policy: Policy = field(default_factory=Policy)
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def setup(self) -> Setup:
+        connectors = {
+            "local://aileron/mail": ConnectorSettings(CredentialSource(env="TEST_MAIL_TOKEN")),
+            "local://aileron/files": ConnectorSettings(CredentialSource(env="TEST_FILES_KEY")),
+        }
+        return Setup(self.data, self.manifests, Config(self.policy, (), connectors), self.cache, self.limits)
+
+    @asynccontextmanager
+    async def gate(self, **options: Any) -> AsyncIterator[Gate]:
+        """A running gate."""
+        gate = Gate(self.setup(), **options)
+        await gate.start()
+        try:
+            yield gate
+        finally:
+            await gate.stop()
+
+    def statement(self, item: JsonObject, verdict: Verdict = Verdict.APPROVE, **changes: Any) -> Statement:
+        """What an approver signs for an item, after looking at it."""
+        now = datetime.now(UTC)
+        prompt = read_prompt(item["prompt"])
+        fields: dict[str, Any] = {
+            "request": item["id"],
+            "instance": item["instance"],
+            "action": prompt.action,
+            "connector": prompt.connector.hash,
+            "digest": prompt.digest,
+            "verdict": verdict,
+            "edits": None,
+            "reason": "",
+            "surface": "console",
+            "time": timestamp(now),
+            "expires": timestamp(now + timedelta(minutes=2)),
+            "nonce": secrets.token_hex(16),
+            "head": item["head"],
+        }
+        return Statement(**fields | changes)
+
+    def answer(self, item: JsonObject, verdict: Verdict = Verdict.APPROVE, **changes: Any) -> JsonObject:
+        """The body of a decision."""
+        statement = self.statement(item, verdict, **changes)
+        body: JsonObject = {"approved": verdict is Verdict.APPROVE, "envelope": sign(statement, self.key).fields()}
+        if statement.reason:
+            body["reason"] = statement.reason
+        if statement.edits is not None:
+            body["edited_payload"] = statement.edits
+        return body
+
+
+def dig(value: Any, *path: str) -> Any:
+    """What lies at a path of JSON."""
+    for key in path:
+        value = value[key]
+    return value
+
+
+def code(reply: Reply) -> Any:
+    """The code of a refusal."""
+    return dig(reply.body, "error", "code")
+
+
+async def ask(gate: Gate, action: str = "send-draft", wait: float | None = None, **args: Any) -> Reply:
+    """An agent's call."""
+    return await gate.call(action, args or {"draft_id": "r-12345"}, ASKER, agent="agent-1", wait=wait)
+
+
+async def shown(gate: Gate, id_: str) -> JsonObject:
+    """The item of a request once its preview is there."""
+    for _ in range(1000):
+        item = gate.item(id_)
+        assert item is not None
+        if item["preview_state"] != "fetching":
+            return item
+        await asyncio.sleep(0.01)
+    raise AssertionError("the preview did not come")
+
+
+async def ending(gate: Gate, id_: str) -> JsonObject:
+    """The agent's answer once the request ended."""
+    for _ in range(1000):
+        reply = await gate.result(id_)
+        if reply.body.get("status") not in ("pending_approval", "running"):
+            return reply.body
+        await asyncio.sleep(0.01)
+    raise AssertionError("the request did not end")
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One compile cache for all tests of a worker."""
+    folder = tmp_path_factory.mktemp("cache")
+    folder.chmod(0o700)
+    return folder
+
+
+@pytest.fixture
+def service() -> Iterator[SampleService]:
+    with SampleService() as running:
+        yield running
+
+
+@pytest.fixture
+def bench(tmp_path: Path, compiled: Path, service: SampleService, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setenv("TEST_MAIL_TOKEN", MAIL_CREDENTIAL)
+    monkeypatch.setenv("TEST_FILES_KEY", FILES_CREDENTIAL)
+    manifests = materialise(tmp_path / "manifests", service.port)
+    with for_this_run("tester") as key:
+        bench = Bench(service, tmp_path, manifests, compiled, key)
+        with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
+            ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment("tester", key.public))
+        yield bench
