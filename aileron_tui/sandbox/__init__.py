@@ -1,0 +1,1 @@
+"""Runs connectors: WebAssembly modules that may reach the hosts they were granted and nothing else."""

@@ -1,0 +1,94 @@
+"""The operation itself: the steps of an action in order, by the engine that made the preview."""
+
+import logging
+from dataclasses import dataclass, field
+
+from aileron_tui.core.action import Action, Step
+from aileron_tui.core.interpolation import interpolate
+from aileron_tui.core.jsontext import Json, JsonObject, compact
+from aileron_tui.core.text import inline
+from aileron_tui.sandbox.call import Result
+from aileron_tui.sandbox.connectors import Connectors
+from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What an action did: the outputs of the steps that ran, and the failure that stopped it, if one did."""
+
+    action: str
+    steps: JsonObject = field(default_factory=dict)
+    failure: Failure | None = None
+    failed_step: str = ""
+    log: tuple[str, ...] = ()
+    stderr: str = ""
+    seconds: float = 0.0
+
+    @property
+    def result(self) -> JsonObject:
+        """The structured result for the agent; `output` is that of the last step."""
+        output: Json = list(self.steps.values())[-1] if self.steps else None
+        return {"action": self.action, "output": output, "steps": self.steps}
+
+    @property
+    def text(self) -> str:
+        """The result as JSON text, which is how it travels."""
+        return compact(self.result)
+
+    @property
+    def envelope(self) -> JsonObject | None:
+        """The failure in the shape agents get."""
+        return self.failure.envelope() if self.failure else None
+
+
+def run(connectors: Connectors, action: Action, args: JsonObject) -> Execution:
+    """Runs every step, stopping at the first that fails; nothing is rolled back."""
+    steps: JsonObject = {}
+    log: list[str] = []
+    stderr: list[str] = []
+    seconds = 0.0
+    for step in action.execute:
+        result = _step(connectors, action, step, args)
+        log.extend(result.log)
+        stderr.append(result.stderr)
+        seconds += result.seconds
+        if result.failure:
+            _log.warning(
+                "%s failed in step %s: %s (%s)",
+                inline(action.name),
+                inline(step.id),
+                inline(result.failure.reason),
+                inline(str(result.failure.kind)),
+            )
+            return Execution(action.name, steps, result.failure, step.id, tuple(log), "".join(stderr), seconds)
+        steps[step.id] = result.output
+    return Execution(action.name, steps, None, "", tuple(log), "".join(stderr), seconds)
+
+
+def _step(connectors: Connectors, action: Action, step: Step, args: JsonObject) -> Result:
+    try:
+        requirement = connectors.required(action, step.connector)
+        if step.op not in requirement.capabilities:
+            raise Refused(_undeclared(step))
+        ready = connectors.ready(requirement)
+    except Refused as refused:
+        return Result(failure=refused.failure)
+    return connectors.call(ready, step.op, merged(step, args), reading=False)
+
+
+def merged(step: Step, args: JsonObject) -> JsonObject:
+    """The step's own inputs with the call's arguments laid over them; the call's keep their types."""
+    filled = interpolate(step.inputs, args)
+    return {**(filled if isinstance(filled, dict) else {}), **args}
+
+
+def _undeclared(step: Step) -> Failure:
+    return Failure(
+        Kind.CAPABILITY_DENIED,
+        "capability not in declared subset",
+        f"the action does not declare the operation {step.op}",
+        Boundary.ACTION,
+        details={"connector": step.connector, "op": step.op},
+    )

@@ -1,0 +1,189 @@
+"""Connector packages and what is known about their bytes: the pinned hash, the publisher's signature."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.core.action import Requirement
+from aileron_tui.core.connector import Connector, read_connector
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonError, read_object
+from aileron_tui.files.bundles import (
+    CONNECTOR_FILE,
+    LARGEST_MODULE,
+    MODULE_FILE,
+    SIGNATURE_FILE,
+    Unreadable,
+    read_file,
+)
+from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused
+
+_SIGNATURE_SIZE: Final = 64
+_KEY_SIZE: Final = 32
+_KEYRING_VERSION: Final = 1
+
+UNSIGNED: Final = "unsigned"
+UNKNOWN_PUBLISHER: Final = "unknown publisher"
+
+
+class PackageError(AileronError):
+    """A package or keyring that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A connector as it was released: module, manifest, and the publisher's signature over both."""
+
+    wasm: bytes = field(repr=False)
+    manifest: bytes = field(repr=False)
+    signature: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """A package whose bytes are the ones that were asked for."""
+
+    package: Package
+    connector: Connector
+    hash: str
+    wasm_digest: str
+    trust: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """The publishers whose signatures count: authority to public keys of 32 bytes."""
+
+    publishers: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
+
+    def keys(self, connector: str) -> tuple[str, tuple[bytes, ...]]:
+        """The nearest authority that has keys for a connector, its repository before its owner."""
+        scheme, _, rest = connector.partition("://")
+        owner, _, path = rest.partition("/")
+        owner = f"{scheme}://{owner}"
+        for authority in (f"{owner}/{path.partition('/')[0]}", owner):
+            keys = self.publishers.get(authority, ())
+            if keys:
+                return authority, keys
+        return "", ()
+
+
+def read_keyring(data: bytes) -> Keyring:
+    """The keyring in a `keyring.json`."""
+    try:
+        table = read_object(data)
+    except JsonError as error:
+        raise PackageError("the keyring is not readable", str(error)) from None
+    publishers = table.get("publishers", {})
+    if table.get("version") != _KEYRING_VERSION or not isinstance(publishers, dict):
+        raise PackageError("the keyring has another version or form", "version 1 is known")
+    read: dict[str, tuple[bytes, ...]] = {}
+    for authority, keys in publishers.items():
+        if not isinstance(keys, list):
+            raise PackageError("the keyring is not readable", f"the keys of {authority} are not a list")
+        read[authority] = tuple(_key(authority, key) for key in keys)
+    return Keyring(read)
+
+
+def _key(authority: str, text: object) -> bytes:
+    plain = str(text).rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        key = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        key = b""
+    if len(key) != _KEY_SIZE:
+        raise PackageError("the keyring is not readable", f"a key of {authority} is not 32 bytes in base64")
+    return key
+
+
+def read_package(folder: Path) -> Package:
+    """The package in a connector's folder. Who may write there does not matter: the pin decides what may run."""
+    try:
+        wasm = read_file(str(folder / MODULE_FILE), LARGEST_MODULE)
+        manifest = read_file(str(folder / CONNECTOR_FILE))
+        signature = folder / SIGNATURE_FILE
+        return Package(wasm, manifest, read_file(str(signature), 4096) if signature.exists() else None)
+    except Unreadable as error:
+        raise PackageError(f"the connector in {folder} cannot be read", str(error)) from None
+
+
+def read_packages(bundle: Path) -> dict[str, Package]:
+    """The packages of a bundle folder by the name of their connector; folders without a module are left out."""
+    packages: dict[str, Package] = {}
+    for module in sorted((bundle / "connectors").glob(f"*/{MODULE_FILE}")):
+        package = read_package(module.parent)
+        connector = read_connector(package.manifest, str(module.parent / CONNECTOR_FILE)).value
+        if connector is not None:
+            packages[connector.name] = package
+    return packages
+
+
+def pin(package: Package, requirement: Requirement, keyring: Keyring) -> Pinned:
+    """The package, if its bytes have the hash the action pins and no signature contradicts it; raises Refused."""
+    digest = hashlib.sha256(package.wasm)
+    wasm_digest = digest.hexdigest()
+    digest.update(package.manifest)
+    found = f"sha256:{digest.hexdigest()}"
+    if not hmac.compare_digest(found.encode(), requirement.hash.lower().encode()):
+        raise Refused(_mismatch(requirement, found))
+    reading = read_connector(package.manifest, CONNECTOR_FILE)
+    connector = reading.value
+    if connector is None:
+        why = reading.findings[0].message if reading.findings else "it is not readable"
+        raise Refused(_other(f"the manifest of {requirement.name} is not valid: {why}"))
+    if (connector.name, connector.version) != (requirement.name, requirement.version):
+        asked, got = f"{requirement.name}@{requirement.version}", f"{connector.name}@{connector.version}"
+        raise Refused(_other(f"the package holds {got}, not {asked}"))
+    return Pinned(package, connector, found, wasm_digest, _trust(package, requirement.name, keyring))
+
+
+def _trust(package: Package, connector: str, keyring: Keyring) -> str:
+    if package.signature is None:
+        return UNSIGNED
+    authority, keys = keyring.keys(connector)
+    if not keys:
+        return UNKNOWN_PUBLISHER
+    if not any(_verifies(key, package) for key in keys):
+        raise Refused(
+            Failure(
+                Kind.SIGNATURE_FAILURE,
+                f'signature does not verify against any key registered for authority "{authority}"',
+                f"the connector's signature is not by {authority}",
+                Boundary.CONNECTOR_MANIFEST,
+                details={"authority": authority},
+            )
+        )
+    return f"signed by {authority}"
+
+
+def _verifies(key: bytes, package: Package) -> bool:
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - only signed packages pay for the import
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
+
+    signature = package.signature or b""
+    if len(signature) != _SIGNATURE_SIZE:
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, package.wasm + package.manifest)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _mismatch(requirement: Requirement, found: str) -> Failure:
+    return Failure(
+        Kind.HASH_MISMATCH,
+        f"computed hash does not match declared hash: the action pins {requirement.hash}, the connector has {found}",
+        f"the connector's bytes are not the pinned ones: pinned {requirement.hash}, found {found}",
+        Boundary.RUNTIME,
+        details={"connector": requirement.name, "declared": requirement.hash, "computed": found},
+    )
+
+
+def _other(message: str) -> Failure:
+    return Failure(Kind.HASH_MISMATCH, message, message, Boundary.CONNECTOR_MANIFEST)

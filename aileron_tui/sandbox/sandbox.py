@@ -1,0 +1,64 @@
+"""The one door to the sandbox: previews and executions, blocking, from as many threads as the caller likes."""
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+
+from aileron_tui.core.action import Action, Requirement
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.sandbox import execution, preview
+from aileron_tui.sandbox.connectors import Connectors, Settings
+from aileron_tui.sandbox.execution import Execution
+from aileron_tui.sandbox.failure import Failure, Refused
+from aileron_tui.sandbox.network import Client
+from aileron_tui.sandbox.pinned import Package
+from aileron_tui.sandbox.preview import PreviewOutcome
+
+
+class Sandbox:
+    """Runs the connectors in `packages`, by name, as the settings allow."""
+
+    def __init__(
+        self, packages: Mapping[str, Package], settings: Settings | None = None, client: Client | None = None
+    ) -> None:
+        self._client = client or Client()
+        self._connectors = Connectors(packages, settings or Settings(), self._client)
+
+    def prepare(self, actions: Iterable[Action]) -> dict[str, Failure]:
+        """Checks and loads every connector these actions use, so that no prompt waits for a compiler.
+
+        Gives the failures by connector.
+        """
+        failures: dict[str, Failure] = {}
+        for requirement in dict.fromkeys(item for action in actions for item in action.requires):
+            try:
+                self._connectors.ready(requirement)
+            except Refused as refused:
+                failures[requirement.name] = refused.failure
+        return failures
+
+    def trust(self, requirement: Requirement) -> str:
+        """What is known of a connector's publisher, or why the connector cannot be used."""
+        try:
+            return self._connectors.ready(requirement).pinned.trust
+        except Refused as refused:
+            return refused.failure.reason
+
+    def preview(self, action: Action, args: JsonObject) -> PreviewOutcome | None:
+        """What the operator is to be shown besides the inputs; None where the action has no preview."""
+        return preview.fetch(self._connectors, action, args)
+
+    def execute(self, action: Action, args: JsonObject) -> Execution:
+        """Does what the action says."""
+        return execution.run(self._connectors, action, args)
+
+    def close(self) -> None:
+        """Closes the connections that are kept open for the next call."""
+        self._client.close()
+
+    def __enter__(self) -> "Sandbox":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,65 @@
+"""AWS Signature Version 4, for requests whose body is at hand."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import quote, unquote
+
+from aileron_tui.sandbox.network import Request
+
+_ALGORITHM: Final = "AWS4-HMAC-SHA256"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Who signs for what; the secret is not kept here."""
+
+    access_key_id: str
+    region: str
+    service: str
+
+
+def timestamp(moment: datetime) -> str:
+    """The value of X-Amz-Date."""
+    return moment.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def authorization(scope: Scope, secret: str, request: Request, payload: str) -> str:
+    """The Authorization header over all of the request's headers, Host and X-Amz-Date among them.
+
+    `payload` is the SHA-256 of the body in hex.
+    """
+    signed = sorted((name.lower(), " ".join(value.split())) for name, value in request.headers)
+    names = ";".join(name for name, _ in signed)
+    date = next(value for name, value in signed if name == "x-amz-date")
+    path, _, query = request.url.target.partition("?")
+    canonical = "\n".join(
+        (
+            request.method,
+            path if scope.service == "s3" else quote(path, safe="/-_.~"),
+            _query(query),
+            *(f"{name}:{value}" for name, value in signed),
+            "",
+            names,
+            payload,
+        )
+    )
+    credential = f"{date[:8]}/{scope.region}/{scope.service}/aws4_request"
+    text = "\n".join((_ALGORITHM, date, credential, hashlib.sha256(canonical.encode()).hexdigest()))
+    key = f"AWS4{secret}".encode()
+    for part in credential.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    signature = hmac.digest(key, text.encode(), "sha256").hex()
+    return f"{_ALGORITHM} Credential={scope.access_key_id}/{credential}, SignedHeaders={names}, Signature={signature}"
+
+
+def _query(query: str) -> str:
+    pairs = (part.partition("=") for part in query.split("&") if part)
+    encoded = sorted((_encoded(name), _encoded(value)) for name, _, value in pairs)
+    return "&".join(f"{name}={value}" for name, value in encoded)
+
+
+def _encoded(text: str) -> str:
+    return quote(unquote(text), safe="-_.~")

@@ -1,0 +1,82 @@
+"""Puts a guest on the bench: wraps a module into a package, an action that uses it, and a sandbox to run it in."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from aileron_tui.core.action import Action, Approval, PreviewDirective, Requirement, Step
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.sandbox.pinned import Package
+
+NAME = "github://example/mail"
+VERSION = "1.0.0"
+OAUTH2 = """
+[capabilities.credential]
+kind = "oauth2"
+[capabilities.credential.oauth2]
+authorize_url = "https://accounts.example/auth"
+token_url = "https://accounts.example/token"
+client_id = "client"
+scopes = ["mail"]
+"""
+API_KEY = """
+[capabilities.credential]
+kind = "api_key"
+header = "X-Api-Key"
+format = "Key {key}"
+"""
+AWS = """
+[capabilities.credential]
+kind = "aws_sigv4"
+service = "athena"
+region = "us-east-1"
+access_key_id = "AKIDEXAMPLE"
+"""
+MAIL_ROWS = {
+    "To": "message.payload.headers.To",
+    "Subject": "message.payload.headers.Subject",
+    "Cc": "message.payload.headers.Cc",
+    "Body": "message.snippet",
+}
+
+
+def package(wasm: bytes, hosts: Iterable[str] | None = (), credential: str = "", name: str = NAME) -> Package:
+    """A package with this module and grant."""
+    listed = ", ".join(f'"{host}"' for host in hosts or ())
+    network = f"[capabilities.network]\nhosts = [{listed}]\n" if hosts is not None else ""
+    manifest = f'[connector]\nname = "{name}"\nversion = "{VERSION}"\n{network}{credential}'
+    return Package(wasm, manifest.encode())
+
+
+def pin_of(packed: Package) -> str:
+    """The hash an action would pin."""
+    return f"sha256:{hashlib.sha256(packed.wasm + packed.manifest).hexdigest()}"
+
+
+@dataclass(slots=True)
+class Draft:
+    """The parts of an action that tests vary."""
+
+    args: JsonObject = field(default_factory=lambda: {"id": "${args.draft_id}"})
+    render: Mapping[str, str] = field(default_factory=lambda: dict(MAIL_ROWS))
+    multiline: frozenset[str] = frozenset({"Body"})
+    steps: tuple[Step, ...] = (Step("send", NAME, "send_draft", False, {"draft_id": "${args.draft_id}"}),)
+    capabilities: tuple[str, ...] = ("send_draft",)
+    preview: bool = True
+
+
+def action(packed: Package, draft: Draft | None = None, pin: str = "") -> Action:
+    """An action that pins this package."""
+    draft = draft or Draft()
+    directive = PreviewDirective("get_draft", draft.args, tuple(draft.render.items()), draft.multiline)
+    return Action(
+        "send-draft",
+        "1.0.0",
+        "github://example/actions/send-draft@1.0.0",
+        (Requirement(NAME, VERSION, pin or pin_of(packed), draft.capabilities),),
+        "send a draft",
+        (),
+        draft.steps,
+        Approval(True, None, directive if draft.preview else None),
+        "",
+    )

@@ -1,0 +1,79 @@
+"""A loopback service and a way to run a guest against it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.sandbox.call import Bounds
+from aileron_tui.sandbox.connectors import Settings
+from aileron_tui.sandbox.credentials import Binding, Credentials, FromEnvironment
+from aileron_tui.sandbox.execution import Execution
+from aileron_tui.sandbox.network import Client
+from aileron_tui.sandbox.pinned import Package
+from aileron_tui.sandbox.preview import PreviewOutcome
+from aileron_tui.sandbox.sandbox import Sandbox
+from tests.sandbox import bench
+from tests.sandbox.upstream import Upstream, upstream
+
+ARGS: JsonObject = {"draft_id": "r-12345"}
+
+
+@pytest.fixture
+def service() -> Iterator[Upstream]:
+    with upstream() as running:
+        yield running
+
+
+@pytest.fixture
+def other_service() -> Iterator[Upstream]:
+    with upstream() as running:
+        yield running
+
+
+@dataclass(slots=True)
+class Runner:
+    """Runs guests with a short deadline, and closes what it opened."""
+
+    cache: Path
+    client: Client = field(default_factory=Client)
+    bounds: Bounds = field(default_factory=lambda: Bounds(preview_seconds=3, execute_seconds=3))
+    credentials: Credentials = field(
+        default_factory=lambda: Credentials({bench.NAME: Binding(FromEnvironment("TEST_TOKEN"))})
+    )
+    draft: bench.Draft = field(default_factory=bench.Draft)
+
+    def preview(self, wasm: bytes, *hosts: str, credential: str = "", args: JsonObject | None = None) -> PreviewOutcome:
+        packed = bench.package(wasm, hosts, credential)
+        with self.sandbox(packed) as box:
+            outcome = box.preview(bench.action(packed, self.draft), ARGS if args is None else args)
+        assert outcome is not None
+        return outcome
+
+    def execute(self, wasm: bytes, *hosts: str, credential: str = "", args: JsonObject | None = None) -> Execution:
+        packed = bench.package(wasm, hosts, credential)
+        with self.sandbox(packed) as box:
+            return box.execute(bench.action(packed, self.draft), ARGS if args is None else args)
+
+    def sandbox(self, packed: Package) -> Sandbox:
+        settings = Settings(self.cache, self.credentials, bounds=self.bounds)
+        return Sandbox({bench.NAME: packed}, settings, self.client)
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Iterator[Runner]:
+    made = Runner(tmp_path / "cache")
+    yield made
+    made.client.close()
+
+
+@pytest.fixture
+def line(runner: Runner) -> Callable[..., str]:
+    """The reason a preview gives for being unavailable."""
+
+    def reason(wasm: bytes, *hosts: str, credential: str = "") -> str:
+        return runner.preview(wasm, *hosts, credential=credential).result.unavailable
+
+    return reason

@@ -1,0 +1,109 @@
+"""A credential is seen by the upstream it is for, and by nothing and nobody else, whatever goes wrong."""
+
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.sandbox import bench, guests
+from tests.sandbox.conftest import Runner
+from tests.sandbox.upstream import Upstream
+
+CANARY = "canary-5f2c9d1e7b"
+PATHS = [
+    "/draft",
+    "/echo",
+    "/echo/fail",
+    "/echo/location",
+    "/status?code=404",
+    "/status?code=500",
+    "/huge",
+    "/gzip",
+    "/not/http",
+    "/hang/up",
+    "/cut",
+    "/loop",
+    "/garbage",
+    "/binary",
+    "/slow",
+    "/redirect?to=https://evil.example/",
+    "/redirect?to=/draft",
+]
+
+
+@dataclass(slots=True)
+class Lookout:
+    """Watches every way out: logs at the finest level, what is printed, and files."""
+
+    folder: Path
+    temporary: Path
+    logs: pytest.LogCaptureFixture
+    printed: pytest.CaptureFixture[str]
+
+    def seen(self) -> list[str]:
+        out, err = self.printed.readouterr()
+        files = [path.read_bytes().decode("latin-1") for path in self.folder.rglob("*") if path.is_file()]
+        return [self.logs.text, repr([record.__dict__ for record in self.logs.records]), out, err, *files]
+
+
+@pytest.fixture
+def lookout(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> Lookout:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setenv("TEST_TOKEN", CANARY)
+    caplog.set_level(logging.DEBUG)
+    return Lookout(tmp_path, temporary, caplog, capfd)
+
+
+@pytest.mark.parametrize("kind", ["oauth2", "api_key"])
+@pytest.mark.parametrize("path", PATHS)
+def test_the_canary_is_only_in_the_upstream_request(
+    runner: Runner, service: Upstream, lookout: Lookout, path: str, kind: str
+) -> None:
+    runner.bounds = replace(runner.bounds, preview_seconds=0.5, execute_seconds=0.5)
+    runner.draft.render = {"everything": "headers", "all": "body", "id": "id"}
+    declared = {"oauth2": bench.OAUTH2, "api_key": bench.API_KEY.replace('"X-Api-Key"', '"Authorization"')}[kind]
+    wasm = guests.courier({"url": service.url(path), "credential": kind})
+    outcome = runner.preview(wasm, service.place, credential=declared)
+    execution = runner.execute(wasm, service.place, credential=declared)
+    assert any(CANARY in asked.headers["Authorization"] for asked in service.asked)
+    told = [repr(outcome), repr(outcome.details), repr(execution), execution.text, repr(execution.envelope)]
+    assert not [text for text in (*told, *lookout.seen()) if CANARY in text]
+    assert not list(lookout.temporary.iterdir())
+
+
+def test_the_guest_itself_sees_a_mask(runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_TOKEN", CANARY)
+    runner.draft.render = {"token": "headers.Authorization"}
+    wasm = guests.courier({"url": service.url("/echo"), "credential": "oauth2"})
+    rows = runner.preview(wasm, service.place, credential=bench.OAUTH2).result.rows
+    assert rows[0].value == "Bearer [credential]"
+
+
+def test_a_redirect_that_carries_the_credential_is_not_followed(
+    runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_TOKEN", CANARY)
+    wasm = guests.courier({"url": service.url("/echo/location"), "credential": "oauth2"})
+    reason = runner.preview(wasm, service.place, credential=bench.OAUTH2).result.unavailable
+    assert reason == "the connector's request was refused: a redirect carries the credential in its URL"
+    assert len(service.asked) == 1
+
+
+def test_another_origin_never_sees_it(
+    runner: Runner, service: Upstream, other_service: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_TOKEN", CANARY)
+    there = quote(other_service.url("/redirect?to=" + quote(service.url("/draft"), safe="")), safe="")
+    wasm = guests.courier({"url": service.url(f"/redirect?to={there}"), "credential": "oauth2"})
+    runner.preview(wasm, service.place, other_service.place, credential=bench.OAUTH2)
+    assert CANARY not in repr(other_service.asked)
+    assert [CANARY in repr(asked) for asked in service.asked] == [True, False]

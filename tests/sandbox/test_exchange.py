@@ -1,0 +1,205 @@
+"""Real requests to a real service: redirects, headers, sizes, slowness, and broken answers."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from urllib.parse import quote
+
+import pytest
+
+from aileron_tui.sandbox.failure import CRASHED, Kind
+from tests.sandbox import bench, guests
+from tests.sandbox.conftest import Runner
+from tests.sandbox.upstream import Upstream
+
+TOKEN = "token-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def _token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_TOKEN", TOKEN)
+
+
+def get(url: str, **more: object) -> bytes:
+    return guests.courier({"url": url, **more})
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/huge", "the answer from {place} is larger than 8 MiB"),
+        ("/endless", "the answer from {place} is larger than 8 MiB"),
+        ("/gzip", "{place} sent a compressed answer that was not asked for"),
+        ("/not/http", "{place} broke off its answer"),
+        ("/hang/up", "{place} broke off its answer"),
+        ("/cut", "{place} broke off its answer"),
+        ("/many/headers", "{place} broke off its answer"),
+        ("/loop", "{place} redirects without end"),
+        ("/garbage", CRASHED),
+        ("/binary", CRASHED),
+    ],
+)
+def test_bad_answers_are_one_clear_line(line: Callable[..., str], service: Upstream, path: str, reason: str) -> None:
+    assert line(get(service.url(path)), service.place) == reason.format(place=service.place)
+    assert line(get(service.url("/draft")), service.place) == ""
+
+
+def test_the_length_of_what_a_head_would_have_had_does_not_count(line: Callable[..., str], service: Upstream) -> None:
+    wish = json.dumps({"url": service.url("/huge"), "method": "HEAD"}).encode()
+    assert line(guests.guest("(drop (call $request {p0} {n0}))", (wish,)), service.place) == ""
+
+
+def test_nobody_listening(line: Callable[..., str]) -> None:
+    assert line(get("http://127.0.0.1:1/"), "127.0.0.1:1") == "cannot reach 127.0.0.1:1"
+
+
+@pytest.mark.parametrize("path", ["/slow", "/drip", "/drip/headers"])
+def test_the_deadline_covers_the_whole_answer(runner: Runner, service: Upstream, path: str) -> None:
+    runner.bounds = replace(runner.bounds, preview_seconds=0.5)
+    began = time.monotonic()
+    assert runner.preview(get(service.url(path)), service.place).result.unavailable == "timeout"
+    assert 0.4 < time.monotonic() - began < 1.5
+    runner.bounds = replace(runner.bounds, preview_seconds=3)
+    assert not runner.preview(get(service.url("/draft")), service.place).result.unavailable
+
+
+def test_a_guest_that_goes_on_after_the_deadline_is_stopped(runner: Runner, service: Upstream) -> None:
+    runner.bounds = replace(runner.bounds, preview_seconds=0.3)
+    wish = json.dumps({"url": service.url("/slow")}).encode()
+    stubborn = guests.guest("(loop $l (drop (call $request {p0} {n0})) (br $l))", (wish,))
+    began = time.monotonic()
+    assert runner.preview(stubborn, service.place).result.unavailable == "timeout"
+    assert time.monotonic() - began < 1.5
+
+
+def test_a_redirect_within_the_grant_is_followed(runner: Runner, service: Upstream, other_service: Upstream) -> None:
+    wasm = get(service.url("/redirect?to=" + quote(other_service.url("/draft"), safe="")))
+    outcome = runner.preview(wasm, service.place, other_service.place)
+    assert outcome.result.rows[0].value == "team@example.com"
+
+
+def test_a_redirect_out_of_the_grant_is_refused(
+    line: Callable[..., str], service: Upstream, other_service: Upstream
+) -> None:
+    wasm = get(service.url("/redirect?to=" + quote(other_service.url("/draft"), safe="")))
+    assert line(wasm, service.place) == f"the connector may not reach {other_service.place}"
+    assert not other_service.asked
+    assert line(get(service.url("/redirect?to=https://evil.example/")), service.place) == (
+        "the connector may not reach evil.example:443"
+    )
+
+
+def test_a_credential_does_not_cross_to_another_origin(
+    runner: Runner, service: Upstream, other_service: Upstream
+) -> None:
+    there = quote(other_service.url("/draft"), safe="")
+    same = get(service.url("/redirect?to=/draft"), credential="oauth2")
+    across = get(service.url(f"/redirect?to={there}"), credential="oauth2", headers={"Cookie": "a=b", "X-Other": "c"})
+    runner.preview(same, service.place, credential=bench.OAUTH2)
+    runner.preview(across, service.place, other_service.place, credential=bench.OAUTH2)
+    assert [asked.headers.get("Authorization") for asked in service.asked] == [f"Bearer {TOKEN}"] * 3
+    assert "Authorization" not in other_service.asked[0].headers
+    assert "Cookie" not in other_service.asked[0].headers
+    assert other_service.asked[0].headers["X-Other"] == "c"
+
+
+def test_a_key_in_a_header_of_its_own_does_not_cross_either(
+    runner: Runner, service: Upstream, other_service: Upstream
+) -> None:
+    wasm = get(
+        service.url("/redirect?to=" + quote(other_service.url("/draft"), safe="")),
+        credential="api_key",
+        headers={"x-api-key": "from the guest"},
+    )
+    runner.preview(wasm, service.place, other_service.place, credential=bench.API_KEY)
+    assert service.asked[0].headers["X-Api-Key"] == f"Key {TOKEN}"
+    assert "X-Api-Key" not in other_service.asked[0].headers
+    assert "x-api-key" not in other_service.asked[0].headers
+
+
+@pytest.mark.parametrize(
+    ("code", "method", "arrives"),
+    [
+        (301, "POST", ("GET", b"")),
+        (302, "PUT", ("GET", b"")),
+        (303, "POST", ("GET", b"")),
+        (307, "POST", ("POST", b"text")),
+        (308, "PATCH", ("PATCH", b"text")),
+        (303, "HEAD", ("HEAD", b"")),
+    ],
+)
+def test_methods_after_a_redirect(
+    runner: Runner, service: Upstream, code: int, method: str, arrives: tuple[str, bytes]
+) -> None:
+    sent = "" if method == "HEAD" else "text"
+    wish = {"url": service.url(f"/redirect?code={code}&to=/draft"), "method": method, "body": sent}
+    runner.execute(guests.courier(wish), service.place)
+    assert service.asked[0].method == method
+    assert (service.asked[1].method, service.asked[1].body) == arrives
+
+
+def test_framing_and_routing_headers_are_the_hosts(runner: Runner, service: Upstream) -> None:
+    headers = {"Host": "evil.example", "Content-Length": "3", "Transfer-Encoding": "chunked", "Accept-Encoding": "br"}
+    runner.execute(get(service.url("/echo"), method="POST", body="hello", headers=headers), service.place)
+    asked = service.asked[0]
+    assert asked.body == b"hello"
+    assert asked.headers["Host"] == service.place
+    assert asked.headers["Accept-Encoding"] == "identity"
+    assert "Transfer-Encoding" not in asked.headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"A": "b\r\nEvil: yes"}, {"A": "b\0"}, {"A b": "c"}, {"": "c"}, {"A": "é"}, {"A\n": "c"}, {"A": "x" * 40_000}],
+)
+def test_headers_that_could_smuggle_are_refused(
+    line: Callable[..., str], service: Upstream, headers: dict[str, str]
+) -> None:
+    assert line(get(service.url("/echo"), headers=headers), service.place).startswith(
+        "the connector's request was refused: the request has"
+    )
+    assert not service.asked
+
+
+@pytest.mark.parametrize("method", ["CONNECT", "TRACE", "G ET", "GET\r\n", ""])
+def test_odd_methods(line: Callable[..., str], service: Upstream, method: str) -> None:
+    expected = "" if not method else "the connector's request was refused: the method is not allowed"
+    assert line(get(service.url("/draft"), method=method), service.place) == expected
+
+
+def test_a_large_request_is_refused(runner: Runner, service: Upstream) -> None:
+    runner.bounds = replace(runner.bounds, request=1000)
+    outcome = runner.execute(get(service.url("/echo"), method="POST", body="x" * 1001), service.place)
+    assert outcome.failure is not None
+    assert outcome.failure.kind == Kind.RESOURCE_LIMIT_EXCEEDED
+    assert not service.asked
+
+
+def test_a_preview_only_reads(runner: Runner, service: Upstream) -> None:
+    wasm = get(service.url("/draft"), method="POST", body="{}")
+    assert (
+        runner.preview(wasm, service.place).result.unavailable == "the preview tried to POST; a preview may only read"
+    )
+    assert not service.asked
+    runner.bounds = replace(runner.bounds, preview_methods=frozenset({"GET", "POST"}))
+    assert not runner.preview(wasm, service.place).result.unavailable
+
+
+def test_proxy_variables_are_not_honoured(
+    runner: Runner, service: Upstream, other_service: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, other_service.url(""))
+    assert not runner.preview(get(service.url("/draft")), service.place).result.unavailable
+    assert not other_service.asked
+
+
+def test_a_kept_connection_that_the_peer_closed_is_replaced(runner: Runner, service: Upstream) -> None:
+    packed = bench.package(get(service.url("/draft")), [service.place])
+    with runner.sandbox(packed) as box:
+        for _ in range(3):
+            outcome = box.preview(bench.action(packed), {"draft_id": "x"})
+            assert outcome is not None
+            assert not outcome.result.unavailable
+    assert len(service.asked) == 3

@@ -1,0 +1,75 @@
+"""TLS: the name is verified although the connection is made to an address."""
+
+import datetime as dt
+import ipaddress
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from aileron_tui.sandbox.network import Client
+from tests.sandbox import guests
+from tests.sandbox.conftest import Runner
+from tests.sandbox.upstream import upstream
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "mail.example")])
+    now = dt.datetime.now(dt.UTC)
+    names = [x509.DNSName("mail.example"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "both.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.write_bytes(private + built.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+def serving(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+@pytest.mark.parametrize(("host", "fine"), [("mail.example", True), ("127.0.0.1", True), ("other.example", False)])
+def test_the_certificate_must_be_for_the_name(runner: Runner, certificate: Path, host: str, fine: bool) -> None:
+    with upstream(serving(certificate)) as service:
+        place = f"{host}:{service.port}"
+        runner.client = Client(lambda *_: ["127.0.0.1"], frozenset({place}), str(certificate))
+        outcome = runner.preview(guests.courier({"url": f"https://{place}/draft"}), place)
+    expected = "" if fine else f"cannot reach {place}: its certificate is not valid"
+    assert outcome.result.unavailable == expected
+    assert bool(service.asked) is fine
+
+
+def test_an_unknown_authority_is_refused(runner: Runner, certificate: Path) -> None:
+    with upstream(serving(certificate)) as service:
+        outcome = runner.preview(guests.courier({"url": service.url("/draft")}), service.place)
+    assert outcome.result.unavailable == f"cannot reach {service.place}: its certificate is not valid"
+    assert not service.asked
+
+
+def test_plain_http_on_a_tls_port_and_back(runner: Runner, certificate: Path) -> None:
+    with upstream(serving(certificate)) as secure, upstream() as plain:
+        to_secure = runner.preview(guests.courier({"url": f"http://{secure.place}/draft"}), secure.place)
+        to_plain = runner.preview(guests.courier({"url": f"https://{plain.place}/draft"}), plain.place)
+    assert to_secure.result.unavailable == f"{secure.place} broke off its answer"
+    assert to_plain.result.unavailable == f"cannot reach {plain.place}"
