@@ -1,0 +1,414 @@
+"""The ledger: look back, search, check that nothing was changed, take it elsewhere."""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, Final
+
+from aileron_tui.cli import FAILED, OK
+from aileron_tui.core.chain import Damage, Entry, Fault, Kind
+from aileron_tui.core.decision import moment, timestamp
+from aileron_tui.core.jsontext import JsonObject, plain
+from aileron_tui.core.states import State
+from aileron_tui.core.text import Visible, block, cells, clip, inline
+from aileron_tui.files.places import places
+from aileron_tui.ledger import search
+from aileron_tui.ledger.access import FILE, MAGIC, lock_path
+from aileron_tui.ledger.audit import audit, audit_export
+from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
+from aileron_tui.ledger.export import Exported, write_csv, write_jsonl
+from aileron_tui.ledger.head import Head, read_head
+from aileron_tui.ledger.holder import noted_head
+from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.store import Ledger, set_aside
+from aileron_tui.ledger.verify import Report, verify
+
+NOT_FOUND: Final = 5
+
+_AGO: Final = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_WIDE: Final = 100
+_GLYPHS: Final[dict[str, tuple[str, str]]] = {
+    State.PENDING: ("…", "waiting"),
+    State.APPROVED: ("…", "approved"),
+    State.RUNNING: ("…", "running"),
+    State.EXECUTED: ("✓", "done"),
+    State.FAILED: ("✗", "failed"),
+    State.DENIED: ("–", "denied"),
+    State.EXPIRED: ("○", "nobody answered"),
+    State.WITHDRAWN: ("○", "withdrawn"),
+    State.INTERRUPTED: ("!", "interrupted"),
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    _filters(parser)
+    parser.add_argument("--limit", type=_positive, default=search.PAGE, help=f"at most so many ({search.PAGE})")
+    parser.add_argument("--before", type=_positive, help="only requests older than this number (`next` of --json)")
+    parser.add_argument("--json", action="store_true", help="as one JSON document")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    show = commands.add_parser("show", help="everything about one request")
+    show.add_argument("id", help="its id")
+    head = commands.add_parser("head", help="the head of the chain, to keep elsewhere")
+    check = commands.add_parser("verify", help="check chain, sequence, signatures, keys, and that nothing ran twice")
+    check.add_argument("file", metavar="FILE", nargs="?", help="an export or a ledger; this home's ledger if none")
+    check.add_argument("--against", metavar="HEAD", type=_head, help="a head kept earlier, which must be in the chain")
+    for reading in (show, head, check):
+        reading.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="as one JSON document")
+    export = commands.add_parser("export", help="the whole ledger as JSON lines, or a table of requests as CSV")
+    export.add_argument("--format", choices=("jsonl", "csv"), default="jsonl", help="jsonl can be verified (jsonl)")
+    export.add_argument("--output", metavar="FILE", help="a new file; standard output if none")
+    _filters(export)
+    commands.add_parser("set-aside", help="keep a damaged ledger under another name and begin a new one")
+    commands.add_parser("rebuild", help="build the history and its search anew from the entries")
+
+
+def _filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--search", metavar="TEXT", default="", help="words that must occur; `word*` for a beginning")
+    parser.add_argument("--since", metavar="WHEN", type=_when, help="a date, a time, or 30m, 12h, 7d, 2w ago")
+    parser.add_argument("--until", metavar="WHEN", type=_when, help="as --since; not included")
+    outcomes = [state.value for state in State]
+    parser.add_argument("--outcome", action="append", default=[], choices=outcomes, help="may be given several times")
+    parser.add_argument("--surface", action="append", default=[], help="may be given several times")
+    parser.add_argument("--action", action="append", default=[], help="may be given several times")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0 if fine, 1 if something failed or the ledger is damaged, 5 if there is no such request."""
+    match options.command:
+        case "show":
+            return _show(options.id, as_json=options.json)
+        case "head":
+            return _print_head(as_json=options.json)
+        case "verify":
+            return _verify(options.file, options.against, as_json=options.json)
+        case "export":
+            return _export(options)
+        case "set-aside":
+            folder = set_aside(_path())
+            sys.stdout.write(
+                f"the old ledger is in {inline(str(folder))}\nenrol the keys again: aileron-tui key enroll\n"
+            )
+        case "rebuild":
+            with Ledger(_path(), role="history rebuild") as ledger:
+                ledger.rebuild_index()
+            sys.stdout.write("history and search were built anew\n")
+        case _:
+            return _list(options)
+    return OK
+
+
+def _path() -> Path:
+    return places().data / FILE
+
+
+@contextmanager
+def _reading() -> Iterator[Reader | None]:
+    """This home's ledger, or None where nothing was ever recorded."""
+    path = _path()
+    if path.exists() or path.is_symlink():
+        with Reader(path) as reader:
+            yield reader
+        return
+    if noted := noted_head(lock_path(path)):
+        raise LedgerDamaged(path, f"it is gone, and it had {noted.seq} entries")
+    yield None
+
+
+def _wanted(options: argparse.Namespace) -> search.Filter:
+    return search.Filter(
+        options.search,
+        options.since or "",
+        options.until or "",
+        tuple(options.outcome),
+        tuple(options.surface),
+        tuple(options.action),
+    )
+
+
+def _list(options: argparse.Namespace) -> int:
+    wanted = _wanted(options)
+    with _reading() as reader:
+        records = search.page(reader, wanted, before=options.before, limit=options.limit) if reader else ()
+    more = records[-1].seq if len(records) == options.limit else None
+    if options.json:
+        _print_json({"requests": [_fields(record) for record in records], "next": more})
+        return OK
+    width = shutil.get_terminal_size().columns
+    for record in records:
+        sys.stdout.write("".join(f"{line}\n" for line in _row(record, width)))
+    if not records:
+        sys.stderr.write("nothing recorded yet\n" if wanted == search.ALL and not options.before else "nothing found\n")
+    elif more is not None:
+        sys.stderr.write(f"older ones: --before {more}\n")
+    return OK
+
+
+def _fields(record: search.Record) -> JsonObject:
+    return asdict(record) | {"signed": bool(record.signer)}
+
+
+def _row(record: search.Record, width: int) -> list[str]:
+    """One line where it fits, else two: what and how it ended first, then when, who, where and how long it took."""
+    glyph, word = _ended(record)
+    took = "" if record.took is None else f"decided in {_span(record.took)}"
+    signed = "signed" if record.signer else ""
+    parts = (record.id, record.agent, record.surface, took, signed, record.reason or record.error)
+    details = " · ".join(inline(part) for part in parts if part)
+    line = Visible(f"{_local(record.asked)}  {glyph} {word:<15}  {inline(record.action)}  {details}")
+    if width >= _WIDE and cells(line) <= width:
+        return [line]
+    first = Visible(f"{glyph} {word}  {inline(record.action)}")
+    return [clip(first, width), f"  {clip(Visible(f'{_local(record.asked)} · {details}'), max(width - 2, 10))}"]
+
+
+def _ended(record: search.Record) -> tuple[str, str]:
+    return _GLYPHS.get(record.outcome) or ("?", inline(record.outcome))
+
+
+def _local(asked: str) -> str:
+    """A time of the ledger in the person's own zone."""
+    try:
+        return moment(asked).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return inline(asked)
+
+
+def _span(seconds: float) -> str:
+    for limit, unit, size in ((60, "s", 1), (3600, "min", 60), (86400, "h", 3600)):
+        if seconds < limit:
+            return f"{seconds / size:.1f} {unit}" if seconds < 10 * size else f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86400:.0f} d"
+
+
+def _show(request: str, *, as_json: bool) -> int:
+    with _reading() as reader:
+        record = search.find(reader, request) if reader else None
+        if reader is None or record is None:
+            sys.stderr.write(f"error: there is no request {inline(request)}\n")
+            return NOT_FOUND
+        entries = reader.of_request(request)
+        signature = _signature(entries, reader.key_changes())
+    if as_json:
+        steps: list[JsonObject] = [
+            {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
+        ]
+        _print_json({**_fields(record), "signature": signature, "entries": [*steps]})
+        return OK
+    glyph, word = _ended(record)
+    sys.stdout.write(f"{glyph} {word}: {inline(record.action)}\n")
+    about = {
+        "id": record.id,
+        "connector": record.connector,
+        "agent": record.agent,
+        "risk": record.risk,
+        "surface": record.surface,
+        "decided in": "" if record.took is None else _span(record.took),
+        "reason": record.reason,
+        "error": record.error,
+        "signature": signature,
+    }
+    for name, value in about.items():
+        if value:
+            sys.stdout.write(f"  {name:<10}  {inline(value)}\n")
+    for entry in entries:
+        sys.stdout.write(f"\n{entry.seq}  {inline(entry.time)}  {inline(entry.kind)}\n")
+        shown = {name: value for name, value in entry.body.items() if name != "envelope"}
+        for line in block(plain(shown)) if shown else ():
+            sys.stdout.write(f"  > {line}\n")
+    return OK
+
+
+def _signature(entries: tuple[Entry, ...], changes: tuple[Entry, ...]) -> str:
+    """Whether the decision among these entries was signed by a key that might, in words."""
+    from aileron_tui.signing.record import RecordedSigners  # noqa: PLC0415  # signatures are not needed to list
+
+    decided = next((entry for entry in entries if entry.kind == Kind.DECIDED), None)
+    if decided is None:
+        return "none: not decided"
+    signers = RecordedSigners()
+    for change in changes:
+        if change.seq < decided.seq:
+            signers.learn(change)
+    statement, text = signers.check(decided.body.get("envelope"))
+    if isinstance(statement, Damage):
+        return f"BAD: {text}"
+    if statement.request != decided.request:
+        return f"BAD: it was made for request {statement.request}"
+    approver = signers.approvers[text]
+    return f"good, by {approver.name} ({text}{', insecure: no passphrase' if approver.insecure else ''})"
+
+
+def _print_head(*, as_json: bool) -> int:
+    with _reading() as reader:
+        head = reader.head() if reader else Head()
+    if as_json:
+        _print_json({"seq": head.seq, "hash": head.hash})
+    else:
+        sys.stdout.write(f"{head}\n")
+    return OK
+
+
+def _verify(file: str | None, against: Head | None, *, as_json: bool) -> int:
+    from aileron_tui.signing.record import RecordedSigners  # noqa: PLC0415  # needs cryptography
+
+    expected = [against] if against else []
+    signers = RecordedSigners()
+    if file is None:
+        with _reading() as reader:
+            report = audit(reader, signers, expected) if reader else verify((), signers, expected)
+    elif _is_database(Path(file)):
+        with Reader(Path(file), foreign=True) as reader:
+            report = audit(reader, signers, expected)
+    else:
+        report = audit_export(Exported(Path(file)), signers, expected)
+    names = {fingerprint: approver.name for fingerprint, approver in signers.approvers.items()}
+    if as_json:
+        _print_json(_report(report, names))
+    else:
+        _print_report(report, names)
+    return FAILED if report.fault else OK
+
+
+def _report(report: Report, names: dict[str, str]) -> JsonObject:
+    fault = report.fault
+    return {
+        "good": fault is None,
+        "entries": report.entries,
+        "head": str(report.head),
+        "decisions": [
+            {"key": fingerprint, "name": names.get(fingerprint, ""), "count": count}
+            for fingerprint, count in report.decisions.items()
+        ],
+        "fault": {
+            "entry": fault.seq,
+            "damage": fault.damage.name.lower(),
+            "words": fault.damage,
+            "detail": fault.detail,
+        }
+        if fault
+        else None,
+        "notes": list(report.notes),
+    }
+
+
+def _fault(fault: Fault) -> JsonObject:
+    return {"entry": fault.seq, "damage": fault.damage.name.lower(), "words": fault.damage, "detail": fault.detail}
+
+
+def _print_report(report: Report, names: dict[str, str]) -> None:
+    if report.fault:
+        fault = report.fault
+        sys.stdout.write(f"DAMAGED at entry {fault.seq}: {fault.damage}\n  {inline(fault.detail)}\n")
+        sys.stdout.write(f"  good up to {report.head}\n")
+        if fault.damage is Damage.INDEX:
+            sys.stdout.write(
+                "  The entries are whole. `aileron-tui history rebuild` makes the history from them anew.\n"
+            )
+        return
+    sys.stdout.write(f"good: {_counted(report.entries, 'entry', 'entries')}\n  head {report.head}\n")
+    for fingerprint, count in report.decisions.items():
+        sys.stdout.write(
+            f"  {count:,} decisions signed by {inline(names.get(fingerprint, '?'))} ({inline(fingerprint)})\n"
+        )
+    for note in report.notes:
+        sys.stderr.write(f"note: {inline(note)}\n")
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _export(options: argparse.Namespace) -> int:
+    wanted = _wanted(options)
+    if options.format == "jsonl" and wanted != search.ALL:
+        raise LedgerError(
+            "a part of the ledger cannot be verified",
+            "filters work with --format csv only",
+            "Export all of it as jsonl, or the part as csv.",
+        )
+    if options.format == "jsonl" and options.output is None and sys.stdout.isatty():
+        raise LedgerError(
+            "an export may carry control characters a terminal would obey",
+            hint="Give --output FILE, or send it into a pipe.",
+        )
+    with _reading() as reader:
+        if reader is None:
+            raise LedgerError("nothing recorded yet", hint="There is nothing to export.")
+        if options.output is None:
+            try:
+                _write(reader, options.format, wanted, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise LedgerError("cannot write the export", str(error.strerror)) from None
+            return OK
+        path = Path(options.output)
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise LedgerError("cannot write the export", f"{path}: {error.strerror}") from None
+        try:
+            with os.fdopen(descriptor, "wb") as out:
+                _write(reader, options.format, wanted, out)
+                out.flush()
+                os.fsync(descriptor)
+        except BaseException as error:
+            path.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                raise LedgerError("cannot write the export", f"{path}: {error.strerror}") from None
+            raise
+    sys.stderr.write(f"written to {inline(str(path))}\n")
+    return OK
+
+
+def _write(reader: Reader, kind: str, wanted: search.Filter, out: IO[bytes]) -> None:
+    if kind == "jsonl":
+        write_jsonl(reader, out, datetime.now(UTC))
+    else:
+        write_csv(search.every(reader, wanted), out)
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError as error:
+        raise LedgerError("cannot read the file", f"{path}: {error.strerror}") from None
+
+
+def _print_json(document: JsonObject) -> None:
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not int(text[:18]) > 0:
+        raise argparse.ArgumentTypeError("a number from 1 on is needed")
+    return int(text[:18])
+
+
+def _head(text: str) -> Head:
+    try:
+        return read_head(text)
+    except LedgerError as error:
+        raise argparse.ArgumentTypeError(f"{error.title}. {error.hint}") from None
+
+
+def _when(text: str) -> str:
+    """A moment as entries write it, from a date, a time or a span back from now."""
+    try:
+        if found := _AGO.fullmatch(text):
+            return timestamp(datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])}))
+        return timestamp(datetime.fromisoformat(text).astimezone(UTC))
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a date (2026-05-12) nor a span (7d, 12h)") from None

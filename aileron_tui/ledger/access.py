@@ -1,0 +1,71 @@
+"""Opening the ledger's file: private, with the settings every connection needs."""
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from aileron_tui.files.private import PrivateFileError
+from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, translated
+
+FILE: Final = "ledger.db"
+MAGIC: Final = b"SQLite format 3\0"
+
+_BUSY_SECONDS: Final = 5.0
+
+
+def lock_path(path: Path) -> Path:
+    """The lock file that belongs to a ledger."""
+    return path.with_suffix(".lock")
+
+
+def check_file(path: Path) -> None:
+    """Refuses a ledger that is a link, another user's, open to others, or no database at all."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise LedgerError("there is no ledger", str(path)) from None
+    except OSError as error:
+        raise PrivateFileError(f"cannot read {path}", str(error.strerror), "Check that it is yours.") from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        mode = stat.S_IMODE(status.st_mode)
+        if not stat.S_ISREG(status.st_mode):
+            raise PrivateFileError(f"{path} is not an ordinary file")
+        if status.st_uid != os.geteuid():
+            raise PrivateFileError(f"{path} belongs to another user", f"user {status.st_uid}")
+        if mode & 0o077:
+            raise PrivateFileError(f"{path} is open to others", f"its mode is {mode:03o}", f"chmod 600 {path}")
+        if file.read(len(MAGIC)) != MAGIC:
+            raise LedgerDamaged(path, "it is empty or not a database")
+
+
+def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
+    """A connection in WAL mode. A writer's commit returns only when the entry is on the disk (`synchronous=FULL`)."""
+    mode = "rw" if writing else "ro"
+    try:
+        db = sqlite3.connect(
+            f"file:{quote(str(path))}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=_BUSY_SECONDS,
+        )
+    except sqlite3.Error as error:
+        raise translated(error, path) from None
+    try:
+        if writing:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("PRAGMA wal_autocheckpoint = 4000")
+            db.execute("PRAGMA journal_size_limit = 67108864")
+        else:
+            db.execute("PRAGMA query_only = ON")
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.Error as error:
+        db.close()
+        raise translated(error, path) from None
+    return db

@@ -1,0 +1,40 @@
+"""Verifying a whole ledger or an export: the entries, and what lies around them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from aileron_tui.core.chain import Damage, Fault
+from aileron_tui.ledger.errors import LedgerDamaged
+from aileron_tui.ledger.export import Exported
+from aileron_tui.ledger.head import Head
+from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.search import shown
+from aileron_tui.ledger.verify import Report, Signers, verify
+
+
+def audit(reader: Reader, signers: Signers, expected: Sequence[Head] = ()) -> Report:
+    """Verifies a ledger at one moment: its entries, the head noted beside it, its index and its pages."""
+    noted = reader.noted()
+    with reader.snapshot():
+        heads = [*expected, noted] if noted else expected
+        report = verify(reader.rows(), signers, heads, partial(shown, reader))
+        return report if report.fault else replace(report, fault=_around(report, reader))
+
+
+def audit_export(exported: Exported, signers: Signers, expected: Sequence[Head] = ()) -> Report:
+    """Verifies an export, which says itself how far it must go."""
+    return verify(exported.rows(), signers, [*expected, exported.head])
+
+
+def _around(report: Report, reader: Reader) -> Fault | None:
+    after = report.head.seq + 1
+    try:
+        indexed = {entry.seq for entry in reader.key_changes()}
+        if differing := indexed ^ set(report.key_changes):
+            return Fault(min(differing), Damage.INDEX, "the list of key changes is not that of the entries")
+        if found := reader.check_pages():
+            return Fault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {found}")
+    except LedgerDamaged as error:
+        return Fault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {error.detail}")
+    return None

@@ -1,0 +1,100 @@
+"""Taking the ledger elsewhere: as JSON lines that can be verified there, or as a table for a spreadsheet.
+
+The JSON lines carry the stored bytes untouched inside each line, so the hash chain can be checked on the file alone:
+
+    {"aileron_ledger":1,"exported":"…","head":"1042:sha256:…"}
+    {"hash":"sha256:…","entry":{…the stored bytes…}}
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, fields
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Final
+
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.jsontext import JsonError, read_object
+from aileron_tui.core.text import inline
+from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
+from aileron_tui.ledger.head import Head, read_head
+from aileron_tui.ledger.reader import Reader, Stored
+from aileron_tui.ledger.search import Record
+from aileron_tui.ledger.store import LARGEST_ENTRY
+
+_VERSION: Final = 1
+_LINE: Final = re.compile(rb'\{"hash":"sha256:([0-9a-f]{64})","entry":(\{.*\})\}\n', re.DOTALL)
+_NUMBER: Final = re.compile(rb'"seq":([0-9]{1,18}),"time":"[^"]*"\}\Z')  # where canonical JSON has it
+_LONGEST_LINE: Final = LARGEST_ENTRY + 1024
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+
+
+def write_jsonl(reader: Reader, out: IO[bytes], now: datetime) -> Head:
+    """Writes every entry of one moment; returns the head it ends with."""
+    with reader.snapshot():
+        head = reader.head()
+        about = {"aileron_ledger": _VERSION, "exported": timestamp(now), "head": str(head)}
+        out.write(json.dumps(about, separators=(",", ":")).encode() + b"\n")
+        for _, data, digest in reader.rows():
+            out.write(b'{"hash":"sha256:%b","entry":%b}\n' % (digest.hex().encode(), data))
+    return head
+
+
+def write_csv(records: Iterable[Record], out: IO[bytes]) -> None:
+    """Writes one line per request; no cell can act as a formula or carry a control character."""
+    text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    writer.writerow(column.name for column in fields(Record))
+    for record in records:
+        writer.writerow(map(cell, asdict(record).values()))
+    text.detach()
+
+
+def cell(value: object) -> str:
+    """A value as a spreadsheet must show it: text is never a formula."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return str(value)
+    text = inline(value)
+    return f"'{text}" if value.lstrip(" ").startswith(_FORMULA) else text
+
+
+class Exported:
+    """An export in JSON lines, read for verification."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                first = file.readline(_LONGEST_LINE)
+        except OSError as error:
+            raise LedgerError("cannot read the export", f"{path}: {error.strerror}") from None
+        try:
+            about = read_object(first)
+        except JsonError:
+            about = {}
+        found = about.get("aileron_ledger")
+        head = about.get("head")
+        if found is None or not isinstance(head, str):
+            hint = "Give a file made by `aileron-tui history export --format jsonl`, or a ledger."
+            raise LedgerError("not an export of a ledger", str(path), hint)
+        if found != _VERSION:
+            raise LedgerError("the export was written by a newer version of this program", str(path), "Update it.")
+        self.head = read_head(head)
+
+    def rows(self) -> Iterator[Stored]:
+        """Every entry as it was stored; a line that is none raises LedgerDamaged."""
+        with self.path.open("rb") as file:
+            file.readline(_LONGEST_LINE)
+            number = 1
+            while line := file.readline(_LONGEST_LINE):
+                number += 1
+                found = _LINE.fullmatch(line)
+                if not found:
+                    raise LedgerDamaged(self.path, f"line {number} is not an entry of an export")
+                place = _NUMBER.search(found[2], max(0, len(found[2]) - 100))
+                yield int(place[1]) if place else number - 1, found[2], bytes.fromhex(found[1].decode())

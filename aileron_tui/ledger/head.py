@@ -1,0 +1,30 @@
+"""The head of the chain: how far it goes and the hash that stands for all of it."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from aileron_tui.core.chain import GENESIS
+from aileron_tui.ledger.errors import LedgerError
+
+_HEAD: Final = re.compile(r"(?:([1-9][0-9]{0,17}|0):)?(sha256:[0-9a-f]{64})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last entry's number and hash; `seq` is -1 where only the hash is known."""
+
+    seq: int = 0
+    hash: str = GENESIS
+
+    def __str__(self) -> str:
+        return self.hash if self.seq < 0 else f"{self.seq}:{self.hash}"
+
+
+def read_head(text: str) -> Head:
+    """A head as `history head` prints it, or a bare hash."""
+    found = _HEAD.fullmatch(text.strip())
+    if not found:
+        hint = "It looks like 1042:sha256:… as `aileron-tui history head` prints it."
+        raise LedgerError("not the head of a ledger", repr(text), hint)
+    return Head(int(found[1]) if found[1] else -1, found[2])

@@ -1,0 +1,111 @@
+"""The file beside the ledger that says who writes it and how far it had come.
+
+The lock itself is `flock`, which the system drops when a process dies, however it dies. What the file says serves
+people, and it notices loss: the head is noted after each durable append, so a ledger that ends before it has lost
+entries that were acknowledged. The note costs no sync of its own; after a power failure it may lag, never lead.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject, read_object
+from aileron_tui.ledger.errors import LedgerHeld, LedgerUnusable
+from aileron_tui.ledger.head import Head, read_head
+
+_SIZE: Final = 512
+_PAUSE: Final = 0.02
+
+
+class Holder:
+    """The lock file of one ledger, open."""
+
+    def __init__(self, path: Path, role: str) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self._file = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise LedgerUnusable("the ledger cannot be locked", f"{path}: {error.strerror}") from None
+        self._path = path
+        self._who: JsonObject = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "role": role,
+            "since": timestamp(datetime.now(UTC)),
+        }
+        self._prefix = json.dumps(self._who, sort_keys=True)[:-1]
+
+    def hold(self, wait: float) -> None:
+        """Becomes the writer, waiting for another to finish, or says who it is."""
+        deadline = time.monotonic() + wait
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise self._held() from None
+                time.sleep(_PAUSE)
+            else:
+                return
+
+    def release(self) -> None:
+        """Lets another process become the writer."""
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def note(self, head: Head) -> None:
+        """Writes down who we are and how far the ledger has come."""
+        text = f'{self._prefix}, "head": "{head}"}}'
+        with contextlib.suppress(OSError):  # the entry itself is durable already
+            os.pwrite(self._file, text.ljust(_SIZE - 1).encode() + b"\n", 0)
+
+    def noted(self) -> Head | None:
+        """The head last written down, or None for a ledger that never was."""
+        return _head(os.pread(self._file, _SIZE, 0))
+
+    def forget(self) -> None:
+        """Clears the note, for a ledger that is set aside."""
+        os.ftruncate(self._file, 0)
+
+    def close(self) -> None:
+        """Drops the lock and the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _held(self) -> LedgerHeld:
+        who = _fields(os.pread(self._file, _SIZE, 0))
+        words = "by another process"
+        if who:
+            words = f"by {who.get('role')}, process {who.get('pid')} on {who.get('host')} since {who.get('since')}"
+        return LedgerHeld("the ledger is being written", words, "Stop that process, or wait until it ends.")
+
+
+def noted_head(path: Path) -> Head | None:
+    """The head noted beside a ledger, for readers."""
+    try:
+        return _head(path.read_bytes()[:_SIZE])
+    except OSError:
+        return None
+
+
+def _fields(data: bytes) -> JsonObject:
+    try:
+        return read_object(data)
+    except AileronError:
+        return {}
+
+
+def _head(data: bytes) -> Head | None:
+    text = _fields(data).get("head")
+    try:
+        return read_head(text) if isinstance(text, str) else None
+    except AileronError:
+        return None

@@ -1,0 +1,132 @@
+"""What is derived from each entry: one row per request for the history, its words for the search, used nonces.
+
+The index reads these fields of an entry's body, all optional text unless said otherwise:
+
+    request.made      action, connector (text or an object with `name`), agent, risk, args (object)
+    decision.made     envelope (DSSE object): verdict, surface, reason and nonce come from the signed statement
+    op.failed         error
+"""
+
+import base64
+import binascii
+import sqlite3
+from typing import Final
+
+from aileron_tui.core.chain import Entry, Kind
+from aileron_tui.core.decision import Statement, Verdict, moment, read_statement
+from aileron_tui.core.jsontext import Json, JsonError, compact
+from aileron_tui.core.states import State
+from aileron_tui.ledger.errors import EntryRefused
+
+LONGEST_INDEXED: Final = 16 * 1024
+
+ENDS: Final = {
+    Kind.EXECUTED: State.EXECUTED,
+    Kind.FAILED: State.FAILED,
+    Kind.EXPIRED: State.EXPIRED,
+    Kind.WITHDRAWN: State.WITHDRAWN,
+    Kind.INTERRUPTED: State.INTERRUPTED,
+}
+_WORDS: Final = {State.EXPIRED: "expired nobody answered", State.DENIED: "denied", State.EXECUTED: "executed done"}
+
+
+Decision = tuple[Statement, str]
+"""What an envelope says and the key it names; nothing is verified here."""
+
+
+def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> None:
+    """Takes one entry into the derived tables, inside the transaction that appends it."""
+    if entry.request:
+        db.execute("INSERT INTO steps VALUES (?, ?)", (entry.request, entry.seq))
+    match entry.kind:
+        case Kind.REQUESTED:
+            _made(db, entry)
+        case Kind.SHOWN:
+            db.execute("UPDATE requests SET shown = ? WHERE id = ? AND shown = ''", (entry.time, entry.request))
+        case Kind.DECIDED:
+            if decision is not None:
+                _decided(db, entry, *decision)
+        case Kind.RUNNING:
+            db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (State.RUNNING, entry.request))
+        case Kind.KEY_ENROLLED | Kind.KEY_REVOKED:
+            db.execute("INSERT INTO keys VALUES (?)", (entry.seq,))
+        case Kind.EXECUTED | Kind.FAILED | Kind.EXPIRED | Kind.WITHDRAWN | Kind.INTERRUPTED:
+            _ended(db, entry, ENDS[Kind(entry.kind)])
+
+
+def decision_of(entry: Entry) -> Decision | None:
+    """What is decided by an entry, if it is a decision and can be read."""
+    if entry.kind != Kind.DECIDED:
+        return None
+    match entry.body.get("envelope"):
+        case {"payload": str() as payload, "signatures": [{"keyid": str() as signer}]}:
+            try:
+                return read_statement(base64.b64decode(payload)), signer
+            except (JsonError, binascii.Error, ValueError):
+                return None
+    return None
+
+
+def _made(db: sqlite3.Connection, entry: Entry) -> None:
+    if not entry.request:
+        raise EntryRefused("a request needs an id")
+    body = entry.body
+    connector = body.get("connector")
+    name = _text(connector.get("name")) if isinstance(connector, dict) else _text(connector)
+    action, agent = _text(body.get("action")), _text(body.get("agent"))
+    try:
+        db.execute(
+            "INSERT INTO requests (seq, id, asked, action, connector, agent, risk, outcome)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (entry.seq, entry.request, entry.time, action, name, agent, _text(body.get("risk")), State.PENDING),
+        )
+    except sqlite3.IntegrityError:
+        raise EntryRefused("a request can be made only once", entry.request) from None
+    db.execute(
+        "INSERT INTO search (rowid, action, connector, agent, inputs, reason, outcome) VALUES (?, ?, ?, ?, ?, '', ?)",
+        (entry.seq, action, name, agent, words(body.get("args")), State.PENDING),
+    )
+
+
+def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer: str) -> None:
+    try:
+        db.execute("INSERT INTO nonces VALUES (?, ?)", (statement.nonce, entry.seq))
+    except sqlite3.IntegrityError:
+        raise EntryRefused("the nonce of this decision was used before", statement.nonce) from None
+    row = db.execute("SELECT seq, asked, shown FROM requests WHERE id = ?", (entry.request,)).fetchone()
+    if row is None:
+        return
+    denied = statement.verdict is Verdict.DENY
+    outcome = State.DENIED if denied else State.APPROVED
+    took = max(0.0, (moment(entry.time) - moment(row[2] or row[1])).total_seconds())
+    db.execute(
+        "UPDATE requests SET outcome = ?, decided = ?, took = ?, surface = ?, signer = ?, reason = ?, ended = ?"
+        " WHERE seq = ?",
+        (outcome, entry.time, took, statement.surface, signer, statement.reason, entry.time if denied else "", row[0]),
+    )
+    if denied or statement.reason:
+        _reword(db, row[0], outcome, statement.reason)
+
+
+def _ended(db: sqlite3.Connection, entry: Entry, state: State) -> None:
+    error = _text(entry.body.get("error"))
+    row = db.execute(
+        "UPDATE requests SET outcome = ?, ended = ?, error = ? WHERE id = ? RETURNING seq, reason",
+        (state, entry.time, error, entry.request),
+    ).fetchone()
+    if row is not None:
+        _reword(db, row[0], state, f"{row[1]} {error}")
+
+
+def _reword(db: sqlite3.Connection, seq: int, state: State, reason: str) -> None:
+    text = reason[:LONGEST_INDEXED]
+    db.execute("UPDATE search SET reason = ?, outcome = ? WHERE rowid = ?", (text, _WORDS.get(state, state.value), seq))
+
+
+def words(value: Json) -> str:
+    """The names and values of inputs as text for the search, up to a limit."""
+    return compact(value)[:LONGEST_INDEXED] if value is not None else ""
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""

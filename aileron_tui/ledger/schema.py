@@ -1,0 +1,138 @@
+"""The tables. `entries` is the truth; everything else is derived from it and can be built anew at any time."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
+
+APPLICATION: Final = 0x41494C45  # "AILE"
+INDEX_VERSION: Final = "1"
+
+_ENTRIES: Final = """
+CREATE TABLE entries (
+    seq  INTEGER PRIMARY KEY,
+    data BLOB NOT NULL CHECK (typeof(data) = 'blob'),
+    hash BLOB NOT NULL CHECK (typeof(hash) = 'blob' AND length(hash) = 32)
+);
+CREATE TRIGGER entries_stay BEFORE DELETE ON entries
+BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
+CREATE TRIGGER entries_keep BEFORE UPDATE ON entries
+BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
+CREATE TRIGGER entries_follow BEFORE INSERT ON entries
+WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM entries)
+BEGIN SELECT RAISE(ABORT, 'entries follow one another without gaps'); END;
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+# `steps` finds the entries of a request, `keys` those that change who may approve.
+INDEX: Final = """
+DROP TABLE IF EXISTS steps;
+DROP TABLE IF EXISTS keys;
+DROP TABLE IF EXISTS nonces;
+DROP TABLE IF EXISTS requests;
+DROP TABLE IF EXISTS search;
+CREATE TABLE steps (request TEXT, seq INTEGER, PRIMARY KEY (request, seq)) WITHOUT ROWID;
+CREATE TABLE keys (seq INTEGER PRIMARY KEY);
+CREATE TABLE nonces (nonce TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE requests (
+    seq       INTEGER PRIMARY KEY,
+    id        TEXT NOT NULL UNIQUE,
+    asked     TEXT NOT NULL,
+    action    TEXT NOT NULL,
+    connector TEXT NOT NULL,
+    agent     TEXT NOT NULL,
+    risk      TEXT NOT NULL,
+    outcome   TEXT NOT NULL,
+    shown     TEXT NOT NULL DEFAULT '',
+    decided   TEXT NOT NULL DEFAULT '',
+    took      REAL,
+    surface   TEXT NOT NULL DEFAULT '',
+    signer    TEXT NOT NULL DEFAULT '',
+    reason    TEXT NOT NULL DEFAULT '',
+    ended     TEXT NOT NULL DEFAULT '',
+    error     TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX requests_by_time ON requests (asked, seq);
+CREATE INDEX requests_by_action ON requests (action, seq);
+CREATE INDEX requests_by_outcome ON requests (outcome, seq);
+CREATE INDEX requests_by_surface ON requests (surface, seq);
+CREATE VIRTUAL TABLE search USING fts5 (
+    action, connector, agent, inputs, reason, outcome, columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
+);
+"""
+
+
+Migration = Callable[[sqlite3.Connection], None]
+
+
+def _first(db: sqlite3.Connection) -> None:
+    _run(db, _ENTRIES)
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_first,)
+VERSION: Final = len(MIGRATIONS)
+
+
+def version(db: sqlite3.Connection) -> int:
+    """The schema version of a file that is ours; a foreign or a newer file raises."""
+    found = int(db.execute("PRAGMA user_version").fetchone()[0])
+    owner = int(db.execute("PRAGMA application_id").fetchone()[0])
+    path = _path(db)
+    if owner != APPLICATION and (found or _tables(db)):
+        raise LedgerDamaged(path, "it is a database, but not a ledger")
+    if found > VERSION:
+        raise LedgerNewer(
+            "the ledger was written by a newer version of this program",
+            f"{path} has schema {found}, this version knows {VERSION}",
+            "Update aileron-tui.",
+        )
+    return found
+
+
+def migrate(db: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> bool:
+    """Brings a file up to date, each step in one transaction; returns whether anything was done."""
+    start = int(db.execute("PRAGMA user_version").fetchone()[0])
+    for number, step in enumerate(migrations[start:], start=start + 1):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            step(db)
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {number}")
+            db.execute("COMMIT")
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+    return start < len(migrations)
+
+
+def reset_index(db: sqlite3.Connection) -> None:
+    """Empties all derived tables, inside the caller's transaction."""
+    _run(db, INDEX)
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('index', ?)", (INDEX_VERSION,))
+
+
+def index_is_current(db: sqlite3.Connection) -> bool:
+    """Whether the derived tables exist in this version's form."""
+    row = db.execute("SELECT value FROM meta WHERE name = 'index'").fetchone()
+    wanted = {"steps", "keys", "nonces", "requests", "search"}
+    return row is not None and row[0] == INDEX_VERSION and wanted <= _tables(db)
+
+
+def _path(db: sqlite3.Connection) -> Path:
+    return Path(db.execute("PRAGMA database_list").fetchone()[2])
+
+
+def _tables(db: sqlite3.Connection) -> set[str]:
+    return {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+
+def _run(db: sqlite3.Connection, script: str) -> None:
+    """Runs a script statement by statement; `executescript` would commit the transaction around it."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            db.execute(statement)
+            statement = ""

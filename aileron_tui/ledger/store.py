@@ -1,0 +1,250 @@
+"""Writing the ledger: durable before it is acknowledged, in one unbroken chain.
+
+One process, the gate, writes for as long as it lives and holds the lock. Key and configuration changes may also come
+from a guest, a short-lived command beside a running gate: a key must be revocable at any moment. That is safe because
+every append reads the head inside its own transaction, and only one transaction can write at a time.
+"""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Self
+
+from aileron_tui.core.chain import Entry, Kind, Walker, decode, encode, link
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.jsontext import JsonError, JsonObject
+from aileron_tui.files.private import private_folder, write_private
+from aileron_tui.ledger import index, rules
+from aileron_tui.ledger.access import check_file, connect, lock_path
+from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerUnusable, translated
+from aileron_tui.ledger.head import Head
+from aileron_tui.ledger.holder import Holder
+from aileron_tui.ledger.reader import head_of, rows_after, translating
+from aileron_tui.ledger.schema import index_is_current, migrate, reset_index, version
+
+LARGEST_ENTRY: Final = 4 * 1024 * 1024
+FOR_GUESTS: Final = frozenset({Kind.KEY_ENROLLED, Kind.KEY_REVOKED, Kind.CONFIG_CHANGED})
+
+_WAIT: Final = 2.0
+_GUEST_PATIENCE: Final = 10.0
+_GUEST_PAUSE: Final = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A fact that is not yet in the ledger."""
+
+    kind: Kind
+    body: JsonObject = field(default_factory=dict)
+    request: str = ""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Ledger:
+    """The writer. Safe to use from several threads; every append is one transaction on the disk."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        role: str = "gate",
+        guest: bool = False,
+        wait: float = _WAIT,
+        clock: Callable[[], datetime] = _now,
+    ) -> None:
+        private_folder(path.parent)
+        self.path = path
+        self._clock = clock
+        self._guest = guest
+        self._guard = threading.Lock()
+        with ExitStack() as opened:
+            self._holder = opened.enter_context(closing(Holder(lock_path(path), role)))
+            if not guest or not path.exists():
+                self._holder.hold(wait)
+            self._open()
+            if guest:
+                self._holder.release()
+                self._db.execute("PRAGMA busy_timeout = 0")
+            else:
+                self._holder.note(self.head)
+            opened.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def head(self) -> Head:
+        """The last entry."""
+        return head_of(self._db, self.path)
+
+    def append(self, kind: Kind, body: JsonObject, request: str = "") -> Head:
+        """Records one fact; when this returns it is on the disk."""
+        return self.append_all([Draft(kind, body, request)])
+
+    def append_all(self, drafts: Sequence[Draft]) -> Head:
+        """Records several facts in order, all or none."""
+        if self._guest and (odd := next((draft.kind for draft in drafts if draft.kind not in FOR_GUESTS), None)):
+            raise EntryRefused("only the process that holds the ledger can record this", odd)
+        with self._guard, translating(self.path):
+            return self._commit(drafts)
+
+    def close(self) -> None:
+        """Ends writing; another process may take over. Closing twice does no harm."""
+        with self._guard:
+            self._db.close()
+            self._holder.close()
+
+    def rebuild_index(self) -> None:
+        """Builds everything that is derived from the entries anew."""
+        with self._guard, translating(self.path):
+            _rebuild(self._db, self.path)
+
+    def _commit(self, drafts: Sequence[Draft]) -> Head:
+        self._begin()
+        try:
+            head = self._extend(drafts)
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+        self._holder.note(head)
+        return head
+
+    def _begin(self) -> None:
+        """Begins the transaction; a guest tries often, since SQLite's own waiting loses against a busy writer."""
+        deadline = time.monotonic() + _GUEST_PATIENCE
+        while True:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+                if not (self._guest and busy and time.monotonic() < deadline):
+                    raise
+                time.sleep(_GUEST_PAUSE)
+            else:
+                return
+
+    def _extend(self, drafts: Sequence[Draft]) -> Head:
+        head = head_of(self._db, self.path)
+        seq, previous = head.seq, head.hash
+        now = timestamp(self._clock())
+        for draft in drafts:
+            seq += 1
+            entry = Entry(seq, now, draft.kind, draft.request, draft.body)
+            data = encode(entry)
+            if len(data) > LARGEST_ENTRY:
+                limit = f"{len(data):,} bytes; {LARGEST_ENTRY:,} are allowed"
+                raise EntryTooLarge(f"an entry of kind {draft.kind} is too large", limit, "Send less at once.")
+            decision = index.decision_of(entry)
+            rules.admit(self._db, entry, decision)
+            previous = link(previous, data)
+            self._db.execute("INSERT INTO entries VALUES (?, ?, ?)", (seq, data, bytes.fromhex(previous[7:])))
+            index.record(self._db, entry, decision)
+        return Head(seq, previous)
+
+    def _open(self) -> None:
+        noted = self._holder.noted()
+        if not self.path.exists():
+            if noted is not None:
+                raise LedgerDamaged(self.path, f"it is gone, and it had {noted.seq} entries")
+            _create(self.path)
+        check_file(self.path)
+        self._db = connect(self.path, writing=True)
+        try:
+            version(self._db)
+            with translating(self.path):
+                migrate(self._db)
+                _check_end(self._db, self.path, noted)
+                if not index_is_current(self._db):
+                    _rebuild(self._db, self.path)
+        except BaseException:
+            self._db.close()
+            raise
+
+
+def set_aside(path: Path, *, wait: float = _WAIT, clock: Callable[[], datetime] = _now) -> Path:
+    """Moves a ledger that cannot be used into a folder beside it and begins a new one; returns the folder."""
+    private_folder(path.parent)
+    holder = Holder(lock_path(path), "history set-aside")
+    try:
+        holder.hold(wait)
+        noted = holder.noted()
+        stamp = clock().strftime("%Y%m%dT%H%M%S.%fZ")
+        folder = private_folder(path.parent / f"set-aside-{stamp}")
+        try:
+            for part in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+                if part.exists() or part.is_symlink():
+                    part.rename(folder / part.name)
+        except OSError as error:
+            raise LedgerUnusable("the ledger cannot be moved", f"{path}: {error.strerror}") from None
+        holder.forget()
+    finally:
+        holder.close()
+    with Ledger(path, role="history set-aside", wait=wait, clock=clock) as ledger:
+        old = {"old_head": str(noted)} if noted else {}
+        ledger.append(Kind.CONFIG_CHANGED, {"change": "the ledger before this one was set aside", **old})
+    return folder
+
+
+def _create(path: Path) -> None:
+    """Makes an empty ledger beside its place and moves it there whole, so that a half-made one is never met."""
+    draft = path.with_name(f".{path.name}.new")
+    draft.unlink(missing_ok=True)
+    write_private(draft, b"")
+    try:
+        db = connect(draft, writing=True)
+        try:
+            migrate(db)
+            db.execute("BEGIN IMMEDIATE")
+            reset_index(db)
+            db.execute("COMMIT")
+            db.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            db.close()
+        write_private(path, draft.read_bytes())
+    except sqlite3.Error as error:
+        raise translated(error, path) from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
+    """Whether the ledger ends as it was left: nothing acknowledged is gone, and the last entry hashes right."""
+    head = head_of(db, path)
+    if noted and noted.seq > head.seq:
+        raise LedgerDamaged(path, f"entries {head.seq + 1} to {noted.seq} were recorded and are gone")
+    if noted and noted.seq == head.seq and noted.hash != head.hash:
+        raise LedgerDamaged(path, f"entry {head.seq} is not the one that was recorded")
+    walker = Walker()
+    for seq, data, digest in rows_after(db, head.seq - 2):
+        if seq == head.seq and walker.check(seq, data, f"sha256:{digest.hex()}"):
+            raise LedgerDamaged(path, f"entry {seq} was changed after it was written")
+        walker = Walker(f"sha256:{digest.hex()}", seq)
+
+
+def _rebuild(db: sqlite3.Connection, path: Path) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        reset_index(db)
+        for seq, data, _ in rows_after(db, 0):
+            try:
+                entry = decode(data)
+                index.record(db, entry, index.decision_of(entry))
+            except (JsonError, EntryRefused) as error:
+                raise LedgerDamaged(path, f"entry {seq}: {error}") from None
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise

@@ -1,0 +1,259 @@
+"""Checking a ledger from the first entry to the last, in constant memory.
+
+Four things are checked as the entries stream by: that the bytes hash into one chain without gaps; that every decision
+carries a good signature of a key that was enrolled and not revoked at that point; that the head in the signed decision
+is a head of this chain not older than the request it answers (so the operator's signature covers the past, and no
+decision can serve twice); and that every request takes only the steps of its life, running at most once and only what
+was approved. The first bad entry is named.
+
+What the chain cannot tell by itself: that its end was cut off, or that all of it was written anew with other keys.
+For the first there is the head noted beside the ledger or kept elsewhere (`expected`), for the second the list of keys.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, Protocol
+
+from aileron_tui.core.chain import GENESIS, Damage, Entry, Fault, Kind, Walker, decode, link
+from aileron_tui.core.decision import Statement, moment
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import Json, JsonError
+from aileron_tui.core.states import Event, InvalidTransition, State, advance
+from aileron_tui.ledger.errors import LedgerDamaged
+from aileron_tui.ledger.head import Head
+from aileron_tui.ledger.reader import Stored
+from aileron_tui.ledger.rules import EVENTS, VERDICTS, WINDOW, ungated
+
+_LATE: Final = timedelta(minutes=1)
+_KEYS: Final = frozenset({Kind.KEY_ENROLLED, Kind.KEY_REVOKED})
+_FINAL: Final = frozenset(state for state in State if state.final)
+
+Shown = Callable[[str], tuple[int, str] | None]
+"""What the history shows of a request: the entry that made it and its outcome."""
+
+
+class Signers(Protocol):
+    """Who may sign, learned entry by entry."""
+
+    def learn(self, entry: Entry) -> None:
+        """Takes in an enrolment or a revocation; an AileronError means that it makes no sense."""
+
+    def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
+        """The statement of a good envelope and its signer's name, or what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a verification found; a ledger is good if `fault` is None."""
+
+    head: Head
+    entries: int
+    decisions: Mapping[str, int]
+    key_changes: tuple[int, ...]
+    fault: Fault | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A request whose end has not been met."""
+
+    state: State
+    seq: int
+    digest: str = ""
+
+
+class _Wrong(Exception):
+    """Stops the walk at an entry."""
+
+    def __init__(self, damage: Damage, detail: str) -> None:
+        super().__init__(detail)
+        self.damage = damage
+        self.detail = detail
+
+
+def verify(
+    rows: Iterable[Stored], signers: Signers, expected: Sequence[Head] = (), shown: Shown | None = None
+) -> Report:
+    """Checks entries as they are stored.
+
+    `expected` are heads the chain must contain; `shown` is compared with what the entries say of each request.
+    """
+    return _Verification(signers, expected, shown).run(iter(rows))
+
+
+@dataclass(slots=True)
+class _Verification:
+    signers: Signers
+    expected: Sequence[Head]
+    shown: Shown | None
+    walker: Walker = field(default_factory=Walker)
+    heads: list[str] = field(default_factory=lambda: [""] * WINDOW)
+    requests: dict[str, _Open] = field(default_factory=dict)
+    decisions: Counter[str] = field(default_factory=Counter)
+    key_changes: list[int] = field(default_factory=list)
+    latest: str = ""
+    differs: Fault | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def run(self, rows: Iterator[Stored]) -> Report:
+        by_number = {head.seq: head for head in self.expected if head.seq >= 0}
+        missing = {head.hash for head in self.expected} - {GENESIS}
+        walker, heads, watched = self.walker, self.heads, bool(missing)
+        try:
+            for seq, data, raw in rows:
+                stored = f"sha256:{raw.hex()}"
+                fault = walker.check(seq, data, stored)
+                if fault is not None:
+                    return self._report(_diagnosed(fault, walker, (seq, data, raw), rows))
+                entry = decode(data)
+                if entry.seq != seq:
+                    return self._report(_misplaced(seq, entry.seq, rows))
+                heads[seq % WINDOW] = stored
+                if watched and (stored in missing or seq in by_number):
+                    missing.discard(stored)
+                    if seq in by_number and by_number[seq].hash != stored:
+                        detail = f"the kept head is {by_number[seq].hash}, the entry has {stored}"
+                        return self._report(Fault(seq, Damage.REWRITTEN, detail))
+                self._check(entry)
+        except JsonError as error:
+            return self._report(Fault(walker.seq, Damage.UNREADABLE, str(error)))
+        except _Wrong as wrong:
+            return self._report(Fault(walker.seq, wrong.damage, wrong.detail))
+        except LedgerDamaged as error:
+            return self._report(Fault(walker.seq + 1, Damage.UNREADABLE, error.detail))
+        return self._report(self._cut(missing) or self._unfinished())
+
+    def _cut(self, missing: set[str]) -> Fault | None:
+        last = self.walker.seq
+        for head in self.expected:
+            if head.hash in missing:
+                if head.seq > last:
+                    return Fault(last + 1, Damage.CUT, f"entries {last + 1} to {head.seq} are gone")
+                return Fault(
+                    last + 1, Damage.CUT, f"the ledger ends at entry {last} and never had the head {head.hash}"
+                )
+        return None
+
+    def _check(self, entry: Entry) -> None:
+        if entry.time < self.latest:
+            self._clock_went_back(entry)
+        else:
+            self.latest = entry.time
+        if entry.kind == Kind.DECIDED:
+            self._decided(entry)
+        elif entry.kind in EVENTS:
+            self._step(entry)
+        elif entry.kind in _KEYS:
+            self.key_changes.append(entry.seq)
+            try:
+                self.signers.learn(entry)
+            except AileronError as error:
+                raise _Wrong(Damage.KEY, str(error)) from None
+
+    def _step(self, entry: Entry) -> None:
+        known = self.requests.get(entry.request)
+        if known is None and ungated(entry):
+            return
+        state = self._advance(entry, EVENTS[Kind(entry.kind)])
+        if known is None:
+            self.requests[entry.request] = _Open(state, entry.seq)
+        elif state in _FINAL:
+            self._ended(entry.request, state)
+        else:
+            known.state = state
+            digest = entry.body.get("digest", known.digest)
+            if digest != known.digest:
+                raise _Wrong(Damage.OTHER, f"approved was {known.digest}, started was {digest}")
+
+    def _decided(self, entry: Entry) -> None:
+        statement, text = self.signers.check(entry.body.get("envelope"))
+        if isinstance(statement, Damage):
+            raise _Wrong(statement, text)
+        state = self._advance(entry, VERDICTS[statement.verdict])
+        known = self.requests[entry.request]
+        self._bound(entry, statement, known.seq)
+        self.decisions[text] += 1
+        if state in _FINAL:
+            self._ended(entry.request, state)
+        else:
+            known.state, known.digest = state, statement.digest
+
+    def _ended(self, request: str, state: State) -> None:
+        known = self.requests.pop(request)
+        self._compare(request, known.seq, state)
+
+    def _compare(self, request: str, seq: int, state: State) -> None:
+        """Keeps the first difference for the end: damage to the entries themselves counts more."""
+        if self.shown is not None and self.differs is None and (shown := self.shown(request)) != (seq, state):
+            detail = f"request {request} is {state}, the history shows {shown[1] if shown else 'nothing'}"
+            self.differs = Fault(seq, Damage.INDEX, detail)
+
+    def _unfinished(self) -> Fault | None:
+        for request, known in self.requests.items():
+            self._compare(request, known.seq, known.state)
+        return self.differs
+
+    def _advance(self, entry: Entry, event: Event) -> State:
+        known = self.requests.get(entry.request)
+        try:
+            return advance(known.state if known else None, event)
+        except InvalidTransition as error:
+            raise _Wrong(Damage.REPEATED, f"request {entry.request}: {error}") from None
+
+    def _bound(self, entry: Entry, statement: Statement, asked: int) -> None:
+        if statement.request != entry.request:
+            raise _Wrong(Damage.SIGNATURE, f"it was signed for request {statement.request}")
+        if moment(entry.time) > moment(statement.expires) + _LATE:
+            raise _Wrong(Damage.SIGNATURE, f"it had expired at {statement.expires}")
+        oldest = max(asked, entry.seq - WINDOW + 1)
+        for seq in range(entry.seq - 1, oldest - 1, -1):
+            if self.heads[seq % WINDOW] == statement.head:
+                return
+        detail = f"its head {statement.head} is none of the entries {oldest} to {entry.seq - 1}"
+        raise _Wrong(Damage.HEAD, detail)
+
+    def _clock_went_back(self, entry: Entry) -> None:
+        if len(self.notes) < 5:
+            self.notes.append(f"the clock went back before entry {entry.seq}, from {self.latest} to {entry.time}")
+        self.latest = entry.time
+
+    def _report(self, fault: Fault | None) -> Report:
+        last = self.walker.seq
+        good = last if fault is None else min(last, fault.seq - 1)
+        head = Head(good, self.heads[good % WINDOW] or GENESIS) if good else Head()
+        return Report(head, good, dict(self.decisions), tuple(self.key_changes), fault, tuple(self.notes))
+
+
+def _diagnosed(fault: Fault, walker: Walker, bad: Stored, rest: Iterator[Stored]) -> Fault:
+    """Tells apart, by the entry itself and by the next one, what may have happened to it."""
+    place = walker.seq + 1
+    seq, data, raw = bad
+    inside = _number(data)
+    if fault.damage is not Damage.CHANGED:
+        return _misplaced(place, inside or seq, rest)
+    if inside is None:
+        return Fault(place, Damage.CHANGED, f"its bytes are no longer an entry; {fault.detail}")
+    if inside != place:
+        return _misplaced(place, inside, rest)
+    following = next(rest, None)
+    actual = link(walker.head, data)
+    if following and link(actual, following[1]) == f"sha256:{following[2].hex()}" and following[2] != raw:
+        return Fault(place, Damage.HASH, fault.detail)
+    return fault
+
+
+def _misplaced(place: int, found: int, rest: Iterator[Stored]) -> Fault:
+    """An entry stands in another's place: the other one is further on, or gone."""
+    later = found < place or any(_number(data) == place for _, data, _ in rest)
+    detail = f"entry {found} stands in its place"
+    return Fault(place, Damage.ORDER if later else Damage.GAP, detail)
+
+
+def _number(data: bytes) -> int | None:
+    try:
+        return decode(data).seq
+    except JsonError:
+        return None

@@ -1,0 +1,1 @@
+"""Signing keys, who may approve, and signed decisions."""

@@ -1,0 +1,80 @@
+"""Who may approve on a gate, as the ledger tells it.
+
+There is no second list: a key may approve exactly from its `key.enrolled` entry to its `key.revoked` entry. So a
+change takes effect at once in every process that reads the ledger, cannot be undone unseen, and whether a key was
+valid at the time of a decision is a question of the order of entries, not of anybody's clock.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from aileron_tui.core.chain import Entry, Kind
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.signing.errors import KeyFault, NoKey
+from aileron_tui.signing.keys import key_name
+from aileron_tui.signing.public import PublicKey, read_public
+
+
+@dataclass(frozen=True, slots=True)
+class Approver:
+    """A key that may approve, or might until `revoked` (times of the ledger entries)."""
+
+    name: str
+    public: PublicKey
+    enrolled: str
+    revoked: str = ""
+    insecure: bool = False
+
+
+class Approvers(dict[str, Approver]):
+    """The approvers by fingerprint; revoked ones stay, so that their decisions can be told from unknown ones."""
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> "Approvers":
+        """What these entries, in their order, say."""
+        approvers = cls()
+        for entry in entries:
+            approvers.learn(entry)
+        return approvers
+
+    def learn(self, entry: Entry) -> None:
+        """Takes in one entry; only key changes matter. A KeyFault means that the entry makes no sense."""
+        if entry.kind == Kind.KEY_ENROLLED:
+            name, line = entry.body.get("name"), entry.body.get("key")
+            if not isinstance(name, str) or not isinstance(line, str):
+                raise KeyFault("an enrolment without name or key")
+            public = read_public(line)
+            insecure = entry.body.get("insecure") is True
+            self[public.fingerprint] = Approver(key_name(name), public, entry.time, insecure=insecure)
+        elif entry.kind == Kind.KEY_REVOKED:
+            fingerprint = entry.body.get("fingerprint")
+            if not isinstance(fingerprint, str) or fingerprint not in self:
+                raise KeyFault("a key was revoked that was never enrolled")
+            self[fingerprint] = replace(self[fingerprint], revoked=entry.time)
+
+    @property
+    def active(self) -> tuple[Approver, ...]:
+        """Those who may approve now, by name."""
+        return tuple(sorted((key for key in self.values() if not key.revoked), key=lambda key: key.name))
+
+    def named(self, name: str) -> Approver:
+        """The active key with this name or fingerprint."""
+        for approver in self.active:
+            if name in {approver.name, approver.public.fingerprint}:
+                return approver
+        raise NoKey(f"no key {name!r} may approve here", hint="`aileron-tui key list` shows those that may.")
+
+    def enrolment(self, name: str, public: PublicKey, *, insecure: bool = False) -> JsonObject:
+        """The body of the entry that lets a key approve."""
+        for approver in self.active:
+            if approver.public == public:
+                raise KeyFault(f"this key may approve already, as {approver.name}")
+            if approver.name == name:
+                raise KeyFault(f"another key named {name} may approve already", hint="Choose another name with --name.")
+        body: JsonObject = {"name": key_name(name), "key": public.line(), "fingerprint": public.fingerprint}
+        return body | {"insecure": True} if insecure else body
+
+    def revocation(self, name: str) -> JsonObject:
+        """The body of the entry that ends a key's right to approve."""
+        approver = self.named(name)
+        return {"name": approver.name, "fingerprint": approver.public.fingerprint}

@@ -1,0 +1,134 @@
+"""Decisions in DSSE envelopes: signed as opaque bytes, and read only after their signature held."""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, moment, pae, read_statement
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, canonical, read
+from aileron_tui.signing.enrolment import Approver
+from aileron_tui.signing.errors import Reason, Refused
+from aileron_tui.signing.keys import UnlockedKey
+
+SKEW: Final = timedelta(seconds=5)
+LONGEST_LIFE: Final = timedelta(minutes=15)
+
+_LIMITS: Final = Limits(size=2 * 1024 * 1024, depth=8, count=100)
+_FROM_URL_SAFE: Final = str.maketrans("-_", "+/")
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A payload with exactly one signature over it and its type."""
+
+    payload: bytes
+    type: str
+    keyid: str
+    signature: bytes
+
+    def fields(self) -> JsonObject:
+        """The envelope as DSSE's JSON object."""
+        return {
+            "payload": base64.b64encode(self.payload).decode(),
+            "payloadType": self.type,
+            "signatures": [{"keyid": self.keyid, "sig": base64.b64encode(self.signature).decode()}],
+        }
+
+    def encode(self) -> bytes:
+        """The envelope as it is sent."""
+        return canonical(self.fields())
+
+
+def sign(statement: Statement, key: UnlockedKey) -> Envelope:
+    """The statement, signed."""
+    payload = statement.payload()
+    return Envelope(payload, PAYLOAD_TYPE, key.public.fingerprint, key.sign(pae(PAYLOAD_TYPE, payload)))
+
+
+def read_envelope(data: bytes | Json) -> Envelope:
+    """The envelope in these bytes, or in JSON that was read already; nothing in it is believed yet."""
+    if isinstance(data, bytes):
+        try:
+            data = read(data, _LIMITS)
+        except JsonError as error:
+            raise Refused(Reason.MALFORMED, str(error)) from None
+    match data:
+        case {
+            "payload": str() as payload,
+            "payloadType": str() as kind,
+            "signatures": [{"keyid": str() as keyid, "sig": str() as signature}],
+        }:
+            return Envelope(_decoded(payload), kind, keyid, _decoded(signature))
+        case {"signatures": list() as signatures} if len(signatures) != 1:
+            raise Refused(Reason.MALFORMED, f"{len(signatures)} signatures instead of one")
+        case _:
+            raise Refused(Reason.MALFORMED, "payload, payloadType or the signature with its keyid is missing")
+
+
+def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
+    """The statement of an envelope whose type, key and signature hold; says nothing about time or purpose."""
+    if envelope.type != PAYLOAD_TYPE:
+        raise Refused(Reason.WRONG_TYPE, f"{envelope.type!r} instead of {PAYLOAD_TYPE!r}")
+    approver = keys.get(envelope.keyid)
+    if approver is None:
+        hint = "Let it approve with `aileron-tui key enroll`."
+        raise Refused(Reason.UNKNOWN_KEY, f"{envelope.keyid!r} is not enrolled here", hint)
+    if not approver.public.accepts(envelope.signature, pae(envelope.type, envelope.payload)):
+        raise Refused(Reason.BAD_SIGNATURE, f"it was not made by {approver.name}")
+    if approver.revoked:
+        raise Refused(Reason.REVOKED_KEY, f"{approver.name} was revoked at {approver.revoked}")
+    try:
+        return read_statement(envelope.payload)
+    except JsonError as error:
+        raise Refused(Reason.MALFORMED, str(error)) from None
+
+
+def verify(  # noqa: PLR0913  # everything a decision is bound to must be named by the caller
+    data: bytes | Json,
+    keys: Mapping[str, Approver],
+    *,
+    now: datetime,
+    instance: str,
+    request: str,
+    digest: str,
+    seen_nonce: Callable[[str], bool],
+) -> Statement:
+    """The statement of a decision that may take effect now for this request, or Refused with the first reason."""
+    statement = opened(read_envelope(data), keys)
+    if statement.instance != instance:
+        raise Refused(Reason.WRONG_INSTANCE, f"it names {statement.instance!r}, this is {instance!r}")
+    if statement.request != request:
+        raise Refused(Reason.WRONG_REQUEST, f"it names {statement.request!r} instead of {request!r}")
+    if statement.digest != digest:
+        detail = f"it covers {statement.digest}, the request is {digest}"
+        raise Refused(Reason.DIGEST_DIFFERS, detail, "Look at the request again and decide anew.")
+    _check_time(statement, now)
+    if seen_nonce(statement.nonce):
+        raise Refused(Reason.REPLAYED, f"nonce {statement.nonce}")
+    return statement
+
+
+def _check_time(statement: Statement, now: datetime) -> None:
+    try:
+        made, end = moment(statement.time), moment(statement.expires)
+    except ValueError:
+        raise Refused(Reason.MALFORMED, "a time that does not exist") from None
+    if made > now + SKEW:
+        ahead = (made - now).total_seconds()
+        hint = "Set the clocks of both machines."
+        raise Refused(Reason.NOT_YET_VALID, f"made {ahead:.0f} s in the future", hint)
+    if end - made > LONGEST_LIFE or end <= made:
+        raise Refused(Reason.MALFORMED, f"valid from {statement.time} to {statement.expires}")
+    if now >= end:
+        raise Refused(Reason.EXPIRED, f"at {statement.expires}", "Decide again.")
+
+
+def _decoded(text: str) -> bytes:
+    """Standard or URL-safe base64, as DSSE demands of a reader."""
+    try:
+        return base64.b64decode(text.translate(_FROM_URL_SAFE), validate=True)
+    except (binascii.Error, ValueError):
+        raise Refused(Reason.MALFORMED, "damaged base64") from None

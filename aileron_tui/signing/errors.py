@@ -1,0 +1,60 @@
+"""What can go wrong with keys and signed decisions.
+
+SigningError
+├── KeyFault      a key file, a key name or a public key cannot be used
+├── WrongSecret   the passphrase does not open the key
+├── KeyLocked     a locked key was asked to sign
+└── Refused       an envelope is not a valid decision; `reason` says why
+"""
+
+from enum import StrEnum
+
+from aileron_tui.core.errors import AileronError
+
+
+class SigningError(AileronError):
+    """Any failure of this layer."""
+
+
+class KeyFault(SigningError):
+    """A key file, a key name or a public key that cannot be used."""
+
+
+class NoKey(KeyFault):
+    """There is no such key."""
+
+
+class NoTerminal(SigningError):
+    """A passphrase is needed and nobody can be asked."""
+
+
+class WrongSecret(SigningError):
+    """The passphrase does not open the key."""
+
+
+class KeyLocked(SigningError):
+    """A key that was locked again was asked to sign."""
+
+
+class Reason(StrEnum):
+    """Why an envelope is refused, in words for a person."""
+
+    MALFORMED = "malformed envelope"
+    WRONG_TYPE = "wrong payload type"
+    UNKNOWN_KEY = "unknown key"
+    REVOKED_KEY = "revoked key"
+    BAD_SIGNATURE = "bad signature"
+    WRONG_INSTANCE = "meant for another instance"
+    WRONG_REQUEST = "meant for another request"
+    DIGEST_DIFFERS = "not what was shown"
+    NOT_YET_VALID = "not yet valid"
+    EXPIRED = "expired"
+    REPLAYED = "nonce was used before"
+
+
+class Refused(SigningError):
+    """An envelope that is not a valid decision."""
+
+    def __init__(self, reason: Reason, detail: str = "", hint: str = "") -> None:
+        super().__init__(f"decision refused, {reason}", detail, hint)
+        self.reason = reason

@@ -1,0 +1,32 @@
+"""The signers of a recorded history, for checking it: each decision against those enrolled at that point."""
+
+from typing import Final
+
+from aileron_tui.core.chain import Damage, Entry
+from aileron_tui.core.decision import Statement
+from aileron_tui.core.jsontext import Json
+from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.envelope import opened, read_envelope
+from aileron_tui.signing.errors import Reason, Refused
+
+_KEY: Final = frozenset({Reason.UNKNOWN_KEY, Reason.REVOKED_KEY})
+
+
+class RecordedSigners:
+    """Learns enrolments and revocations in their order and checks decisions in between."""
+
+    def __init__(self) -> None:
+        self.approvers = Approvers()
+
+    def learn(self, entry: Entry) -> None:
+        """Takes in one key change."""
+        self.approvers.learn(entry)
+
+    def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
+        """The statement and the signer's fingerprint, or what is wrong."""
+        try:
+            signed = read_envelope(envelope)
+            return opened(signed, self.approvers), signed.keyid
+        except Refused as error:
+            damage = Damage.KEY if error.reason in _KEY else Damage.SIGNATURE
+            return damage, str(error)

@@ -1,0 +1,241 @@
+"""The history command: what it prints, how it ends."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aileron_tui import cli
+from aileron_tui.core.chain import Kind
+from aileron_tui.ledger.store import Ledger
+from tests.ledger.scenes import Scene, tampering
+
+HOSTILE = "\x1b[2J\x07 [red]\u202e"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home."""
+    monkeypatch.setenv("AILERON_TUI_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def ledger(home: Path) -> Path:
+    """A home with an approved, a denied, an expired and a waiting request."""
+    scene = Scene(home / "data" / "ledger.db")
+    scene.approved("act-1", to="team@example.com")
+    scene.denied("act-2", reason=HOSTILE)
+    scene.ask("act-3", action="move-file", agent=HOSTILE)
+    scene.step(Kind.EXPIRED, "act-3")
+    scene.ask("act-4")
+    return scene.close()
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    """What the command prints, if it ends with this code."""
+    capsys.readouterr()
+    assert cli.main(["history", *words]) == code
+    return capsys.readouterr().out
+
+
+def test_an_empty_home_is_no_mistake(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["history"]) == 0
+    assert capsys.readouterr() == ("", "nothing recorded yet\n")
+    assert json.loads(said(capsys, "--json")) == {"requests": [], "next": None}
+    assert said(capsys, "head") == f"0:sha256:{'0' * 64}\n"
+    assert said(capsys, "verify").startswith("good: 0 entries")
+    assert not home.exists()
+
+
+def test_the_list_is_newest_first_and_harmless(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys).splitlines()
+    assert lines[::2] == [
+        "… waiting  send-draft",
+        "○ nobody answered  move-file",
+        "– denied  send-draft",
+        "✓ done  send-draft",
+    ]
+    assert "act-2 · claude · tui · decided in 1.0 s · signed" in lines[5]
+    assert not set("\x1b\x07\u202e") & set("".join(lines))
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 100, 200])
+def test_no_line_is_wider_than_the_terminal(
+    ledger: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert all(len(line) <= width for line in said(capsys).splitlines())
+
+
+def test_filters_search_and_pages(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def ids(*words: str) -> list[str]:
+        return [request["id"] for request in json.loads(said(capsys, "--json", *words))["requests"]]
+
+    assert ids("--search", "team@example.com") == ["act-1"]
+    assert ids("--outcome", "denied", "--outcome", "expired") == ["act-3", "act-2"]
+    assert ids("--action", "move-file") == ["act-3"]
+    assert ids("--surface", "tui") == ["act-2", "act-1"]
+    assert ids("--since", "2026-05-11") == ["act-4", "act-3", "act-2", "act-1"]
+    assert ids("--until", "2026-05-11") == []
+    first = json.loads(said(capsys, "--json", "--limit", "3"))
+    assert ids("--before", str(first["next"])) == ["act-1"]
+
+
+def test_json_has_stable_keys(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    request = json.loads(said(capsys, "--json", "--limit", "1"))["requests"][0]
+    assert " ".join(request) == (
+        "seq id asked action connector agent risk outcome shown decided took surface signer reason ended error signed"
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--since", "yesterday-ish"],
+        ["--outcome", "maybe"],
+        ["--limit", "0"],
+        ["--limit", "x"],
+        ["verify", "--against", "nonsense"],
+        ["export", "--format", "xml"],
+        ["nonsense"],
+    ],
+)
+def test_wrong_usage_ends_with_2(home: Path, words: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["history", *words])
+    assert caught.value.code == 2
+
+
+def test_show_tells_the_story_and_checks_the_signature(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "show", "act-2")
+    assert text.startswith("– denied: send-draft\n")
+    assert "signature   good, by laptop (SHA256:" in text
+    assert "\x1b" not in text
+    shown = json.loads(said(capsys, "show", "act-1", "--json"))
+    assert [entry["kind"] for entry in shown["entries"]][0::3] == ["request.made", "decision.made"]
+    assert said(capsys, "show", "act-9", code=5) == ""
+
+
+def test_show_says_when_a_signature_is_bad(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with tampering(ledger) as db:
+        data = db.execute("SELECT data FROM entries WHERE seq = 5").fetchone()[0]
+        at = data.index(b'"sig":"') + 12
+        data = data[:at] + (b"A" if data[at : at + 1] != b"A" else b"B") + data[at + 1 :]
+        db.execute("UPDATE entries SET data = ? WHERE seq = 5", (data,))
+    assert "signature   BAD: decision refused, bad signature" in said(capsys, "show", "act-1")
+
+
+def test_a_good_ledger_verifies(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "verify")
+    assert text.startswith("good: 14 entries\n  head 14:sha256:")
+    assert "2 decisions signed by laptop (SHA256:" in text
+    head = said(capsys, "head").strip()
+    assert said(capsys, "verify", "--against", head).startswith("good")
+    report = json.loads(said(capsys, "verify", "--json"))
+    assert (report["good"], report["entries"], report["head"], report["fault"]) == (True, 14, head, None)
+
+
+def test_damage_is_named_with_its_entry(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with tampering(ledger) as db:
+        db.execute("UPDATE entries SET data = replace(data, 'claude', 'claudf') WHERE seq = 8")
+    assert said(capsys, "verify", code=1).startswith("DAMAGED at entry 8: the entry was changed")
+    fault = json.loads(said(capsys, "verify", "--json", code=1))["fault"]
+    assert (fault["entry"], fault["damage"]) == (8, "changed")
+
+
+def test_a_cut_tail_is_found_against_a_kept_head(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = said(capsys, "head").strip()
+    with tampering(ledger) as db:
+        db.execute("DELETE FROM entries WHERE seq = 14")
+        db.execute("DELETE FROM requests WHERE id = 'act-4'")
+    ledger.with_suffix(".lock").unlink()
+    assert said(capsys, "verify").startswith("good")
+    assert said(capsys, "verify", "--against", kept, code=1).startswith("DAMAGED at entry 14: entries at the end")
+
+
+def test_an_export_goes_out_and_verifies_elsewhere(
+    ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.jsonl"
+    said(capsys, "export", "--output", str(out))
+    assert said(capsys, "verify", str(out)).startswith("good: 14 entries")
+    assert said(capsys, "verify", str(ledger)).startswith("good: 14 entries")
+    assert oct(out.stat().st_mode)[-3:] == "600"
+    out.write_bytes(out.read_bytes().replace(b"team@", b"Team@"))
+    assert said(capsys, "verify", str(out), code=1).startswith("DAMAGED at entry 2:")
+    said(capsys, "export", "--output", str(out), code=1)
+    assert "cannot write the export" not in out.read_text()
+
+
+def test_an_export_to_a_pipe_is_the_same(
+    ledger: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert cli.main(["history", "export"]) == 0
+    out = tmp_path / "out.jsonl"
+    out.write_bytes(capsysbinary.readouterr().out)
+    assert cli.main(["history", "verify", str(out)]) == 0
+
+
+def test_a_table_goes_out_filtered(ledger: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert cli.main(["history", "export", "--format", "csv", "--outcome", "denied"]) == 0
+    text = capsysbinary.readouterr().out.decode()
+    assert [row["id"] for row in csv.DictReader(io.StringIO(text, newline=""))] == ["act-2"]
+    assert "\x1b" not in text
+
+
+def test_a_part_is_not_exported_as_if_it_could_be_verified(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "export", "--search", "x", code=1)
+
+
+def test_a_damaged_ledger_is_reported_and_set_aside(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger.write_bytes(b"garbage")
+    for words in ([], ["head"], ["verify"], ["show", "act-1"], ["export"]):
+        capsys.readouterr()
+        assert cli.main(["history", *words]) == 1
+        assert "error: the ledger is damaged" in capsys.readouterr().err
+    assert said(capsys, "set-aside").startswith("the old ledger is in ")
+    assert said(capsys, "verify").startswith("good: 1 entry\n")
+    assert [path.read_bytes() for path in ledger.parent.glob("set-aside-*/ledger.db")] == [b"garbage"]
+
+
+def test_a_falsified_history_is_rebuilt(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with tampering(ledger) as db:
+        db.execute("UPDATE requests SET outcome = 'denied' WHERE id = 'act-1'")
+    assert "history rebuild" in said(capsys, "verify", code=1)
+    said(capsys, "rebuild")
+    assert said(capsys, "verify").startswith("good")
+
+
+def test_rebuilding_beside_a_gate_says_who_holds_it(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Ledger(ledger):
+        said(capsys, "rebuild", code=1)
+        cli.main(["history", "rebuild"])
+        assert f"by gate, process {os.getpid()} on " in capsys.readouterr().err
+        assert said(capsys, "verify").startswith("good"), "reading goes on"
+
+
+def test_ctrl_c_is_clean(ledger: Path) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "import aileron_tui.ledger.audit as audit\n"
+        "audit.verify = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "from aileron_tui.cli import main\n"
+        "sys.exit(main(['history', 'verify']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_reader_that_goes_away_is_no_traceback(ledger: Path) -> None:
+    command = f"{sys.executable} -m aileron_tui history --json | head -c 1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.returncode != -signal.SIGPIPE

@@ -1,0 +1,156 @@
+"""A ledger in which things happen, for tests to look at and to damage."""
+
+import contextlib
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from aileron_tui.core.chain import Entry, Kind, decode, encode, link
+from aileron_tui.core.decision import Statement, Verdict, timestamp
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.ledger import rules
+from aileron_tui.ledger.audit import audit
+from aileron_tui.ledger.head import Head
+from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.search import shown
+from aileron_tui.ledger.store import Draft, Ledger
+from aileron_tui.ledger.verify import Report, verify
+from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.envelope import sign
+from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from aileron_tui.signing.record import RecordedSigners
+
+START = datetime(2026, 5, 12, 10, 0, tzinfo=UTC)
+DIGEST = "sha256:" + "d1" * 32
+LIFE = 6
+"""Entries of an approved request: made, preview, shown, decided, started, executed."""
+
+
+class Clock:
+    """Moves one second at every look."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+class Scene:
+    """A ledger with one enrolled key and the steps of requests as methods."""
+
+    def __init__(self, path: Path) -> None:
+        self.clock = Clock()
+        self.ledger = Ledger(path, clock=self.clock)
+        self.key = for_this_run("laptop")
+        self.enrol(self.key)
+
+    def enrol(self, key: UnlockedKey) -> Head:
+        return self.ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment(key.name, key.public))
+
+    def revoke(self, key: UnlockedKey) -> Head:
+        body: JsonObject = {"name": key.name, "fingerprint": key.public.fingerprint}
+        return self.ledger.append(Kind.KEY_REVOKED, body)
+
+    def ask(self, request: str, action: str = "send-draft", agent: str = "claude", **args: str) -> Head:
+        body: JsonObject = {
+            "action": action,
+            "connector": {"name": "local://samples/mail", "version": "1.0.0", "hash": "sha256:" + "c0" * 32},
+            "agent": agent,
+            "risk": "high",
+            "args": {"draft_id": "r-12345", **args},
+        }
+        return self.ledger.append_all([Draft(Kind.REQUESTED, body, request)])
+
+    def show(self, request: str, surface: str = "tui") -> Head:
+        self.ledger.append(Kind.PREVIEWED, {"digest": DIGEST}, request)
+        return self.ledger.append(Kind.SHOWN, {"surface": surface, "digest": DIGEST}, request)
+
+    def statement(self, request: str, verdict: Verdict = Verdict.APPROVE, **changes: str) -> Statement:
+        now = self.clock.now
+        fields = {
+            "request": request,
+            "instance": "gate-1",
+            "action": "send-draft",
+            "connector": "sha256:" + "c0" * 32,
+            "digest": DIGEST,
+            "reason": "",
+            "surface": "tui",
+            "time": timestamp(now),
+            "expires": timestamp(now + timedelta(minutes=1)),
+            "nonce": secrets.token_hex(16),
+            "head": self.ledger.head.hash,
+        }
+        return Statement(edits=None, verdict=verdict, **(fields | changes))
+
+    def decide(
+        self, request: str, verdict: Verdict = Verdict.APPROVE, key: UnlockedKey | None = None, **changes: str
+    ) -> Head:
+        envelope = sign(self.statement(request, verdict, **changes), key or self.key)
+        return self.ledger.append(Kind.DECIDED, {"envelope": envelope.fields()}, request)
+
+    def forge(self, kind: Kind, request: str, body: JsonObject) -> Head:
+        """Appends what the rules forbid, as a program without them would."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rules, "admit", lambda *_: None)
+            return self.ledger.append(kind, body, request)
+
+    def forged_decision(self, request: str, statement: Statement, key: UnlockedKey | None = None) -> Head:
+        return self.forge(Kind.DECIDED, request, {"envelope": sign(statement, key or self.key).fields()})
+
+    def step(self, kind: Kind, request: str, **body: str) -> Head:
+        return self.ledger.append(kind, dict(body), request)
+
+    def approved(self, request: str, **args: str) -> Head:
+        """A whole life: asked, previewed, shown, approved, started, executed."""
+        self.ask(request, **args)
+        self.show(request)
+        self.decide(request)
+        self.step(Kind.RUNNING, request, digest=DIGEST)
+        return self.step(Kind.EXECUTED, request)
+
+    def denied(self, request: str, reason: str = "wrong recipient", **args: str) -> Head:
+        self.ask(request, **args)
+        self.show(request)
+        return self.decide(request, Verdict.DENY, reason=reason)
+
+    def close(self) -> Path:
+        self.ledger.close()
+        return self.ledger.path
+
+
+def check(path: Path, *expected: Head, noted: bool = False) -> Report:
+    """Verifies a ledger's entries; with `noted` all that the command looks at, first the head noted beside it."""
+    with Reader(path) as reader:
+        if noted:
+            return audit(reader, RecordedSigners(), expected)
+        return verify(reader.rows(), RecordedSigners(), expected, partial(shown, reader))
+
+
+@contextlib.contextmanager
+def tampering(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file as an attacker with all rights has it: no triggers."""
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA ignore_check_constraints = ON")
+    for name in ("entries_stay", "entries_keep", "entries_follow"):
+        db.execute(f"DROP TRIGGER {name}")
+    yield db
+    db.commit()
+    db.close()
+
+
+def change_entry(db: sqlite3.Connection, seq: int, change: Callable[[Entry], Entry]) -> None:
+    """Rewrites an entry and every hash from it on, so that the chain is whole again."""
+    rows = db.execute("SELECT seq, data FROM entries WHERE seq >= ? ORDER BY seq", (seq,)).fetchall()
+    before = db.execute("SELECT hash FROM entries WHERE seq = ?", (seq - 1,)).fetchone()
+    previous = f"sha256:{before[0].hex()}" if before else "sha256:" + "0" * 64
+    for number, data in rows:
+        new = encode(change(decode(data))) if number == seq else data
+        previous = link(previous, new)
+        db.execute("UPDATE entries SET data = ?, hash = ? WHERE seq = ?", (new, bytes.fromhex(previous[7:]), number))
