@@ -1,59 +1,82 @@
 """The command line. Each command is a module of its own, imported only when it is called."""
 
 import sys
-from typing import TYPE_CHECKING, Final
 
 from aileron_tui import __version__
 
-if TYPE_CHECKING:
-    from aileron_tui.core.errors import AileronError
+OK = 0
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
 
-OK: Final = 0
-FAILED: Final = 1
-USAGE: Final = 2
-INTERRUPTED: Final = 130
-
-COMMANDS: Final = {
+COMMANDS = {
+    "demo": "see it work: nothing to set up, nothing kept",
+    "gate": "run the gate alone, without a screen",
+    "run": "call an action as an agent does",
+    "list": "show what waits for an answer",
+    "show": "show one request as the operator is asked about it",
+    "approve": "approve a waiting request",
+    "deny": "deny a waiting request",
+    "watch": "show requests as they come and go",
+    "preview": "show the prompt of a call as the operator would see it",
     "lint": "check action, connector and suite manifests",
 }
+
+_CONSOLE = "console"
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     words = sys.argv[1:] if argv is None else argv
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stdout = None  # the reader is gone; nothing may be flushed to it at exit
+        return FAILED
+    except OSError as error:
+        sys.stderr.write(f"error: {error.strerror or error}\n")
+        sys.stdout = None
+        return FAILED
+    return code
+
+
+def _dispatch(words: list[str]) -> int:
     if words[:1] == ["--version"]:
         sys.stdout.write(f"aileron-tui {__version__}\n")
         return OK
-    if not words or words[0] in ("-h", "--help", "help"):
-        (sys.stdout if words else sys.stderr).write(_overview())
-        return OK if words else USAGE
+    if words[:1] in (["-h"], ["--help"], ["help"]):
+        sys.stdout.write(_overview())
+        return OK
+    if not words and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        sys.stderr.write(_overview())
+        return USAGE
+    if not words or words[0].startswith("-"):
+        return _run(_CONSOLE, words)
     if words[0] not in COMMANDS:
         return _unknown(words[0])
     return _run(words[0], words[1:])
 
 
 def _run(command: str, words: list[str]) -> int:
-    import argparse  # noqa: PLC0415  # imports wait until a command needs them: `--version` must be instant
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module  # noqa: PLC0415  # imports wait until needed: `--version` must be instant
 
+    from aileron_tui.cli.parser import Parser  # noqa: PLC0415
     from aileron_tui.core.errors import AileronError  # noqa: PLC0415
 
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
     module = import_module(f"aileron_tui.cli.{command}")
-    parser = argparse.ArgumentParser(f"aileron-tui {command}", description=module.__doc__)
+    name = "aileron-tui" if command == _CONSOLE else f"aileron-tui {command}"
+    parser = Parser(name, description=module.__doc__)
     module.arguments(parser)
     try:
         code: int = module.run(parser.parse_args(words))
-        sys.stdout.flush()
     except AileronError as error:
-        _complain(error)
-        return FAILED
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        sys.stdout = None  # type: ignore[assignment]  # the reader is gone; nothing may be flushed to it at exit
+        _complain(error.title, error.detail, error.hint)
         return FAILED
     return code
 
@@ -62,7 +85,9 @@ def _overview() -> str:
     rows = "".join(f"  {name:<10} {words}\n" for name, words in COMMANDS.items())
     return (
         "A person approves or denies what AI agents are about to do.\n\n"
-        f"usage: aileron-tui COMMAND …\n\n{rows}\n"
+        "usage: aileron-tui [--url U] [--standalone] [--manifests DIR] [--key NAME] [--read-only] [--theme T]\n"
+        "         opens the console: on the gate at U, else on the one that runs here, else with one inside\n"
+        f"       aileron-tui COMMAND …\n\n{rows}\n"
         "  --version  say which version this is\n"
         "  COMMAND --help explains a command.\n"
     )
@@ -78,10 +103,10 @@ def _unknown(word: str) -> int:
     return USAGE
 
 
-def _complain(error: "AileronError") -> None:
+def _complain(title: str, *more: str) -> None:
     from aileron_tui.core.text import inline  # noqa: PLC0415
 
-    sys.stderr.write(f"error: {inline(error.title)}\n")
-    for line in (error.detail, error.hint):
+    sys.stderr.write(f"error: {inline(title)}\n")
+    for line in more:
         if line:
             sys.stderr.write(f"  {inline(line)}\n")

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,11 +12,12 @@ from typing import Final
 
 from aileron_tui.cli import FAILED, OK, USAGE
 from aileron_tui.core.findings import Finding, Severity
-from aileron_tui.core.text import Visible, clip, inline
+from aileron_tui.core.text import Visible, cells, clip, inline, visible
 from aileron_tui.files.bundles import SUITE_FILE, Manifests, Unreadable, read_file, read_folder, read_manifest
 from aileron_tui.files.places import bundled
 
 _WIDEST: Final = 160
+_LONGEST: Final = 400
 _BOLD, _DIM, _RED, _YELLOW, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 
 
@@ -52,15 +53,15 @@ def lint(paths: list[str]) -> tuple[int, list[Finding]]:
     """How many files were read, and what was found in them, in the order of the paths."""
     count = 0
     findings: list[Finding] = []
-    contexts: dict[Path, tuple[Finding, ...]] = {}
+    contexts: dict[Path, dict[str, list[Finding]]] = {}
     for path in dict.fromkeys(paths):
         here = Path(path)
-        if here.is_dir() or here.name == SUITE_FILE:
-            folder = here if here.is_dir() else here.parent
-            manifests = read_folder(folder)
+        is_folder = os.path.isdir(path)  # noqa: PTH112  # Path.is_dir raises where one may not look
+        if is_folder or here.name == SUITE_FILE:
+            manifests = read_folder(here if is_folder else here.parent)
             count += manifests.count
             findings += manifests.bundle().findings
-            if not manifests.count:
+            if not (manifests.count or manifests.faults):
                 message, mend = "there are no manifests here", "Name a folder with actions/*.md, or a file."
                 findings.append(Finding("empty-folder", message, mend, path))
             continue
@@ -70,16 +71,24 @@ def lint(paths: list[str]) -> tuple[int, list[Finding]]:
     return count, findings
 
 
-def _in_context(path: Path, manifests: Manifests, contexts: dict[Path, tuple[Finding, ...]]) -> Iterator[Finding]:
+def _in_context(path: Path, manifests: Manifests, contexts: dict[Path, dict[str, list[Finding]]]) -> Iterable[Finding]:
     """The findings of one file. An action is judged together with its neighbours, as it will be loaded."""
-    if not manifests.actions or path.suffix != ".md":
-        yield from manifests.bundle().findings
-        return
     whole = path.absolute()
     folder = whole.parent.parent if whole.parent.name == "actions" else whole.parent
-    if folder not in contexts:
-        contexts[folder] = read_folder(folder).bundle().findings
-    yield from (replace(finding, file=str(path)) for finding in contexts[folder] if Path(finding.file) == whole)
+    if manifests.actions and folder not in contexts:
+        contexts[folder] = _by_file(read_folder(folder))
+    found = contexts.get(folder, {}).get(str(whole))
+    if found is None:
+        return manifests.bundle().findings
+    return [replace(finding, file=str(path)) for finding in found]
+
+
+def _by_file(manifests: Manifests) -> dict[str, list[Finding]]:
+    found: dict[str, list[Finding]] = {reading.source.file: [] for reading in manifests.actions}
+    for finding in manifests.bundle().findings:
+        if finding.file in found:
+            found[finding.file].append(finding)
+    return found
 
 
 def _explained(finding: Finding, colour: bool) -> Iterator[str]:
@@ -88,17 +97,18 @@ def _explained(finding: Finding, colour: bool) -> Iterator[str]:
 
     place = f"{inline(finding.file)}:{finding.line}:{finding.column}" if finding.line else inline(finding.file)
     shade = _RED if finding.severity is Severity.ERROR else _YELLOW
-    head = f"{paint(_BOLD, place)}: {paint(shade, finding.severity.value)}: {inline(finding.message)}"
+    message = clip(inline(finding.message), _LONGEST)
+    head = f"{paint(_BOLD, place)}: {paint(shade, finding.severity.value)}: {message}"
     yield f"{head} {paint(_DIM, f'[{finding.rule}]')}"
     line = _source_line(finding)
     if line is not None:
         number = str(finding.line)
-        before = inline(line[: finding.column - 1])
-        shown = clip(Visible(before + inline(line[finding.column - 1 :])), _WIDEST)
+        before = visible(line[: finding.column - 1])
+        shown = clip(Visible(before + visible(line[finding.column - 1 :])), _WIDEST)
         yield paint(_DIM, f"  {number} │ ") + shown
-        if len(before) < _WIDEST:
-            yield paint(_DIM, f"  {' ' * len(number)} │ ") + " " * len(before) + paint(shade, "^")
-    yield f"  {inline(finding.mend)}"
+        if (indent := cells(before)) < _WIDEST:
+            yield paint(_DIM, f"  {' ' * len(number)} │ ") + " " * indent + paint(shade, "^")
+    yield f"  {clip(inline(finding.mend), _LONGEST)}"
 
 
 def _source_line(finding: Finding) -> str | None:

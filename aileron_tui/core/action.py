@@ -6,14 +6,15 @@ from typing import Any, Final
 
 from aileron_tui.core import frontmatter
 from aileron_tui.core.findings import Path, Problems, Reading, Source
-from aileron_tui.core.interpolation import TOKEN, references
-from aileron_tui.core.jsontext import JsonObject, walk
+from aileron_tui.core.interpolation import TOKEN
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.names import fqn_fault, is_semver, reference_fault
 from aileron_tui.core.schema import Fields, Free, Items, Table, Tables, Texts, conform, dotted
 
 LONGEST_TIMEOUT: Final = 300
 TYPES: Final = ("string", "integer", "number", "boolean", "array", "object")
 ITEM_TYPES: Final = ("string", "integer", "number", "boolean", "object")
+_USE_A_TYPE: Final = f"Use one of {', '.join(TYPES)}."
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _INPUT_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
@@ -157,71 +158,72 @@ class _Reader:
         source = self._source()
         requires = self._requires()
         intent: str = table.get("match", {}).get("intent", "")
-        if self._problems.lacks(intent, ("match", "intent")):
+        if not intent:
             self._absent(("match", "intent"), "Say in a sentence when an agent should call this action.")
-        inputs = tuple(self._input(item, ("inputs", index)) for index, item in enumerate(table.get("inputs", ())))
+        inputs = tuple([self._input(item, ("inputs", index)) for index, item in enumerate(table.get("inputs", ()))])
         steps = table.get("execute", ())
-        if self._problems.lacks(steps, ("execute",)):
+        if not steps:
             self._absent(("execute",), "Add an [[execute]] step.")
         approval = self._approval(table.get("approval", {}))
-        execute = self._execute(steps, {requirement.name: requirement for requirement in requires})
+        execute = self._execute(steps, {needed.name: needed.capabilities for needed in reversed(requires)})
         return Action(name, version, source, requires, intent, inputs, execute, approval, body)
 
     def _absent(self, path: Path, mend: str) -> None:
-        self._problems.add(path, "required", f"{dotted(path)} is required", mend)
+        """Reports a required value that is absent or empty, unless that is so because it had the wrong type."""
+        if self._problems.lacks(None, path):
+            self._problems.add(path, "required", f"{dotted(path)} is required", mend)
 
     def _name(self) -> str:
         name: str = self._table.get("name", "")
-        if self._problems.lacks(name, ("name",)):
+        if not name:
             self._absent(("name",), 'Add name = "…", as agents will call it.')
-        elif name and not _NAME.fullmatch(name):
+        elif not _NAME.fullmatch(name):
             mend = "Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit."
             self._problems.add(("name",), "name", f'"{name}" is not a name for an action', mend)
         return name
 
     def _version(self, table: dict[str, Any], path: Path) -> str:
         version: str = table.get("version", "")
-        here = (*path, "version")
         mend = "Write three numbers such as 1.2.3, without a leading v."
-        if self._problems.lacks(version, here):
-            self._absent(here, mend)
-        elif version and not is_semver(version):
-            self._problems.add(here, "version", f'"{version}" is not a strict SemVer', mend)
+        if not version:
+            self._absent((*path, "version"), mend)
+        elif not is_semver(version):
+            self._problems.add((*path, "version"), "version", f'"{version}" is not a strict SemVer', mend)
         return version
 
     def _source(self) -> str:
         source: str = self._table.get("source", "")
         mend = "Write where it comes from, such as github://owner/repo/actions/name@1.2.3."
-        if self._problems.lacks(source, ("source",)):
+        if not source:
             self._absent(("source",), mend)
-        elif source and (fault := reference_fault(source)):
+        elif fault := reference_fault(source):
             self._problems.add(("source",), "source", f'"{source}" is not a reference: {fault}', mend)
         return source
 
     def _requires(self) -> tuple[Requirement, ...]:
         path = ("requires", "connectors")
         items = self._table.get("requires", {}).get("connectors", ())
-        if self._problems.lacks(items, path) and self._problems.lacks(items, ("requires",)):
+        if not items:
             self._absent(path, "Add a [[requires.connectors]] table for the connector the action uses.")
-        return tuple(self._requirement(item, (*path, index)) for index, item in enumerate(items))
+        return tuple([self._requirement(item, (*path, index)) for index, item in enumerate(items)])
 
     def _requirement(self, table: dict[str, Any], path: Path) -> Requirement:
-        lacks, add = self._problems.lacks, self._problems.add
+        add = self._problems.add
         name: str = table.get("name", "")
         mend = "Name it as its author does, such as github://owner/repo, without a version."
-        if lacks(name, (*path, "name")):
+        if not name:
             self._absent((*path, "name"), mend)
-        elif name and (fault := fqn_fault(name)):
+        elif fault := fqn_fault(name):
             add((*path, "name"), "connector-name", f'"{name}" does not name a connector: {fault}', mend)
         version = self._version(table, path)
         pin: str = table.get("hash", "")
         mend = "Pin the connector's bytes with sha256: and 64 hex digits."
-        if lacks(pin, (*path, "hash")):
+        if not pin:
             self._absent((*path, "hash"), mend)
-        elif pin and (not pin.startswith("sha256:") or pin == "sha256:"):
+        elif not pin.startswith("sha256:") or pin == "sha256:":
             add((*path, "hash"), "hash", f'"{pin}" is not a hash', mend)
         capabilities = table.get("capabilities", ())
-        if lacks(capabilities, (*path, "capabilities")):
+        if not capabilities:
             self._absent((*path, "capabilities"), "List the operations the action uses.")
         for index, capability in enumerate(capabilities):
             if not capability.strip():
@@ -230,34 +232,33 @@ class _Reader:
         return Requirement(name, version, pin, tuple(capabilities))
 
     def _input(self, table: dict[str, Any], path: Path) -> Input:
-        lacks, add = self._problems.lacks, self._problems.add
+        add = self._problems.add
         name: str = table.get("name", "")
         mend = "Use lower-case letters, digits and '_', starting with a letter."
-        if lacks(name, (*path, "name")):
+        if not name:
             self._absent((*path, "name"), mend)
-        elif name and not _INPUT_NAME.fullmatch(name):
+        elif not _INPUT_NAME.fullmatch(name):
             add((*path, "name"), "input-name", f'"{name}" is not a name for an input', mend)
         elif name in self._declared:
             add((*path, "name"), "input-twice", f'input "{name}" is declared twice', "Rename or remove one.")
         self._declared.add(name)
         type_: str = table.get("type", "")
-        mend = f"Use one of {', '.join(TYPES)}."
-        if lacks(type_, (*path, "type")):
-            self._absent((*path, "type"), mend)
-        elif type_ and type_ not in TYPES:
-            add((*path, "type"), "input-type", f'"{type_}" is not a type of input', mend)
+        if not type_:
+            self._absent((*path, "type"), _USE_A_TYPE)
+        elif type_ not in TYPES:
+            add((*path, "type"), "input-type", f'"{type_}" is not a type of input', _USE_A_TYPE)
         description: str = table.get("description", "")
-        if lacks(description.strip(), (*path, "description")):
+        if not description.strip():
             self._absent((*path, "description"), "Say what to pass: it is all the agent learns about this input.")
         label: str = table.get("label", "")
         if label and not label.strip():
             add((*path, "label"), "label", f"{dotted(path)}.label is blank", "Write a label or take the key out.")
         multiline: bool = table.get("multiline", False)
-        if multiline and type_ != "string":
+        if multiline and type_ != "string" and type_ in TYPES:
             mend = 'Take it out, or set type = "string".'
             add((*path, "multiline"), "multiline", f'only a string can be multiline, not "{type_}"', mend)
         items_type: str = table.get("items_type", "")
-        if items_type:
+        if items_type and type_ in TYPES:
             self._items_type(items_type, type_, (*path, "items_type"))
         return Input(name, type_, description, table.get("required", True), label, multiline, items_type)
 
@@ -296,23 +297,22 @@ class _Reader:
         return min(seconds, LONGEST_TIMEOUT)
 
     def _preview(self, table: dict[str, Any], path: Path) -> PreviewDirective:
-        lacks, add = self._problems.lacks, self._problems.add
+        add = self._problems.add
         op: str = table.get("op", "")
-        if lacks(op.strip(), (*path, "op")):
+        if not op.strip():
             self._absent((*path, "op"), "Name the read-only operation to call before asking.")
         render: dict[str, str] = table.get("render", {})
-        if lacks(render, (*path, "render")):
+        if not render:
             self._absent((*path, "render"), "Show at least one field of the answer.")
         args: JsonObject = table.get("args", {})
-        self._templates(args, (*path, "args"))
+        self._template(args, (*path, "args"))
         for label, target in render.items():
             here = (*path, "render", label)
             if not label.strip():
                 add(here, "render-label", "a label of render is empty", "Give the field a label.")
-            if not target.strip():
-                add(
-                    here, "render-path", f"the path of {dotted(here)} is empty", "Write a path such as message.snippet."
-                )
+            if self._problems.lacks(target.strip(), here):
+                mend = "Write a path such as message.snippet."
+                add(here, "render-path", f"the path of {dotted(here)} is empty", mend)
         multiline = table.get("multiline", ())
         for index, label in enumerate(multiline):
             if label not in render:
@@ -320,42 +320,52 @@ class _Reader:
                 add((*path, "multiline", index), "multiline-label", f'"{label}" is not a label of render', mend)
         return PreviewDirective(op, args, tuple(render.items()), frozenset(multiline))
 
-    def _execute(self, steps: Any, required: dict[str, Requirement]) -> tuple[Step, ...]:
+    def _execute(self, steps: Any, granted: dict[str, tuple[str, ...]]) -> tuple[Step, ...]:
         ids: set[str] = set()
-        return tuple(self._step(item, ("execute", index), ids, required) for index, item in enumerate(steps))
+        return tuple([self._step(item, ("execute", index), ids, granted) for index, item in enumerate(steps)])
 
-    def _step(self, table: dict[str, Any], path: Path, ids: set[str], required: dict[str, Requirement]) -> Step:
-        lacks, add = self._problems.lacks, self._problems.add
+    def _step(self, table: dict[str, Any], path: Path, ids: set[str], granted: dict[str, tuple[str, ...]]) -> Step:
+        add = self._problems.add
         id_: str = table.get("id", "")
-        if lacks(id_, (*path, "id")):
+        if not id_:
             self._absent((*path, "id"), 'Add id = "…": the step\'s name in the result.')
-        elif id_ and id_ in ids:
+        elif id_ in ids:
             add((*path, "id"), "step-twice", f'step "{id_}" is declared twice', "Rename one of them.")
         ids.add(id_)
         connector: str = table.get("connector", "")
-        if lacks(connector, (*path, "connector")):
+        if not connector:
             self._absent((*path, "connector"), "Name a connector of [[requires.connectors]].")
-        elif connector and connector not in required:
+        elif connector not in granted:
             mend = "Write the name exactly as in [[requires.connectors]]."
             add((*path, "connector"), "step-connector", f'connector "{connector}" is not required by this action', mend)
         op: str = table.get("op", "")
-        if lacks(op, (*path, "op")):
+        if not op:
             self._absent((*path, "op"), "Name an operation of the connector.")
-        elif op and (requirement := required.get(connector)) and op not in requirement.capabilities:
+        elif (capabilities := granted.get(connector)) and op not in capabilities:
             message = f'"{op}" is not among the capabilities of {connector}, so the call will be refused'
             self._problems.warn((*path, "op"), "op-not-granted", message, f'Add "{op}" to its capabilities.')
         inputs: JsonObject = table.get("inputs", {})
-        self._templates(inputs, (*path, "inputs"))
+        self._template(inputs, (*path, "inputs"))
         return Step(id_, connector, op, table.get("idempotent"), inputs)
 
-    def _templates(self, template: JsonObject, path: Path) -> None:
-        for key, value in template.items():
-            for name in dict.fromkeys(references(value)):
-                if name not in self._declared:
-                    mend = f'Declare "{name}" in [[inputs]], or correct the name.'
-                    message = f"${{args.{name}}} is not an input of this action"
-                    self._problems.add((*path, key), "undeclared-input", message, mend)
-            for _, _, text in walk(value):
-                if isinstance(text, str) and "${" in text and "${" in TOKEN.sub("", text):
-                    message = f"{dotted((*path, key))} holds a ${{…}} that is passed on as it is"
-                    self._problems.warn((*path, key), "literal-token", message, "Only ${args.name} is replaced.")
+    def _template(self, node: Json, path: Path) -> None:
+        if isinstance(node, str):
+            self._tokens(node, path)
+        elif isinstance(node, dict):
+            for key, item in node.items():
+                if not isinstance(item, str) or "${" in item:
+                    self._template(item, (*path, key))
+        elif isinstance(node, list):
+            for index, item in enumerate(node):
+                self._template(item, (*path, index))
+
+    def _tokens(self, text: str, path: Path) -> None:
+        names = TOKEN.findall(text)
+        for name in dict.fromkeys(names):
+            if name not in self._declared:
+                mend = f'Declare "{name}" in [[inputs]], or correct the name.'
+                message = f"${{args.{name}}} is not an input of this action"
+                self._problems.add(path, "undeclared-input", message, mend)
+        if text.count("${") > len(names):
+            message = f"{dotted(path)} holds a ${{…}} that is passed on as it is"
+            self._problems.warn(path, "literal-token", message, "Only ${args.name} is replaced.")

@@ -90,7 +90,7 @@ def _named(actions: Sequence[Reading[Action]], extra: dict[int, Problems]) -> li
 
 def _pins(named: Sequence[_Named], packages: Sequence[Package], extra: dict[int, Problems]) -> None:
     """A pin that differs from the connector beside it would be refused at every call."""
-    present = {package.reading.value.name: package for package in packages if package.reading.value}
+    present = {package.reading.value.name: package for package in reversed(packages) if package.reading.value}
     if not present:
         return
     for reading, action in named:
@@ -140,14 +140,13 @@ def _preview_fault(
     if preview is None:
         return False
     connector, path = action.execute[0].connector, ("approval", "preview", "op")
-    if (connector, preview.op) in gated:
-        message = f'"{preview.op}" needs an approval itself, so it cannot be called before one'
-        mend = "Name an operation that no action of the bundle gates."
-        _report(extra, reading).add(path, "preview-gated", message, mend)
-        return True
-    if (connector, preview.op) not in idempotent:
+    promised, needs_asking = (connector, preview.op) in idempotent, (connector, preview.op) in gated
+    if not promised:
         message = f'no action of the bundle declares "{preview.op}" of {connector} as idempotent'
         mend = f'Add an action with a step op = "{preview.op}", idempotent = true, or name one that only reads.'
         _report(extra, reading).add(path, "preview-not-idempotent", message, mend)
-        return True
-    return False
+    if needs_asking:
+        message = f'"{preview.op}" needs an approval itself, so it cannot be called before one'
+        mend = "Name an operation that no action of the bundle gates."
+        _report(extra, reading).add(path, "preview-gated", message, mend)
+    return needs_asking or not promised

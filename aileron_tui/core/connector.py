@@ -12,7 +12,7 @@ from aileron_tui.core.schema import Fields, Free, Items, Table, conform, dotted
 CREDENTIAL_KINDS: Final = ("oauth2", "api_key", "aws_sigv4")
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_GRANT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(?P<port>[0-9]{1,5})")
+_GRANT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s\x00-\x1f\x7f*:/@\[\]]+):(?P<port>[0-9]{1,5})")
 _LOCAL_HTTP: Final = re.compile(r"http://(?:localhost|127\.0\.0\.1)(?::[0-9]+)?(?:/[!-~]*)?")
 _HTTPS: Final = re.compile(r"https://[^\s/?#@]+(?:[/?#][!-~]*)?")
 _FIELDS: Final[Fields] = {
@@ -143,7 +143,7 @@ class _Reader:
 
     def _need(self, value: object, path: Path, mend: str) -> bool:
         """Reports a required value that is absent; True where there is one to look at."""
-        if self._problems.lacks(value, path) and self._problems.lacks(value, path[:-1]):
+        if self._problems.lacks(value, path):
             self._problems.add(path, "required", f"{dotted(path)} is required", mend)
         return bool(value)
 
@@ -180,9 +180,6 @@ class _Reader:
             grant = _GRANT.fullmatch(host)
             if grant is None or not 0 < int(grant["port"]) < 65536:
                 mend = "Write the host and its port, such as api.example.com:443; no wildcard, no scheme."
-                self._problems.add((*path, index), "host-port", f'"{host}" is not host:port', mend)
-            elif "*" in host:
-                mend = "Name each host: a wildcard grants nothing."
                 self._problems.add((*path, index), "host-port", f'"{host}" is not host:port', mend)
         return frozenset(host.lower() for host in hosts)
 

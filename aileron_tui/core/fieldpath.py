@@ -45,7 +45,8 @@ def _header(entries: list[Json], segment: str) -> Json | Missing:
             if "value" in entry:
                 return entry["value"]
             break
-    if not (segment.isascii() and segment.isdecimal()) or len(segment) > 12:
+    digits = segment.lstrip("0") or "0"
+    if not (segment.isascii() and segment.isdecimal()) or len(digits) > 12:
         return MISSING
-    index = int(segment)
+    index = int(digits)
     return entries[index] if index < len(entries) else MISSING

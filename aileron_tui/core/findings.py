@@ -68,14 +68,19 @@ class Problems:
         """Something worth saying that rejects nothing."""
         self._found.append((path, rule, message, mend, Severity.WARNING))
 
-    def ill_typed(self, path: Path, message: str, mend: str) -> None:
-        """A value of the wrong type: it is dropped, and is not reported once more as missing."""
-        self._ill_typed.add(path)
+    def ill_typed(self, path: Path, message: str, mend: str, dropped: Path | None = None) -> None:
+        """A value of the wrong type. It, or `dropped` around it, is taken out and not reported once more as missing."""
+        self._ill_typed.add(path if dropped is None else dropped)
         self.add(path, "wrong-type", message, mend)
 
     def lacks(self, value: object, path: Path) -> bool:
-        """Whether a required value is absent or empty, and not already reported."""
-        return not value and path not in self._ill_typed
+        """Whether a required value is absent or empty, and neither it nor a table around it was reported."""
+        return not value and not any(path[:end] in self._ill_typed for end in range(1, len(path) + 1))
+
+    @property
+    def count(self) -> int:
+        """How many findings there are."""
+        return len(self._found)
 
     @property
     def any(self) -> bool:

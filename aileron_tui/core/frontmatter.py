@@ -1,14 +1,19 @@
 """The `+++` framing of an action manifest, and TOML text to tables, with the line of what is wrong."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
 import tomli
 
 from aileron_tui.core.findings import Finding, Source
+from aileron_tui.core.positions import Position, last_key
 
 LONGEST_LINE: Final = 1024 * 1024
-_DELIMITER: Final = "+++"
+_WIDEST_CHARACTER: Final = 4
+_OPENER: Final = re.compile(r"\+\+\+[^\S\n]*(?:\n|\Z)")
+_CLOSER: Final = re.compile(r"\n[^\S\n]*\+\+\+[^\S\n]*(?=\n|\Z)")
+_SAID_TWICE: Final = ("Cannot declare", "Cannot overwrite", "Cannot redefine", "Cannot mutate", "Duplicate")
 _MEND: Final = 'Start the file with a line "+++", then TOML, then a second line "+++".'
 
 
@@ -33,8 +38,8 @@ def decode(data: bytes | str, file: str) -> str:
     try:
         text = data if isinstance(data, str) else data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        column = error.start - error.object.rfind(b"\n", 0, error.start)
+        before = error.object[: error.start].decode("utf-8").removeprefix("\ufeff")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         message = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
         raise Unreadable(Finding("not-utf8", message, "Save the file as UTF-8.", file, line, column)) from None
     return text.removeprefix("\ufeff")
@@ -42,36 +47,33 @@ def decode(data: bytes | str, file: str) -> str:
 
 def split(text: str, file: str) -> Framed:
     """Front matter and body. The second delimiter ends the front matter even inside a TOML string."""
-    lines = text.split("\n")
-    if len(text) > LONGEST_LINE:
-        _refuse_long_line(lines, file)
-    opener = 0
-    for line in lines:
-        trimmed = line.strip()
-        if trimmed:
-            break
-        opener += 1
-    else:
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").removesuffix("\r")
+    if len(text) > LONGEST_LINE // _WIDEST_CHARACTER:
+        _refuse_long_line(text, file)
+    start = len(text) - len(text.lstrip())
+    if start == len(text):
         raise Unreadable(Finding("no-front-matter", "the file is empty", _MEND, file))
-    if trimmed != _DELIMITER:
-        shown = trimmed if len(trimmed) <= 40 else f"{trimmed[:40]}… ({len(trimmed)} characters)"
+    line = text.count("\n", 0, start) + 1
+    opener = _OPENER.match(text, start)
+    if opener is None:
+        found = text[start:].split("\n", 1)[0].rstrip()
+        shown = found if len(found) <= 40 else f"{found[:40]}… ({len(found)} characters)"
         message = f'expected "+++" at the start, found "{shown}"'
-        raise Unreadable(Finding("text-before-front-matter", message, _MEND, file, opener + 1, 1))
-    for closer in range(opener + 1, len(lines)):
-        if _DELIMITER in lines[closer] and lines[closer].strip() == _DELIMITER:
-            break
-    else:
+        raise Unreadable(Finding("text-before-front-matter", message, _MEND, file, line, 1))
+    closer = _CLOSER.search(text, opener.end() - 1)
+    if closer is None:
         message = 'the closing "+++" is missing'
-        raise Unreadable(Finding("unclosed-front-matter", message, _MEND, file, opener + 2, 1))
-    rest = lines[closer + 1 :]
-    body = "\n".join(rest).replace("\r\n", "\n").removesuffix("\r") if rest else ""
-    return Framed(Source(file, "\n".join(lines[opener + 1 : closer]), opener + 2), body.removesuffix("\n"))
+        raise Unreadable(Finding("unclosed-front-matter", message, _MEND, file, line + 1, 1))
+    toml, body = text[opener.end() : closer.start()], text[closer.end() + 1 :].removesuffix("\n")
+    return Framed(Source(file, toml, line + 1), body)
 
 
-def _refuse_long_line(lines: list[str], file: str) -> None:
-    for number, line in enumerate(lines, start=1):
-        if len(line) > LONGEST_LINE:
-            message = f"the line has {len(line):,} characters; {LONGEST_LINE:,} are allowed"
+def _refuse_long_line(text: str, file: str) -> None:
+    for number, line in enumerate(text.split("\n"), start=1):
+        size = len(line.encode("utf-8", "surrogatepass"))
+        if size > LONGEST_LINE:
+            message = f"the line has {size:,} bytes; {LONGEST_LINE:,} are allowed"
             raise Unreadable(Finding("line-too-long", message, "Break the line.", file, number, 1))
 
 
@@ -81,9 +83,12 @@ def tables(source: Source) -> dict[str, Any]:
     try:
         return tomli.loads(source.toml)
     except tomli.TOMLDecodeError as error:
-        message = f"not TOML: {error.msg[:1].lower()}{error.msg[1:]}"
-        line = source.first_line + error.lineno - 1
-        raise Unreadable(Finding("toml", message, mend, source.file, line, error.colno)) from None
+        message, place = f"not TOML: {error.msg[:1].lower()}{error.msg[1:]}", Position(error.lineno, error.colno)
+        if error.msg.startswith(_SAID_TWICE):
+            message, place = "not TOML: this is declared a second time", last_key(error.doc[: error.pos])
+            mend = "Keep one of the two."
+        line = source.first_line + place.line - 1
+        raise Unreadable(Finding("toml", message, mend, source.file, line, place.column)) from None
     except (RecursionError, ValueError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is out of range"
-        raise Unreadable(Finding("toml", f"not TOML: {reason}", mend, source.file, source.first_line)) from None
+        raise Unreadable(Finding("toml", f"not TOML: {reason}", mend, source.file, source.first_line, 1)) from None

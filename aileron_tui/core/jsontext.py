@@ -7,6 +7,7 @@ when it is too large, too deep or has too many values. Every refusal names the p
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,6 +21,7 @@ Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | 
 JsonObject: TypeAlias = dict[str, Json]
 
 _LONGEST_NUMBER: Final = 400
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -108,11 +110,12 @@ def read(data: bytes | str, limits: Limits = LIMITS) -> Json:
     """The value of a JSON text from outside, or a JsonError."""
     if len(data) > limits.size:
         raise JsonError(f"more than {limits.size:,} bytes of JSON", hint="Send less, or send it in several parts.")
-    if isinstance(data, bytes):
-        try:
-            data = data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise JsonError(f"not UTF-8: bad byte at offset {error.start}") from None
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise JsonError(f"not UTF-8: bad byte at offset {error.start}") from None
+    if isinstance(data, str) and not text.isascii() and _torn(text):
+        raise JsonError("half of a surrogate pair")
     found_double = False
 
     def gather(pairs: list[tuple[str, Json]]) -> JsonObject:
@@ -121,14 +124,13 @@ def read(data: bytes | str, limits: Limits = LIMITS) -> Json:
         if len(result) == len(pairs):
             return result
         found_double = True
-        keys = [key for key, _ in pairs]
         marked = _Doubled(result)
-        marked.doubled = next(key for index, key in enumerate(keys) if key in keys[:index])
+        marked.doubled = next(key for key, number in Counter(key for key, _ in pairs).items() if number > 1)
         return marked
 
     try:
         value: Json = json.loads(
-            data, object_pairs_hook=gather, parse_float=_number, parse_int=_integer, parse_constant=_constant
+            text, object_pairs_hook=gather, parse_float=_number, parse_int=_integer, parse_constant=_constant
         )
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
@@ -137,16 +139,16 @@ def read(data: bytes | str, limits: Limits = LIMITS) -> Json:
         raise JsonError(f"not JSON we accept: {error}") from None
     except RecursionError:
         raise JsonError(f"nested deeper than {limits.depth} levels") from None
-    _check(value, data, limits, found_double)
+    _check(value, text, limits, found_double)
     return value
 
 
-def _check(value: Json, data: str, limits: Limits, found_double: bool) -> None:
+def _check(value: Json, text: str, limits: Limits, found_double: bool) -> None:
     """Walks the value only where the text hints at something to find."""
-    openings = data.count("[") + data.count("{")
-    surrogates = _SURROGATE_ESCAPE.search(data) is not None
-    crowded = openings + data.count(",") + 1 > limits.count
-    if not (found_double or surrogates or crowded or openings > limits.depth):
+    openings = text.count("[") + text.count("{")
+    surrogates = _SURROGATE_ESCAPE.search(text) is not None
+    crowded = openings + text.count(",") + 1 > limits.count
+    if not (found_double or surrogates or crowded or openings >= limits.depth):
         return
     for count, (path, depth, node) in enumerate(walk(value), start=1):
         if depth > limits.depth:
@@ -156,13 +158,13 @@ def _check(value: Json, data: str, limits: Limits, found_double: bool) -> None:
         if isinstance(node, _Doubled):
             raise JsonError("the same key twice", step(path, node.doubled))
         if surrogates:
-            texts = node if isinstance(node, dict) else [node]
-            if any(isinstance(text, str) and not text.isascii() and _torn(text) for text in texts):
+            strings = node if isinstance(node, dict) else [node]
+            if any(isinstance(string, str) and not string.isascii() and _torn(string) for string in strings):
                 raise JsonError("half of a surrogate pair", path)
 
 
 def _torn(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    return _SURROGATE.search(text) is not None
 
 
 def read_object(data: bytes | str, limits: Limits = LIMITS) -> JsonObject:
@@ -204,6 +206,9 @@ def canonical(value: Json) -> bytes:
         if _has_written(value):
             _refuse_inexact(value)
         return rfc8785.dumps(value)
+    except rfc8785.IntegerDomainError:
+        _refuse_inexact(value)
+        return rfc8785.dumps(_with_doubles(value))
     except (rfc8785.CanonicalizationError, RecursionError, UnicodeEncodeError):
         _refuse_inexact(value)
         raise JsonError("cannot be written as canonical JSON") from None
@@ -217,6 +222,25 @@ def _has_written(value: Json) -> bool:
     return isinstance(value, Written)
 
 
+def _carried(number: int) -> bool:
+    """Whether a double carries this integer and is written with the same digits, as 1e20 is."""
+    if abs(number) < 2**53:
+        return True
+    try:
+        return Decimal(repr(float(number))) == number
+    except OverflowError:
+        return False
+
+
+def _with_doubles(value: Json) -> Json:
+    """The value with doubles for the integers that the writer refuses because of their size alone."""
+    if isinstance(value, dict):
+        return {key: _with_doubles(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_doubles(item) for item in value]
+    return float(value) if isinstance(value, int) and abs(value) >= 2**53 else value
+
+
 def _refuse_inexact(value: Json) -> None:
     for path, _, node in walk(value):
         _refuse_odd(path, node)
@@ -226,8 +250,8 @@ def _refuse_odd(path: str, node: Json) -> None:
     hint = "Send it as a string."
     if isinstance(node, bool):
         return
-    if isinstance(node, int) and abs(node) >= 2**53:
-        raise JsonError(f"the integer {node} is too large to be carried exactly", path, hint)
+    if isinstance(node, int) and not _carried(node):
+        raise JsonError(f"the integer {_digits(node)} is too large to be carried exactly", path, hint)
     if isinstance(node, float) and not math.isfinite(node):
         raise JsonError(f"{node} is not a JSON number", path, hint)
     if isinstance(node, Written) and Decimal(node.text) != Decimal(float.__repr__(node)):

@@ -1,7 +1,7 @@
 """Where each key of a TOML document stands. tomli keeps no positions, so an error's line is found by a second look.
 
-The scanner runs only on documents that tomli accepted and only when there is something to report. It therefore
-needs no error handling of its own, but it always moves forward and never raises.
+The scanner runs only on text that tomli accepted, up to its end or to what it refused, and only when there is
+something to report. It therefore needs no error handling of its own, but it always moves forward and never raises.
 """
 
 import re
@@ -37,10 +37,19 @@ class Position(NamedTuple):
 
 def locate(toml: str) -> dict[Path, Position]:
     """The first place of every key path; items of arrays are counted from 0."""
+    return _scanned(toml).found
+
+
+def last_key(toml: str) -> Position:
+    """The place of the key that ends, with its value if it has one, where this part of a document ends."""
+    return _scanned(toml).last
+
+
+def _scanned(toml: str) -> "_Scanner":
     scanner = _Scanner(toml)
     with suppress(RecursionError):  # past hundreds of nested brackets the place of the outer ones will do
         scanner.document()
-    return scanner.found
+    return scanner
 
 
 class _Scanner:
@@ -49,7 +58,9 @@ class _Scanner:
         self._at = 0
         self._newlines = [match.start() for match in re.finditer("\n", toml)]
         self._lengths: dict[Path, int] = {}
+        self._cut = False
         self.found: dict[Path, Position] = {}
+        self.last = Position(1, 1)
 
     def document(self) -> None:
         table: Path = ()
@@ -79,6 +90,7 @@ class _Scanner:
                 self._note(path, start)
                 path = (*path, self._lengths[path] - 1)
             self._note(path, start)
+        self.last = self._position(start)
         newline = self._toml.find("\n", self._at)
         self._at = len(self._toml) if newline < 0 else newline
         return path
@@ -93,6 +105,8 @@ class _Scanner:
             self._at += 1
         self._skip(_SPACE)
         self._value(path)
+        if not self._cut:
+            self.last = self._position(start)
 
     def _value(self, path: Path) -> None:
         opener = self._toml[self._at : self._at + 1]
@@ -128,6 +142,7 @@ class _Scanner:
             if self._toml.startswith(",", self._at):
                 self._at += 1
         if self._at >= len(self._toml):
+            self._cut = True
             return False
         if self._toml[self._at] in "]}":
             self._at += 1 if self._toml[self._at] == closer else 0
@@ -160,8 +175,11 @@ class _Scanner:
 
     def _note(self, path: Path, at: int) -> None:
         if path not in self.found:
-            line = bisect_left(self._newlines, at)
-            self.found[path] = Position(line + 1, at - (self._newlines[line - 1] if line else -1))
+            self.found[path] = self._position(at)
+
+    def _position(self, at: int) -> Position:
+        line = bisect_left(self._newlines, at)
+        return Position(line + 1, at - (self._newlines[line - 1] if line else -1))
 
 
 def _unquote(text: str) -> str:

@@ -6,13 +6,14 @@ is well. It takes the table over: what does not fit is taken out, and what is le
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from aileron_tui.core.findings import Path, Problems
 
-Fields: TypeAlias = dict[str, "type | Table | Tables | Items | Texts | Free"]
+Fields: TypeAlias = dict[str, "type | Table | Tables | Named | Items | Texts | Free"]
 
 _DEEPEST: Final = 32
+_GUESSES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,27 +21,44 @@ class Table:
     """A table with these keys and no others."""
 
     fields: Fields
-    name = "a table"
 
     def fits(self, value: Any, path: Path, problems: Problems) -> bool:
         if value.__class__ is not dict:
-            return False
+            return _misfit(value, "a table", path, problems)
         conform(value, self.fields, path, problems)
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """An array of tables with these keys and no others."""
+    """An array of tables with these keys and no others. An item that is none becomes an empty one."""
 
     fields: Fields
-    name = "an array of tables"
 
     def fits(self, value: Any, path: Path, problems: Problems) -> bool:
-        if value.__class__ is not list or any(item.__class__ is not dict for item in value):
-            return False
+        if value.__class__ is not list:
+            return _misfit(value, "an array of tables", path, problems)
         for index, item in enumerate(value):
-            conform(item, self.fields, (*path, index), problems)
+            if item.__class__ is dict:
+                conform(item, self.fields, (*path, index), problems)
+            else:
+                _misfit(item, "a table", (*path, index), problems)
+                value[index] = {}
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A table of tables with these keys, under names of the author's choice."""
+
+    fields: Fields
+    name = "a table of tables"
+
+    def fits(self, value: Any, path: Path, problems: Problems) -> bool:
+        if value.__class__ is not dict or any(item.__class__ is not dict for item in value.values()):
+            return False
+        for key, item in value.items():
+            conform(item, self.fields, (*path, key), problems)
         return True
 
 
@@ -48,23 +66,27 @@ class Tables:
 class Items:
     """An array of strings."""
 
-    name = "an array of strings"
-
-    def fits(self, value: Any, _path: Path, _problems: Problems) -> bool:
-        return value.__class__ is list and all(item.__class__ is str for item in value)
+    def fits(self, value: Any, path: Path, problems: Problems) -> bool:
+        if value.__class__ is not list:
+            return _misfit(value, "an array of strings", path, problems)
+        fits = True
+        for index, item in enumerate(value):
+            if item.__class__ is not str:
+                fits = _misfit(item, "a string", (*path, index), problems, dropped=path)
+        return fits
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """A table of strings under keys of the author's choice."""
-
-    name = "a table of strings"
+    """A table of strings under keys of the author's choice. A value that is none becomes "", so that its key stays."""
 
     def fits(self, value: Any, path: Path, problems: Problems) -> bool:
         if value.__class__ is not dict:
-            return False
-        for key in [key for key, item in value.items() if item.__class__ is not str]:
-            problems.ill_typed((*path, key), _mismatch((*path, key), "a string", value.pop(key)), _RETYPE)
+            return _misfit(value, "a table of strings", path, problems)
+        for key, item in value.items():
+            if item.__class__ is not str:
+                _misfit(item, "a string", (*path, key), problems)
+                value[key] = ""
         return True
 
 
@@ -72,11 +94,9 @@ class Texts:
 class Free:
     """A table of any values that JSON can carry."""
 
-    name = "a table"
-
     def fits(self, value: Any, path: Path, problems: Problems) -> bool:
         if value.__class__ is not dict:
-            return False
+            return _misfit(value, "a table", path, problems)
         for key in [key for key, item in value.items() if item.__class__ is not str]:
             if odd := _foreign_to_json(value[key], (*path, key)):
                 where, what = odd
@@ -85,7 +105,6 @@ class Free:
         return True
 
 
-_RETYPE: Final = "Give it a value of that type."
 _NAMES: Final[dict[type, str]] = {
     str: "a string",
     bool: "a boolean",
@@ -98,22 +117,20 @@ _NAMES: Final[dict[type, str]] = {
 
 def conform(table: dict[str, Any], fields: Fields, path: Path, problems: Problems) -> None:
     """Reports and removes every key of the table that is unknown or of the wrong type."""
-    misfits: list[str] | None = None
+    misfits: list[str] = []
     for key, value in table.items():
         shape = fields.get(key)
+        if shape is value.__class__:
+            continue
+        here = (*path, key)
         if shape is None:
-            _unknown((*path, key), fields, problems)
+            _unknown(here, fields, problems)
         elif isinstance(shape, type):
-            if value.__class__ is shape:
-                continue
-            problems.ill_typed((*path, key), _mismatch((*path, key), _NAMES[shape], value), _RETYPE)
-        else:
-            here = (*path, key)
-            if shape.fits(value, here, problems):
-                continue
-            problems.ill_typed(here, _mismatch(here, shape.name, value), _RETYPE)
-        misfits = [*(misfits or []), key]
-    for key in misfits or ():
+            _misfit(value, _NAMES[shape], here, problems)
+        elif shape.fits(value, here, problems):
+            continue
+        misfits.append(key)
+    for key in misfits:
         del table[key]
 
 
@@ -133,14 +150,16 @@ def nearest(word: str, known: list[str]) -> str:
 
 
 def _unknown(path: Path, fields: Fields, problems: Problems) -> None:
-    close = nearest(str(path[-1]), list(fields))
+    close = nearest(str(path[-1]), list(fields)) if problems.count < _GUESSES else ""
     mend = f'Did you mean "{close}"?' if close else f"Known here: {', '.join(fields)}."
     problems.add(path, "unknown-key", f'"{dotted(path)}" is not a known key', mend)
 
 
-def _mismatch(path: Path, wanted: str, value: object) -> str:
-    found = _NAMES.get(value.__class__, "a date or time")
-    return f"{dotted(path)} must be {wanted}, not {found}"
+def _misfit(value: object, wanted: str, path: Path, problems: Problems, dropped: Path | None = None) -> Literal[False]:
+    """Reports a value of the wrong type; `dropped` is what has to go because of it, if that is more than the value."""
+    message = f"{dotted(path)} must be {wanted}, not {_NAMES.get(value.__class__, 'a date or time')}"
+    problems.ill_typed(path, message, f"Write {wanted} here.", dropped)
+    return False
 
 
 def _foreign_to_json(value: Any, path: Path) -> tuple[Path, str] | None:

@@ -22,7 +22,12 @@ class Suite:
     @property
     def paths(self) -> tuple[tuple[int, str], ...]:
         """The entries in path form, with their place in the list."""
-        return tuple((index, entry.lstrip("/")) for index, entry in enumerate(self.actions) if "://" not in entry)
+        paths = enumerate(self.actions)
+        return tuple((index, _tidy(entry)) for index, entry in paths if "://" not in entry)
+
+
+def _tidy(path: str) -> str:
+    return "/".join(part for part in path.split("/") if part not in ("", "."))
 
 
 def read_suite(data: bytes | str, file: str) -> Reading[Suite]:

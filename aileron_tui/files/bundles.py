@@ -25,6 +25,7 @@ SUITE_FILE: Final = "suite.toml"
 CONNECTOR_FILE: Final = "manifest.toml"
 MODULE_FILE: Final = "connector.wasm"
 SIGNATURE_FILE: Final = "signature.sig"
+_CHUNK: Final = 64 * 1024
 
 T = TypeVar("T")
 
@@ -40,6 +41,7 @@ class Manifests:
     actions: tuple[Reading[Action], ...] = ()
     packages: tuple[Package, ...] = ()
     suite: Reading[Suite] | None = None
+    faults: tuple[Finding, ...] = ()
 
     @property
     def count(self) -> int:
@@ -47,9 +49,10 @@ class Manifests:
         return len(self.actions) + len(self.packages) + (self.suite is not None)
 
     def bundle(self) -> Bundle:
-        """What may be called, and all findings: the suite's first, then file by file."""
+        """What may be called, and all findings: of folders, of the suite, then file by file."""
         bundle = check_bundle(self.actions, self.packages)
-        return replace(bundle, findings=(*self.suite.findings, *bundle.findings)) if self.suite else bundle
+        before = (*self.faults, *self.suite.findings) if self.suite else self.faults
+        return replace(bundle, findings=(*before, *bundle.findings))
 
 
 def load_bundle(folder: Path) -> Bundle:
@@ -58,51 +61,68 @@ def load_bundle(folder: Path) -> Bundle:
 
 
 def read_folder(folder: Path) -> Manifests:
-    """Reads every manifest of a bundle folder."""
+    """Reads every manifest of a bundle folder, or of the folder of a single connector."""
     root = str(folder)
-    below = os.path.join(root, "actions")  # noqa: PTH118  # joining strings is what makes thousands of files cheap
-    home = below if Path(below).is_dir() else root
-    names = [name for name in _listed(home) if name.endswith(".md")]
-    files = [f"{home}/{name}" for name in names]
-    suite = _suite(folder / SUITE_FILE) if (folder / SUITE_FILE).exists() else None
+    faults: list[Finding] = []
+    files, folders = _listed(root, faults)
+    home, names = (f"{root}/actions", _listed(f"{root}/actions", faults)[0]) if "actions" in folders else (root, files)
+    actions = [f"{home}/{name}" for name in names if name.endswith(".md")]
+    suite = _suite(f"{root}/{SUITE_FILE}") if SUITE_FILE in (*files, *folders) else None
     if suite and suite.value:
-        suite, extra = _resolved(suite, suite.value, folder, files)
-        files += extra
-    connectors = folder / "connectors"
-    packages = [_package(connectors / name) for name in _listed(str(connectors), folders=True)]
-    return Manifests(tuple([_read(file, read_action) for file in files]), tuple(filter(None, packages)), suite)
+        suite, extra = _resolved(suite, suite.value, root, actions)
+        actions += extra
+    homes = [root] if CONNECTOR_FILE in files else []
+    if "connectors" in folders:
+        homes += [f"{root}/connectors/{name}" for name in _listed(f"{root}/connectors", faults)[1]]
+    packages = [package for home in homes if (package := _package(home, faults))]
+    return Manifests(tuple([_read(file, read_action) for file in actions]), tuple(packages), suite, tuple(faults))
 
 
 def read_file(file: str, limit: int = LARGEST_MANIFEST) -> bytes:
     """The bytes of an ordinary file, or Unreadable; never waits on a pipe or device."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        looped = error.errno == errno.ELOOP
-        raise Unreadable("its symbolic links form a loop" if looped else (error.strerror or "").lower()) from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Unreadable("it is a folder" if stat.S_ISDIR(status.st_mode) else "it is not an ordinary file")
-        if status.st_size > limit:
-            raise Unreadable(f"it has {status.st_size:,} bytes; {limit:,} are allowed")
-        data = b""
-        while chunk := os.read(descriptor, status.st_size + 1):
-            data += chunk
-            if len(data) > limit:
-                raise Unreadable(f"it has more than {limit:,} bytes")
+        try:
+            return _whole(descriptor, limit)
+        finally:
+            os.close(descriptor)
+    except Unreadable:
+        raise
+    except (OSError, ValueError) as error:
+        raise Unreadable(_why(error)) from None
+
+
+def _whole(descriptor: int, limit: int) -> bytes:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable("it is a folder" if stat.S_ISDIR(status.st_mode) else "it is not an ordinary file")
+    if status.st_size > limit:
+        raise Unreadable(f"it has {status.st_size:,} bytes; {limit:,} are allowed")
+    data = os.read(descriptor, status.st_size + 1)
+    if len(data) == status.st_size:
         return data
-    finally:
-        os.close(descriptor)
+    chunks, size = [data], len(data)
+    while chunk := os.read(descriptor, _CHUNK):  # it grew, or is of a kind that does not tell its size
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > limit:
+            raise Unreadable(f"it has more than {limit:,} bytes")
+    return b"".join(chunks)
+
+
+def _why(error: OSError | ValueError) -> str:
+    if isinstance(error, ValueError):
+        return "no file can have this name"
+    return "its symbolic links form a loop" if error.errno == errno.ELOOP else (error.strerror or str(error)).lower()
 
 
 def read_manifest(file: str) -> Manifests:
     """Reads one file: `suite.toml`, a connector's `.toml`, else an action."""
     path = Path(file)
     if path.name == SUITE_FILE:
-        return Manifests(suite=_suite(path))
+        return Manifests(suite=_suite(file))
     if path.suffix == ".toml":
-        return Manifests(packages=(Package(_read(file, read_connector), _hash(path.parent)),))
+        return Manifests(packages=(Package(_read(file, read_connector), _hash(str(path.parent))),))
     return Manifests(actions=(_read(file, read_action),))
 
 
@@ -115,27 +135,39 @@ def _read(file: str, parse: Callable[[bytes, str], Reading[T]]) -> Reading[T]:
     return parse(data, file)
 
 
-def _listed(folder: str, *, folders: bool = False) -> list[str]:
-    """Names in a folder, sorted; those of folders, or of everything that is not one (dangling links included)."""
+def _listed(folder: str, faults: list[Finding]) -> tuple[list[str], list[str]]:
+    """Names in a folder, sorted: of everything but folders (dangling links included), and of folders."""
+    files: list[str] = []
+    folders: list[str] = []
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir() == folders)
+            for entry in entries:
+                (folders if _is_folder(entry) else files).append(entry.name)
     except (FileNotFoundError, NotADirectoryError):
-        return []
+        pass
+    except OSError as error:
+        mend = "Make the folder readable for you."
+        faults.append(Finding("unreadable", f"cannot read it: {_why(error)}", mend, folder))
+    return sorted(files), sorted(folders)
 
 
-def _suite(path: Path) -> Reading[Suite]:
-    return _read(str(path), read_suite)
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads in a circle, or where nobody may look
+        return False
 
 
-def _resolved(
-    reading: Reading[Suite], suite: Suite, folder: Path, known: list[str]
-) -> tuple[Reading[Suite], list[str]]:
+def _suite(file: str) -> Reading[Suite]:
+    return _read(file, read_suite)
+
+
+def _resolved(reading: Reading[Suite], suite: Suite, root: str, known: list[str]) -> tuple[Reading[Suite], list[str]]:
     """Follows a suite's entries in path form: adds a finding for each that leads nowhere, and files not listed yet."""
     problems, extra, seen = Problems(), [], set(known)
     for index, entry in suite.paths:
-        candidates = [folder / entry, folder / f"{entry}.md", folder / entry / "action.md"]
-        found = next((str(path) for path in candidates if path.is_file()), "")
+        candidates = [f"{root}/{entry}", f"{root}/{entry}.md", f"{root}/{entry}/action.md"]
+        found = next(filter(_is_file, candidates), "")
         if not found:
             mend = f"Add {entry}.md, or take the entry out."
             problems.add(("actions", index), "suite-missing", f'there is no action at "{entry}"', mend)
@@ -147,19 +179,26 @@ def _resolved(
     return replace(reading, findings=(*reading.findings, *problems.findings(reading.source))), extra
 
 
-def _package(folder: Path) -> Package | None:
-    manifest = folder / CONNECTOR_FILE
-    if not manifest.exists() and not (folder / MODULE_FILE).exists():
+def _is_file(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116  # Path would refuse some names with an exception
+    except (OSError, ValueError):
+        return False
+
+
+def _package(folder: str, faults: list[Finding]) -> Package | None:
+    files, _ = _listed(folder, faults)
+    if CONNECTOR_FILE not in files and MODULE_FILE not in files:
         return None
-    return Package(_read(str(manifest), read_connector), _hash(folder))
+    return Package(_read(f"{folder}/{CONNECTOR_FILE}", read_connector), _hash(folder))
 
 
-def _hash(folder: Path) -> str:
+def _hash(folder: str) -> str:
     """The canonical hash of a connector, over its module followed by its manifest; "" without a module."""
     try:
-        module = read_file(str(folder / MODULE_FILE), LARGEST_MODULE)
+        module = read_file(f"{folder}/{MODULE_FILE}", LARGEST_MODULE)
         digest = hashlib.sha256(module)
-        digest.update(read_file(str(folder / CONNECTOR_FILE)))
+        digest.update(read_file(f"{folder}/{CONNECTOR_FILE}"))
     except Unreadable:
         return ""
     return f"sha256:{digest.hexdigest()}"

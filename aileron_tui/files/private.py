@@ -42,14 +42,20 @@ def read_private(path: Path, limit: int = _LARGEST) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise PrivateFileError(f"cannot read {path}", _why(error), "Check that it exists and is yours.") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise PrivateFileError(f"{path} is not an ordinary file")
         _check_owner(path, status, "600")
         if status.st_size > limit:
             raise PrivateFileError(f"{path} is too large", f"{status.st_size:,} bytes; {limit:,} are allowed")
-        return file.read(limit + 1)[:limit]
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(limit + 1)
+    finally:
+        os.close(descriptor)
+    if len(data) > limit:
+        raise PrivateFileError(f"{path} is too large", f"it grew beyond {limit:,} bytes while it was read")
+    return data
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
