@@ -1,0 +1,90 @@
+"""What `lint` costs beside the TOML decoder alone, and `--version` beside an interpreter that does nothing."""
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import tomli
+
+from aileron_tui.core.frontmatter import split
+from aileron_tui.files.bundles import read_folder
+from aileron_tui.files.places import bundled
+
+Measured = tuple[str, float, float, str]
+
+MANIFESTS = 1000
+ROUNDS = 15
+STARTS = 40
+
+
+def measure() -> list[Measured]:
+    """Name, ratio, limit and a note for each measurement."""
+    script = Path(sys.executable).with_name("aileron-tui")
+    results = [_lint(), _version("python -m aileron_tui", [sys.executable, "-m", "aileron_tui", "--version"])]
+    if script.exists():
+        results.append(_version("aileron-tui", [str(script), "--version"]))
+    return results
+
+
+def _lint() -> Measured:
+    """All rules over a thousand files on disk, against decoding the same front matter already in memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        texts = _manifests(Path(folder))
+
+        def decode() -> None:
+            for text in texts:
+                tomli.loads(text)
+
+        def lint() -> None:
+            bundle = read_folder(Path(folder)).bundle()
+            assert len(bundle.actions) == MANIFESTS
+            assert not bundle.findings
+
+        alone, whole = _best(decode, lint)  # in processor time, which a busy machine does not stretch
+    lines = sum(text.count("\n") + 1 for text in texts) / MANIFESTS
+    note = f"{MANIFESTS} manifests of {lines:.0f} lines: {whole * 1e3:.0f} ms, tomli alone {alone * 1e3:.0f} ms"
+    return "lint / tomli", whole / alone, 3.0, note
+
+
+def _manifests(folder: Path) -> list[str]:
+    """The bundled actions, over and over under new names; returns their front matter."""
+    samples = [file.read_text() for file in sorted((bundled("manifests") / "actions").glob("*.md"))]
+    texts: list[str] = []
+    for number in range(MANIFESTS):
+        text = samples[number % len(samples)].replace('name = "', f'name = "n{number}-', 1)
+        (folder / f"{number:04}.md").write_text(text)
+        texts.append(split(text, "").source.toml)
+    return texts
+
+
+def _version(name: str, command: list[str]) -> Measured:
+    """The time to start, say the version and end, against starting and ending."""
+    idle: list[float] = []
+    busy: list[float] = []
+    for _ in range(STARTS):
+        idle.append(_started([sys.executable, "-c", "pass"]))
+        busy.append(_started(command))
+    nothing, version = statistics.median(idle), statistics.median(busy)
+    note = f"{version * 1e3:.0f} ms, python -c pass {nothing * 1e3:.0f} ms"
+    return f"{name} --version / python -c pass", version / nothing, 3.0, note
+
+
+def _started(command: list[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - start
+
+
+def _best(*contestants: Callable[[], None]) -> list[float]:
+    """The shortest time of each, over rounds in which they take turns."""
+    times: list[list[float]] = [[] for _ in contestants]
+    for _ in range(ROUNDS):
+        for index, contestant in enumerate(contestants):
+            start = time.process_time()
+            contestant()
+            times[index].append(time.process_time() - start)
+    return [min(column) for column in times]
