@@ -32,8 +32,10 @@ def main(argv: list[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _dispatch(words)
-        sys.stdout.flush()
+        try:
+            return _dispatch(words)
+        finally:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -43,7 +45,6 @@ def main(argv: list[str] | None = None) -> int:
         sys.stderr.write(f"error: {error.strerror or error}\n")
         sys.stdout = None
         return FAILED
-    return code
 
 
 def _dispatch(words: list[str]) -> int:

@@ -39,42 +39,48 @@ class Asking:
         try:
             if call not in context.calls:
                 answer = await asyncio.to_thread(context.outbox.undelivered, call)
-                if answer and call not in context.calls:
-                    return await self.delivered(answer)
+                if answer and call not in context.calls and await self._deliver(answer):
+                    return Reply(200, answer.body)
             live = context.calls.get(call)
             if live is None:
                 if full := self._full(agent):
                     return full
                 live = self.made(action, args, asker, agent)
-                await self.ask(live)
-            else:
-                await asyncio.shield(live.recorded)
+                context.enter(live)
+                context.spawn(self._ask(live))
+            return await self._attend(live, wait)
         except AileronError as error:
             return replies.unrecorded(error)
-        if wait is None:
-            live.polled = True
-            return Reply(202, live.pending())
-        return await self._hold(live, wait)
 
     async def delivered(self, answer: Answer) -> Reply:
         """An answer, noted as given."""
-        await self._context.deliver(answer, Draft(Kind.DELIVERED, {}, answer.request))
+        await self._deliver(answer)
         return Reply(200, answer.body)
 
-    async def _hold(self, live: Request, wait: float) -> Reply:
-        """Waits for the end. An agent that goes away meanwhile takes its request with it, unless others wait for it."""
+    async def _deliver(self, answer: Answer) -> bool:
+        return await self._context.deliver(answer, Draft(Kind.DELIVERED, {}, answer.request))
+
+    async def _attend(self, live: Request, wait: float | None) -> Reply:
+        """Waits until the request is recorded and, if the agent wants to, until it ends.
+
+        An agent that goes away while it waits takes its request with it, unless others wait for it.
+        """
         live.holders += 1
         try:
-            await asyncio.wait_for(live.ended.wait(), wait)
+            await asyncio.shield(live.recorded)
+            if wait is not None:
+                await asyncio.wait_for(live.ended.wait(), wait)
         except TimeoutError:
-            live.polled = True
-            return Reply(202, live.pending())
+            wait = None
         except asyncio.CancelledError:
-            if live.holders == 1 and not live.polled:
+            if wait is not None and live.holders == 1 and not live.polled:
                 self._context.spawn(self.finish(live, State.WITHDRAWN))
             raise
         finally:
             live.holders -= 1
+        if wait is None:
+            live.polled = True
+            return Reply(202, live.pending())
         if live.answer is None:
             return replies.error(503, "not_recorded", "the outcome could not be recorded; the gate's log says why")
         return await self.delivered(live.answer)
@@ -107,9 +113,19 @@ class Asking:
             fetching=Fetching.FETCHING if action.approval.preview else Fetching.NONE,
         )
 
-    async def ask(self, live: Request) -> None:
+    async def _ask(self, live: Request) -> None:
         """Records a request, then shows it. Whoever makes the same call meanwhile waits for the same record."""
-        self._context.enter(live)
+        try:
+            await self._context.recorder.record(self.request(live))
+        except AileronError as error:
+            self._context.leave(live)
+            live.recorded.set_exception(error)
+            live.recorded.exception()  # nobody may be waiting for it
+        else:
+            self.open(live)
+
+    def request(self, live: Request) -> Draft:
+        """The fact that something is asked."""
         connector = live.connector
         body: JsonObject = {
             "action": live.action.name,
@@ -125,14 +141,7 @@ class Asking:
         }
         if live.after:
             body["after"] = live.after
-        try:
-            await self._context.recorder.record(Draft(Kind.REQUESTED, body, live.id))
-        except AileronError as error:
-            self._context.leave(live)
-            live.recorded.set_exception(error)
-            live.recorded.exception()  # nobody may be waiting for it
-            raise
-        self.open(live)
+        return Draft(Kind.REQUESTED, body, live.id)
 
     def open(self, live: Request) -> None:
         """A recorded request begins to wait."""
@@ -193,6 +202,7 @@ class Asking:
             kind = Kind.EXPIRED if state is State.EXPIRED else Kind.WITHDRAWN
             answer = answers.ended(live.id, state)
             try:
+                await asyncio.shield(live.recorded)
                 await self._context.recorder.record(Draft(kind, {}, live.id))
                 await self._context.file(answer, live.call)
             except AileronError as error:

@@ -140,10 +140,12 @@ class Context:
         """Keeps an answer for the agent."""
         await asyncio.to_thread(self.outbox.put, answer, call, timestamp(self.clock()))
 
-    async def deliver(self, answer: Answer, record: Draft) -> None:
-        """Notes, once, that an agent was given its answer."""
-        if await asyncio.to_thread(self.outbox.deliver, answer.request):
-            await self.recorder.record(record)
+    async def deliver(self, answer: Answer, record: Draft) -> bool:
+        """Notes, once, that an agent was given its answer; False if it was before."""
+        if not await asyncio.to_thread(self.outbox.deliver, answer.request):
+            return False
+        await self.recorder.record(record)
+        return True
 
     def default_expiry(self, action: Action, now: datetime) -> datetime:
         """Until when a request waits: as its manifest says, else as the configuration does."""

@@ -1,6 +1,7 @@
 """What can be called now: the actions of a bundle folder, their connectors loaded, and how the folder looked then."""
 
 import os
+import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from aileron_tui.sandbox.call import Bounds
 from aileron_tui.sandbox.connectors import Settings
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand, FromEnvironment, FromKeyring
 from aileron_tui.sandbox.failure import Failure
+from aileron_tui.sandbox.network import Client
 from aileron_tui.sandbox.pinned import read_packages
 from aileron_tui.sandbox.sandbox import Sandbox
 
@@ -52,7 +54,9 @@ def install(folder: Path, settings: Settings) -> Installed:
     """Reads a bundle folder and loads its connectors. Slow the first time, when modules are compiled."""
     look = look_at(folder)
     bundle = load_bundle(folder)
-    sandbox = Sandbox(read_packages(folder), settings)
+    client = Client()
+    sandbox = Sandbox(read_packages(folder), settings, client)
+    weakref.finalize(sandbox, client.close)  # one that was replaced lives as long as a request that began with it
     failures = sandbox.prepare(bundle.actions.values())
     refs = {
         requirement.name: ConnectorRef(

@@ -16,7 +16,8 @@ from aileron_tui.gate.outbox import Answer
 from aileron_tui.gate.request import Request
 from aileron_tui.gate.running import Running
 from aileron_tui.ledger import search
-from aileron_tui.ledger.index import statement_of
+from aileron_tui.ledger.index import decision_of
+from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.search import Record
 from aileron_tui.ledger.store import Draft
 
@@ -29,27 +30,33 @@ async def recover(context: Context, asking: Asking, running: Running) -> None:
     context.outbox.forget(timestamp(context.clock() - _ANSWERS_KEPT))
     unfinished = search.Filter(outcomes=(State.PENDING, State.APPROVED, State.RUNNING))
     for record in reversed(list(search.every(context.reader, unfinished))):
+        if record.outcome != State.PENDING and (answer := context.outbox.find(record.id)):
+            error = _error(answer)
+            await context.recorder.record(Draft(Kind.FAILED if error else Kind.EXECUTED, error, record.id))
+            continue
         live = _revived(context, asking, record)
         if live is None:
             await _abandon(context, record)
-        elif record.outcome == State.PENDING:
-            context.enter(live)
-            asking.open(live)
-        elif answer := context.outbox.find(record.id):
-            await running.close(live, answer, _error(answer))
-        else:
-            await running.interrupt(live, again=True)
+            continue
+        if record.outcome != State.PENDING:
+            live = await running.interrupt(live)
+        context.enter(live)
+        asking.open(live)
     unrun = search.Filter(outcomes=(State.DENIED, State.EXPIRED, State.WITHDRAWN))
     for record in search.page(context.reader, unrun, limit=_NEWEST):
         await _keep_answer(context, record)
 
 
-def told(record: Record) -> Answer | None:
-    """The answer to a request that ended without running, from what the ledger says."""
+def told(reader: Reader, record: Record) -> Answer | None:
+    """The answer to a request that ended without a known outcome, from what the ledger says."""
     match State(record.outcome):
         case State.DENIED:
             return answers.denied(record.id, record.reason)
-        case State.EXPIRED | State.WITHDRAWN | State.INTERRUPTED as state:
+        case State.INTERRUPTED as state:
+            found = (entry.body.get("asked_again") for entry in reader.of_request(record.id))
+            again = next((id_ for id_ in found if isinstance(id_, str)), None)
+            return answers.ended(record.id, state, **({"asked_again": again} if again else {}))
+        case State.EXPIRED | State.WITHDRAWN as state:
             return answers.ended(record.id, state)
         case _:
             return None
@@ -64,7 +71,7 @@ def _revived(context: Context, asking: Asking, record: Record) -> Request | None
     if action is None or not isinstance(args, dict) or not isinstance(connector, dict) or not isinstance(expires, str):
         return None
     for entry in entries:
-        if entry.kind == Kind.DECIDED and (found := statement_of(entry.body)):
+        if found := decision_of(entry):
             args = args | (found[0].edits or {})
     if connector.get("hash") != context.installed.ref(action).hash or faults(action.inputs, args):
         return None
@@ -91,7 +98,7 @@ async def _keep_answer(context: Context, record: Record) -> None:
     if context.outbox.find(record.id) is not None:
         return
     entries = context.reader.of_request(record.id)
-    answer, body = told(record), entries[0].body
+    answer, body = told(context.reader, record), entries[0].body
     args = body.get("args")
     if answer and isinstance(args, dict) and not any(entry.kind == Kind.DELIVERED for entry in entries):
         await context.file(answer, fingerprint(str(body.get("caller", "")), record.action, args))

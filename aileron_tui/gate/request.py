@@ -62,6 +62,7 @@ class Request:
     edit: Edit | None = None
     decision: Json = None
     reason: str = ""
+    error: str = ""
     after: str = ""
     answer: Answer | None = None
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -85,6 +86,8 @@ class Request:
         item |= {"state": self.state, "preview_state": self.fetching, "instance": instance, "head": head}
         if self.reason:
             item["reason"] = self.reason
+        if self.error:
+            item["error"] = self.error
         return item
 
     def _current(self) -> JsonObject:
@@ -106,6 +109,7 @@ class Request:
             "revision": self.revision,
             "digest": shown.digest,
             "prompt": shown.fields(),
+            "inputs": [asdict(field) for field in self.action.inputs],
         }
         if self.asker.session:
             item["session_id"] = self.asker.session

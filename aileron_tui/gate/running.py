@@ -78,19 +78,23 @@ class Running:
         """Keeps the outcome, then records the end: in this order a crash in between can be made good."""
         await self._context.file(answer, live.call)
         await self._context.recorder.record(Draft(Kind.FAILED if error else Kind.EXECUTED, error, live.id))
+        live.error = str(error.get("error", ""))
         self._context.end(live, State.FAILED if error else State.EXECUTED, answer)
 
-    async def interrupt(self, live: Request, *, again: bool) -> None:
-        """The op began and its end is not known. It is never run again by itself; a person is asked."""
+    async def interrupt(self, live: Request) -> Request:
+        """The op began and its end is not known. It is never run again by itself; a person is asked.
+
+        One commit for the end and the new question, so that a crash in between cannot drop the question. Returns the
+        new request, which is recorded and not yet shown.
+        """
         fresh = self._asking.made(live.action, live.args, live.asker, live.agent)
         fresh.after, fresh.polled = live.id, True
-        details = {"asked_again": fresh.id} if again else {}
-        answer = answers.ended(live.id, State.INTERRUPTED, **details)
-        await self._context.recorder.record(Draft(Kind.INTERRUPTED, {"error": "outcome unknown"}, live.id))
+        body: JsonObject = {"error": "outcome unknown", "asked_again": fresh.id}
+        await self._context.recorder.record(Draft(Kind.INTERRUPTED, body, live.id), self._asking.request(fresh))
+        answer = answers.ended(live.id, State.INTERRUPTED, asked_again=fresh.id)
         await self._context.file(answer, "")
         self._context.end(live, State.INTERRUPTED, answer)
-        if again:
-            await self._asking.ask(fresh)
+        return fresh
 
 
 def _error(failure: Failure | None) -> JsonObject:

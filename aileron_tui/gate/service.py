@@ -84,7 +84,7 @@ class Gate:
         context.feed.close()
         await context.rest(self._running.tasks, _RUN_SECONDS)
         for live in [live for live in context.live.values() if live.state is State.RUNNING]:
-            await self._running.interrupt(live, again=False)
+            await self._running.interrupt(live)
         await context.recorder.record(Draft(Kind.STOPPED, {"instance": self.instance}))
         await asyncio.to_thread(context.recorder.close)
         context.pool.shutdown(wait=False, cancel_futures=True)
@@ -144,7 +144,7 @@ class Gate:
         try:
             answer = await asyncio.to_thread(self._context.outbox.find, id_)
             if answer is None and (record := search.find(self._context.reader, id_)):
-                answer = recovery.told(record)
+                answer = recovery.told(self._context.reader, record)
             return await self._asking.delivered(answer) if answer else replies.unknown(id_)
         except AileronError as error:
             return replies.unrecorded(error)

@@ -184,6 +184,26 @@ def test_an_export_to_a_pipe_is_the_same(
     assert cli.main(["history", "verify", str(out)]) == 0
 
 
+def test_an_export_is_not_thrown_at_a_terminal(
+    ledger: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert cli.main(["history", "export"]) == 1
+    said = capsys.readouterr()
+    assert (said.out, "Give --output FILE" in said.err) == ("", True)
+
+
+def test_a_later_revocation_does_not_spoil_an_earlier_decision(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene = Scene(home / "data" / "ledger.db")
+    scene.denied("act-1")
+    scene.revoke(scene.key)
+    scene.ask("act-2")
+    scene.decide("act-2")
+    scene.close()
+    assert "signature   good, by laptop" in said(capsys, "show", "act-1")
+    assert "signature   BAD: decision refused, revoked key" in said(capsys, "show", "act-2")
+
+
 def test_a_table_goes_out_filtered(ledger: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     assert cli.main(["history", "export", "--format", "csv", "--outcome", "denied"]) == 0
     text = capsysbinary.readouterr().out.decode()

@@ -20,6 +20,7 @@ from tests.hostile import HOSTILE
 
 COMMAND = [sys.executable, "-m", "aileron_tui"]
 GOOD = base("action")["base.md"]
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
 class Outcome(NamedTuple):
@@ -518,7 +519,7 @@ def test_colour_only_on_a_terminal(tmp_path: Path) -> None:
 def test_a_reader_that_goes_away(tmp_path: Path, option: str) -> None:
     write(tmp_path, FRONT.format("".join(f"key{number} = 1\n" for number in range(5000))))
     command = [*COMMAND, "lint", option, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED) as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.readline()
@@ -531,7 +532,7 @@ def test_a_reader_that_goes_away(tmp_path: Path, option: str) -> None:
 def test_a_reader_that_was_never_there(words: list[str]) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
-    process = subprocess.run([*COMMAND, *words], stdout=theirs, stderr=subprocess.PIPE, check=False)
+    process = subprocess.run([*COMMAND, *words], stdout=theirs, stderr=subprocess.PIPE, check=False, env=BUFFERED)
     os.close(theirs)
     assert process.stderr == b""
 
@@ -539,7 +540,8 @@ def test_a_reader_that_was_never_there(words: list[str]) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk(bundle: Path) -> None:
     with Path("/dev/full").open("wb") as full:
-        process = subprocess.run([*COMMAND, "lint", str(bundle)], stdout=full, stderr=subprocess.PIPE, check=False)
+        command = [*COMMAND, "lint", str(bundle)]
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, env=BUFFERED)
     assert (process.returncode, process.stderr) == (1, b"error: No space left on device\n")
 
 

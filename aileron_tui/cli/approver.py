@@ -1,0 +1,207 @@
+"""What the approver's commands share: the gate, the unlocked key, the request that is meant, and how it is printed."""
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Final
+
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import Json
+from aileron_tui.core.prompt import lines
+from aileron_tui.core.risk import Level
+from aileron_tui.core.text import Visible, cells, clip, inline
+from aileron_tui.files.places import places
+from aileron_tui.runtime.client import ApproverClient
+from aileron_tui.runtime.discovery import discover
+from aileron_tui.runtime.items import Item
+from aileron_tui.signing import keys
+from aileron_tui.signing.errors import NoKey
+from aileron_tui.signing.memory import protect_process, wipe
+from aileron_tui.signing.terminal import ask_passphrase
+
+PREVIEW_SECONDS: Final = 8.0
+
+_POLL_SECONDS: Final = 0.1
+_SHORTEST: Final = 4
+
+
+class NotDecided(AileronError):
+    """An answer that was not given."""
+
+
+class NoSuchRequest(AileronError):
+    """No request that waits has this id."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that all of these commands have."""
+    parser.add_argument("--url", default="", help="the gate to talk to; else the one that runs on this home")
+    parser.add_argument("--key", metavar="NAME", help="the key to sign with; may be left out if there is only one")
+
+
+@contextmanager
+def approver(options: argparse.Namespace) -> Iterator[ApproverClient]:
+    """A client with an unlocked key. The passphrase is asked on the terminal and nowhere else."""
+    protect_process()
+    found = discover(options.url)
+    with _unlocked(options.key) as key, ApproverClient(found, key) as client:
+        yield client
+
+
+def pick(client: ApproverClient, id_: str) -> Item:
+    """The waiting request with this id; the beginning or the end of an id is enough if it fits only one."""
+    waiting = client.waiting()
+    exact = [item for item in waiting if item.id == id_]
+    close = [item for item in waiting if item.id.startswith(id_) or item.id.endswith(id_)]
+    if exact or (len(close) == 1 and len(id_) >= _SHORTEST):
+        return (exact or close)[0]
+    if len(close) > 1:
+        hint = f"It fits {len(close)} requests; give more of the id."
+        raise NoSuchRequest(f"which request is {id_}?", hint=hint)
+    hint = "It may have been answered already. `aileron-tui list` shows what waits."
+    raise NoSuchRequest(f"no request {id_} is waiting", hint=hint)
+
+
+def settled(client: ApproverClient, item: Item) -> Item:
+    """The request once its preview has come, or as it is after a while."""
+    end = time.monotonic() + PREVIEW_SECONDS
+    while item.fetching and item.state.decidable and time.monotonic() < end:
+        time.sleep(_POLL_SECONDS)
+        item = client.item(item.id)
+    return item
+
+
+def check_terminal() -> None:
+    """Refuses to decide where nobody can be looking, unless the user wants it so."""
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return
+    from aileron_tui.files.config import load_config  # noqa: PLC0415  # listing must be quick and needs no configuration
+
+    if not load_config(places().config).policy.headless_decisions:
+        hint = "Answer in a terminal, or set headless_decisions = true under [policy] in the configuration."
+        raise NotDecided("decisions are made at a terminal", "this process has none", hint)
+
+
+def confirmed(question: str) -> bool:
+    """A last question, with no as its answer to everything but y. Without a terminal, nobody is asked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return True
+    import termios  # noqa: PLC0415  # only where there is a terminal
+
+    # What was typed before the question was shown does not answer it.
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def shown(item: Item) -> Iterator[str]:
+    """The prompt as the operator sees it, and what else there is to know before answering."""
+    yield from lines(item.prompt)
+    if item.fetching:
+        yield "  (the preview is still being fetched)"
+    yield ""
+    connector, asker = item.prompt.connector, item.prompt.asker
+    told = " · ".join(filter(None, (asker.agent, asker.session, asker.folder)))
+    short = connector.hash.removeprefix("sha256:")[:12]
+    about = {
+        "request": item.id,
+        "state": f"{item.state}{_left(item)}",
+        "risk": f"{item.prompt.risk.level}: {item.prompt.risk.reason}",
+        "asked by": f"{told} (as it calls itself)" if told else "an agent that gave no name",
+        "connector": " ".join(filter(None, (connector.name, connector.version, f"{short}… {connector.trust}".strip()))),
+        "digest": item.digest,
+        "asked again": f"{item.asked_again} was interrupted; it may have taken effect" if item.asked_again else "",
+        "reason": item.reason,
+    }
+    for name, value in about.items():
+        if value:
+            yield f"{name:<11} {inline(value)}"
+
+
+def hint(item: Item) -> Iterator[str]:
+    """How to answer."""
+    short = item.id[-8:]
+    yield f"[Approve]   aileron-tui approve {inline(short)}"
+    yield f"[Deny]      aileron-tui deny {inline(short)} --reason …"
+
+
+def row(item: Item, now: datetime, width: int) -> Iterator[str]:
+    """A request in a list: action and time left, then its id and first input."""
+    mark = "⚠ " if item.prompt.risk.level is Level.HIGH else ""
+    left = _clock(item.seconds_left(now))
+    name = clip(Visible(f"{mark}{inline(item.prompt.action)}"), max(width - len(left) - 1, 10))
+    yield f"{name}{' ' * max(1, width - cells(name) - len(left))}{left}"
+    inputs = ", ".join(f"{row.label}: {'n/a' if row.missing else row.value}" for row in item.prompt.inputs)
+    yield f"  {inline(item.id)}"
+    if inputs:
+        yield f"  {clip(inline(inputs), max(width - 2, 10))}"
+
+
+def width() -> int:
+    """How wide a line may be."""
+    return min(shutil.get_terminal_size().columns, 100)
+
+
+def say(*texts: str) -> None:
+    """Lines on standard output; foreign text in them was made visible before."""
+    sys.stdout.write("".join(f"{text}\n" for text in texts))
+
+
+def say_json(value: Json, *, lines: bool = False) -> None:
+    """One document, or one line of many."""
+    sys.stdout.write(json.dumps(value, indent=None if lines else 2) + "\n")
+    sys.stdout.flush()
+
+
+def complain(error: AileronError) -> None:
+    """An error of ours that has an exit code of its own."""
+    sys.stderr.write(f"error: {inline(error.title)}\n")
+    for line in (error.detail, error.hint):
+        if line:
+            sys.stderr.write(f"  {inline(line)}\n")
+
+
+@contextmanager
+def _unlocked(name: str | None) -> Iterator[keys.UnlockedKey]:
+    folder = places().keys
+    stored = _chosen(name)
+    passphrase = None
+    if stored.insecure:
+        sys.stderr.write(f"warning: the key {inline(stored.name)} is {keys.INSECURE}\n")
+    else:
+        passphrase = ask_passphrase(f"Passphrase of {stored.name}")
+    try:
+        key = keys.unlock(folder, stored.name, passphrase)
+    finally:
+        if passphrase is not None:
+            wipe(passphrase)
+    with key:
+        yield key
+
+
+def _chosen(name: str | None) -> keys.StoredKey:
+    folder = places().keys
+    if name is not None:
+        return keys.find(folder, name)
+    found = keys.stored(folder)
+    if not found:
+        raise NoKey("there is no key to sign with", hint="`aileron-tui key init` makes one.")
+    if len(found) > 1:
+        raise NoKey("there are several keys", hint=f"Choose with --key: {', '.join(key.name for key in found)}.")
+    return found[0]
+
+
+def _left(item: Item) -> str:
+    if not item.state.decidable or not item.expires_at:
+        return ""
+    return f", {_clock(item.seconds_left(datetime.now(UTC)))} left"
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

@@ -1,0 +1,194 @@
+"""Open the console: on the gate at --url, else on the one that runs here, else with a gate of its own inside."""
+
+import argparse
+import io
+import secrets
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.cli import OK
+from aileron_tui.cli.screen import check_terminal, patience, show
+from aileron_tui.console.keys import RunKeyholder, StoredKeyholder
+from aileron_tui.console.screens.first_run import FirstRun, Start, Way
+from aileron_tui.console.settings import ConsoleSettings
+from aileron_tui.console.source import Keyholder
+from aileron_tui.console.themes import NAMES
+from aileron_tui.core.chain import Kind
+from aileron_tui.core.errors import AileronError
+from aileron_tui.files.config import Config, load_config
+from aileron_tui.files.places import bundled, places
+from aileron_tui.files.private import private_folder
+from aileron_tui.runtime.client import ApproverClient, Wire
+from aileron_tui.runtime.discovery import Found, discover
+from aileron_tui.runtime.errors import NoGate
+from aileron_tui.signing import keys
+from aileron_tui.signing.errors import NoKey
+from aileron_tui.signing.memory import protect_process, wipe
+
+_KEY: Final = "default"
+_LOG_LINES: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """Where the gate is, each time it is asked, and what it tells if it is inside this process."""
+
+    find: Callable[[], Found]
+    log: Callable[[], Sequence[str]] | None = None
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("--url", default="", help="the gate to talk to")
+    parser.add_argument("--standalone", action="store_true", help="run a gate inside, even if none is set up")
+    parser.add_argument("--manifests", metavar="DIR", type=Path, help="what can be called on the gate inside")
+    parser.add_argument("--key", metavar="NAME", default="", help="the key to sign with, if there are several")
+    parser.add_argument("--read-only", action="store_true", help="look, but answer nothing")
+    parser.add_argument("--theme", choices=NAMES, default=NAMES[0], help="how it looks")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0 after it was left, 1 if it cannot be opened."""
+    check_terminal()
+    protect_process()
+    config = load_config(places().config)
+    running = _running(options)
+    start = None if keys.stored(places().keys) else _first_run(options, running)
+    if start and start.way is Way.LEAVE:
+        return OK
+    if start and start.way is Way.DEMO:
+        from aileron_tui.cli import demo  # noqa: PLC0415  # only if it is wanted
+
+        return demo.open_demo(options.theme)
+    from aileron_tui.console.app import Console  # noqa: PLC0415  # not needed to leave, or for the demo
+
+    with ExitStack() as stack:
+        holder = stack.enter_context(_key(options.key, start))
+        gate = _Gate(lambda: discover(options.url)) if running else stack.enter_context(_inside(options, config))
+        console = Console(
+            lambda key: ApproverClient(gate.find(), key, surface="console"),
+            holder,
+            ConsoleSettings(theme=options.theme),
+            log_lines=gate.log,
+            read_only=options.read_only,
+        )
+        return show(console)[0]
+
+
+def _running(options: argparse.Namespace) -> Found | None:
+    """The gate that was named, or the one that answers here; None if there is none, so that one is started."""
+    if options.url:
+        return discover(options.url)
+    if options.standalone or options.manifests:
+        return None
+    with suppress(NoGate):
+        found = discover()
+        wire = Wire(found)
+        try:
+            wire.greet()
+        finally:
+            wire.close()
+        return found
+    return None
+
+
+def _first_run(options: argparse.Namespace, running: Found | None) -> Start:
+    """How to go on without a key, asked on the screen."""
+    if options.url and not (running and running.instance):
+        detail = f"the gate at {options.url} lets in only keys that it knows"
+        hint = "`aileron-tui key init` makes one; `aileron-tui key enroll` on the gate's side lets it approve there."
+        raise NoKey("there is no key to sign with", detail, hint)
+    missing = ["There is no key yet to sign answers with."]
+    if running is None:
+        missing.insert(0, "No gate is running here.")
+    return show(FirstRun(missing, options.theme))[1] or Start(Way.LEAVE)
+
+
+@contextmanager
+def _key(name: str, start: Start | None) -> Iterator[Keyholder]:
+    """The operator's key: the one that is stored, the one to make, or one for this run."""
+    here = places()
+    if start and start.way is Way.RUN_KEY:
+        from aileron_tui.demo.embedded import enrolled  # noqa: PLC0415  # not needed with a stored key
+
+        with keys.for_this_run(f"run-{secrets.token_hex(4)}") as key, enrolled(private_folder(here.data), key):
+            yield RunKeyholder(key)
+        return
+    holder = _made(start.passphrase) if start else StoredKeyholder(here.keys, _chosen(name))
+    try:
+        yield holder
+    finally:
+        holder.lock()
+
+
+def _made(passphrase: bytearray) -> StoredKeyholder:
+    """A new key, unlocked, that may approve on the gate of this home."""
+    from aileron_tui.demo.embedded import changing_keys  # noqa: PLC0415  # only the first time
+
+    here = places()
+    try:
+        with changing_keys(private_folder(here.data)) as (ledger, approvers):
+            # A key whose file is lost keeps its name in the ledger.
+            taken = any(approver.name == _KEY for approver in approvers.active)
+            made = keys.create(here.keys, f"{_KEY}-{secrets.token_hex(4)}" if taken else _KEY, passphrase)
+            ledger.append(Kind.KEY_ENROLLED, approvers.enrolment(made.name, made.public))
+        holder = StoredKeyholder(here.keys, made.name)
+        holder.unlock(passphrase)
+    finally:
+        wipe(passphrase)
+    return holder
+
+
+def _chosen(name: str) -> str:
+    """The key that was named, or the only one there is."""
+    if name:
+        return keys.find(places().keys, name).name
+    found = [key.name for key in keys.stored(places().keys)]
+    if len(found) > 1:
+        raise NoKey("there are several keys", hint=f"Choose one with --key: {', '.join(found)}.")
+    return found[0]
+
+
+@contextmanager
+def _inside(options: argparse.Namespace, config: Config) -> Iterator[_Gate]:
+    """A gate in this process, on the user's own data."""
+    from aileron_tui.demo.embedded import EmbeddedGate  # noqa: PLC0415  # not needed to talk to one elsewhere
+    from aileron_tui.gate.context import Setup  # noqa: PLC0415
+    from aileron_tui.gate.journal import Journal  # noqa: PLC0415
+    from aileron_tui.gate.server import Address, GateStartError  # noqa: PLC0415
+
+    here = places()
+    manifests: Path = options.manifests or bundled("manifests")
+    if not manifests.is_dir():
+        raise AileronError(f"there is no folder {manifests}", hint="Name one with --manifests.")
+    setup = Setup(private_folder(here.data), manifests, config, private_folder(here.cache))
+    lines = _Lines()
+    with ExitStack() as stack:
+        with patience("Preparing the connectors; the first time takes a few seconds…"):
+            try:
+                gate = stack.enter_context(EmbeddedGate(setup, Address(), Journal(lines)))
+            except GateStartError:
+                # Somebody else has the usual port. Whoever looks for this gate finds it by its file.
+                gate = stack.enter_context(EmbeddedGate(setup, Address(port=0), Journal(lines)))
+        yield _Gate(lambda: gate.found, lines.kept)
+
+
+class _Lines(io.StringIO):
+    """A stream that keeps the last lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: deque[str] = deque(maxlen=_LOG_LINES)
+
+    def write(self, text: str) -> int:
+        """Takes whole lines, as a journal writes them."""
+        self._lines.append(text.rstrip("\n"))
+        return len(text)
+
+    def kept(self) -> Sequence[str]:
+        """The last lines."""
+        return tuple(self._lines)

@@ -1,0 +1,83 @@
+"""See it work: a gate, a sample mail service and an agent, all made up; needs no set-up and keeps nothing."""
+
+import argparse
+import shlex
+import sys
+from contextlib import ExitStack
+
+from aileron_tui.cli import FAILED, OK
+from aileron_tui.cli.screen import check_terminal, patience, show
+from aileron_tui.console.themes import NAMES
+from aileron_tui.demo.agent import Agent, AgentLog
+from aileron_tui.files.places import places
+from aileron_tui.files.private import private_folder
+from aileron_tui.runtime.client import AgentClient, ApproverClient
+from aileron_tui.runtime.discovery import Found, agent_token, discover
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    who = parser.add_mutually_exclusive_group()
+    who.add_argument("--no-agent", action="store_true", help="you are the agent, from another terminal")
+    who.add_argument("--agent-only", action="store_true", help="only the agent, on a gate that runs already")
+    parser.add_argument("--url", default="", help="with --agent-only: the gate to call")
+    parser.add_argument("--theme", choices=NAMES, default=NAMES[0], help="how the console looks")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0 after it was left, 1 if it cannot run."""
+    if options.agent_only:
+        return _play(discover(options.url))
+    return open_demo(options.theme, agent=not options.no_agent)
+
+
+def open_demo(theme: str, *, agent: bool = True) -> int:
+    """The console on a gate of its own, in a home that is gone afterwards."""
+    check_terminal()
+    from aileron_tui.console.app import Console  # noqa: PLC0415  # the agent alone has no screen
+    from aileron_tui.console.keys import RunKeyholder  # noqa: PLC0415
+    from aileron_tui.console.settings import ConsoleSettings  # noqa: PLC0415
+    from aileron_tui.demo.embedded import EmbeddedGate  # noqa: PLC0415
+    from aileron_tui.demo.home import sample_home  # noqa: PLC0415
+
+    log = AgentLog()
+    with ExitStack() as stack:
+        home = stack.enter_context(sample_home(private_folder(places().cache)))
+        with patience("Preparing the sample connectors; the first time takes a few seconds…"):
+            gate = stack.enter_context(EmbeddedGate(home.setup))
+        client = stack.enter_context(AgentClient(gate.found, agent_token(gate.found)))
+        if agent:
+            stack.enter_context(Agent(client, log))
+        else:
+            _explain(log, str(home.root))
+        console = Console(
+            lambda key: ApproverClient(gate.found, key, surface="console"),
+            RunKeyholder(home.key),
+            ConsoleSettings(theme=theme),
+            log_lines=log.lines,
+        )
+        return show(console)[0]
+
+
+def _explain(log: AgentLog, home: str) -> None:
+    """How to be the agent."""
+    log.say("No agent is at work: you are the agent. Open another terminal and call something, such as")
+    for words in (
+        "run send-draft --arg draft_id=r-12345 --wait 60",
+        "run send-draft --arg draft_id=19df4136f28569d2",
+        "run move-file --arg file_id=f-1001 --arg folder_id=d-reports",
+        "run list-drafts",
+    ):
+        log.say(f"  AILERON_TUI_HOME={shlex.quote(home)} aileron-tui {words}")
+
+
+def _play(found: Found) -> int:
+    """The agent by itself; its log is standard output."""
+
+    def echo(line: str) -> None:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+    with AgentClient(found, agent_token(found)) as client:
+        client.actions()
+        return OK if Agent(client, AgentLog(echo)).play() else FAILED

@@ -1,0 +1,47 @@
+"""Run the gate alone, without a screen; agents call it, and people answer from other terminals."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from aileron_tui.cli import OK
+from aileron_tui.core.errors import AileronError
+from aileron_tui.files.config import load_config
+from aileron_tui.files.places import bundled, places
+from aileron_tui.files.private import private_folder
+from aileron_tui.gate.context import Setup
+from aileron_tui.gate.journal import Journal
+from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, Address
+from aileron_tui.gate.server import run as serve
+from aileron_tui.gate.service import Gate
+from aileron_tui.signing.memory import protect_process
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("--port", type=_port, default=DEFAULT_PORT, help=f"0 for any free one ({DEFAULT_PORT})")
+    parser.add_argument("--host", default=DEFAULT_HOST, help=f"the address to listen on ({DEFAULT_HOST})")
+    parser.add_argument("--allow-remote", action="store_true", help="listen also where other machines can reach it")
+    parser.add_argument("--manifests", metavar="DIR", type=Path, help="what can be called; the bundled suite if none")
+    parser.add_argument("--log-json", action="store_true", help="the log as lines of JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0 after a clean stop, 1 if it cannot start."""
+    protect_process()
+    here = places()
+    manifests: Path = options.manifests or bundled("manifests")
+    if not manifests.is_dir():
+        raise AileronError(f"there is no folder {manifests}", hint="Name one with --manifests.")
+    setup = Setup(private_folder(here.data), manifests, load_config(here.config), private_folder(here.cache))
+    journal = Journal(sys.stderr, as_json=options.log_json)
+    address = Address(options.host, options.port, options.allow_remote)
+    asyncio.run(serve(Gate(setup), setup.data, address, ready=sys.stdout, journal=journal))
+    return OK
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError("expected a port from 0 to 65535")
+    return int(text)

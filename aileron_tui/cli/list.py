@@ -1,0 +1,27 @@
+"""Show what waits for an answer, oldest first."""
+
+import argparse
+import sys
+from datetime import UTC, datetime
+
+from aileron_tui.cli import OK, approver
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    approver.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="as one JSON document")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0, also if nothing waits."""
+    with approver.approver(options) as client:
+        items = client.waiting()
+    if options.json:
+        approver.say_json({"items": [item.fields for item in items]})
+        return OK
+    now, width = datetime.now(UTC), approver.width()
+    for item in items:
+        approver.say(*approver.row(item, now, width))
+    sys.stderr.write(f"{len(items)} waiting\n" if items else "nothing is waiting\n")
+    return OK

@@ -1,0 +1,45 @@
+"""Show one request exactly as the operator is asked about it."""
+
+import argparse
+
+from aileron_tui.cli import OK, approver
+from aileron_tui.cli.exits import NOT_FOUND
+from aileron_tui.runtime.client import ApproverClient
+from aileron_tui.runtime.errors import NotFound
+from aileron_tui.runtime.items import Item
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("id", metavar="ID", help="its id, or enough of its beginning or end")
+    approver.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="as one JSON document")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0 if shown, 5 if there is no such request."""
+    with approver.approver(options) as client:
+        try:
+            try:
+                item = approver.pick(client, options.id)
+            except approver.NoSuchRequest as missing:
+                item = _ended(client, options.id, missing)
+        except approver.NoSuchRequest as error:
+            approver.complain(error)
+            return NOT_FOUND
+        item = approver.settled(client, item)
+    if options.json:
+        approver.say_json(item.fields)
+        return OK
+    approver.say(*approver.shown(item))
+    if item.state.decidable:
+        approver.say("", *approver.hint(item))
+    return OK
+
+
+def _ended(client: ApproverClient, id_: str, missing: approver.NoSuchRequest) -> Item:
+    """A request that was answered a short while ago can still be looked at by its whole id."""
+    try:
+        return client.item(id_)
+    except NotFound:
+        raise missing from None

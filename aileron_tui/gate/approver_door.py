@@ -1,0 +1,140 @@
+"""The approver's door: prove a key, see what waits, answer it, look back."""
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import Response
+
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
+from aileron_tui.gate import archive
+from aileron_tui.gate.routes import Door, Route
+from aileron_tui.gate.sessions import NotProven, Sessions
+from aileron_tui.gate.watch import Watch, Watchers
+from aileron_tui.gate.wire import Refusal, Visit, answer, answered, invalid_body, no_such
+
+if TYPE_CHECKING:
+    from aileron_tui.gate.service import Gate
+
+_SURFACE: Final = re.compile(r"[a-z0-9-]{1,32}", re.ASCII)
+_PROOF: Final = ("challenge", "keyid", "signature")
+_DECISION: Final = ("approved", "reason", "edited_payload", "envelope")
+
+
+class ApproverDoor:
+    """Everything that only a person with an enrolled key may ask."""
+
+    def __init__(self, gate: "Gate", sessions: Sessions, watchers: Watchers) -> None:
+        self._gate = gate
+        self._sessions = sessions
+        self._watchers = watchers
+        waiting = "/v1/action-approvals"
+        self.routes = (
+            Route("POST", "/v1/approver/challenge", Door.HANDSHAKE, self.challenge),
+            Route("POST", "/v1/approver/session", Door.HANDSHAKE, self.begin),
+            Route("DELETE", "/v1/approver/session", Door.APPROVER, self.end),
+            Route("GET", waiting, Door.APPROVER, self.list),
+            Route("GET", f"{waiting}/watch", Door.APPROVER, self.watch),
+            Route("POST", f"{waiting}/batch/decide", Door.APPROVER, self.decide_batch),
+            Route("GET", f"{waiting}/{{id}}", Door.APPROVER, self.item),
+            Route("POST", f"{waiting}/{{id}}/decide", Door.APPROVER, self.decide),
+            Route("POST", f"{waiting}/{{id}}/refresh", Door.APPROVER, self.refresh),
+            Route("GET", "/v1/history", Door.APPROVER, self.history),
+            Route("GET", "/v1/audit", Door.APPROVER, self.audit),
+            Route("GET", "/v1/audit/{id}", Door.APPROVER, self.audit_event),
+            Route("GET", "/v1/status", Door.APPROVER, self.status),
+        )
+
+    async def challenge(self, visit: Visit) -> Response:
+        """Something to sign."""
+        visit.query()
+        await visit.body(visit.limits.session_bytes, (), optional=True)
+        return answer({"challenge": self._sessions.challenge(), "instance": self._gate.instance})
+
+    async def begin(self, visit: Visit) -> Response:
+        """A session for a signed challenge."""
+        visit.query()
+        body = await visit.body(visit.limits.session_bytes, _PROOF)
+        challenge, keyid, signature = (_text(body, name) for name in _PROOF)
+        try:
+            token, session = self._sessions.open(challenge, keyid, signature)
+        except NotProven as error:
+            raise Refusal(403, error.code, str(error)) from None
+        return answer({"token": token, "expires_at": session.expires_at})
+
+    async def end(self, visit: Visit) -> Response:
+        """Ends the session that asks."""
+        visit.query()
+        self._sessions.close(visit.session)
+        return Response(status_code=204)
+
+    async def list(self, visit: Visit) -> Response:
+        """What waits, oldest first."""
+        visit.query()
+        items: list[Json] = [*self._gate.waiting()]
+        return answer({"items": items})
+
+    async def watch(self, visit: Visit) -> Response:
+        """Everything that changes, as it changes."""
+        surface = visit.query("surface").get("surface", ["unnamed"])[0]
+        if not _SURFACE.fullmatch(surface):
+            raise Refusal(400, "invalid_query", "a surface is named by up to 32 small letters, digits and dashes")
+        if self._watchers.full:
+            raise Refusal(429, "too_many_watchers", "too many watch already; close one", {"Retry-After": "15"})
+        self._gate.shown(surface)
+        return Watch(visit, self._gate.feed, self._watchers, self._sessions)
+
+    async def item(self, visit: Visit) -> Response:
+        """One request, waiting or lately ended."""
+        visit.query()
+        found = self._gate.item(visit.names["id"])
+        if found is None:
+            raise no_such("request")
+        return answer(found)
+
+    async def decide(self, visit: Visit) -> Response:
+        """Takes a signed decision."""
+        visit.query()
+        body = await visit.body(visit.limits.decision_bytes, _DECISION)
+        return answered(await self._gate.decide(visit.names["id"], body))
+
+    async def decide_batch(self, visit: Visit) -> Response:
+        """Takes several signed decisions; each stands or falls by itself."""
+        visit.query()
+        return answered(await self._gate.decide_batch(await visit.body(visit.limits.batch_bytes, {"items"})))
+
+    async def refresh(self, visit: Visit) -> Response:
+        """Fetches the preview again, perhaps for edited inputs."""
+        visit.query()
+        body = await visit.body(visit.limits.call_bytes, {"edited_payload"}, optional=True)
+        return answered(await self._gate.refresh(visit.names["id"], body))
+
+    async def history(self, visit: Visit) -> Response:
+        """Requests of the past, newest first, a page at a time."""
+        wanted = archive.read_search(visit.query(*archive.SEARCH))
+        return answer(await asyncio.to_thread(archive.search, self._gate.ledger_path, wanted))
+
+    async def audit(self, visit: Visit) -> Response:
+        """The same past as events in Aileron's shape."""
+        wanted = archive.read_audit(visit.query(*archive.AUDIT))
+        return answer(await asyncio.to_thread(archive.audit, self._gate.ledger_path, wanted))
+
+    async def audit_event(self, visit: Visit) -> Response:
+        """One such event."""
+        visit.query()
+        found = await asyncio.to_thread(archive.audit_event, self._gate.ledger_path, visit.names["id"])
+        if found is None:
+            raise no_such("event")
+        return answer(found)
+
+    async def status(self, visit: Visit) -> Response:
+        """How the gate is."""
+        visit.query()
+        return answer(self._gate.status())
+
+
+def _text(body: JsonObject, name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str):
+        raise invalid_body(JsonError(f"expected a string, found {kind(value)}", f"$.{name}"))
+    return value

@@ -1,0 +1,238 @@
+"""The past over HTTP: the history as approvers search it, and the same facts as events in Aileron's shape.
+
+Everything here reads the ledger with a connection of its own and may take a while: call it from a thread.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.core.chain import Entry, Kind
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.states import State
+from aileron_tui.gate.wire import Refusal
+from aileron_tui.ledger import search as ledger_search
+from aileron_tui.ledger.index import decision_of
+from aileron_tui.ledger.reader import Reader, read_entry, translating
+from aileron_tui.ledger.search import Filter
+
+SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "before", "limit")
+AUDIT: Final = ("since", "audit_id", "connector_fqn", "class", "limit")
+
+_MOST_REQUESTS: Final = 500
+_MOST_EVENTS: Final = 1000
+_EVENTS: Final = 100
+_LONGEST_TEXT: Final = 1000
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(T[0-9:.]{5,15}Z?)?", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
+_AUDIT_ID: Final = re.compile(r"audit-(?:([0-9]{1,15})|([A-Za-z][A-Za-z0-9-]{1,100}))", re.ASCII)
+
+Query = Mapping[str, Sequence[str]]
+
+_TYPES: Final = {
+    Kind.REQUESTED: ("approval.requested", "agent"),
+    Kind.RUNNING: ("execution.started", "connector_runtime"),
+    Kind.EXECUTED: ("execution.succeeded", "connector_runtime"),
+    Kind.FAILED: ("execution.failed", "connector_runtime"),
+    Kind.INTERRUPTED: ("execution.failed", "connector_runtime"),
+    Kind.EXPIRED: ("approval.expired", "service"),
+    Kind.WITHDRAWN: ("approval.withdrawn", "agent"),
+}
+_CLASSES: Final = {Kind.EXPIRED: "approval_timeout", Kind.WITHDRAWN: "withdrawn", Kind.INTERRUPTED: "outcome_unknown"}
+_ENDS: Final = frozenset({Kind.EXECUTED, Kind.FAILED, Kind.INTERRUPTED})
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A page of the history."""
+
+    filter: Filter
+    before: int | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSearch:
+    """Which events are wanted; empty fields do not restrict."""
+
+    since: str = ""
+    audit_id: str = ""
+    connector: str = ""
+    class_: str = ""
+    limit: int = _EVENTS
+
+
+def read_search(query: Query) -> Search:
+    """The search that a query string asks for."""
+    text = _one(query, "text")
+    if len(text) > _LONGEST_TEXT:
+        raise _invalid("text", f"longer than {_LONGEST_TEXT} characters")
+    outcomes = tuple(query.get("outcome", ()))
+    if odd := [outcome for outcome in outcomes if outcome not in set(State)]:
+        raise _invalid("outcome", f"{odd[0][:40]!r} is not one of {', '.join(State)}")
+    wanted = Filter(
+        text,
+        _time(query, "since"),
+        _time(query, "until"),
+        outcomes,
+        tuple(query.get("surface", ())),
+        tuple(query.get("action", ())),
+    )
+    before = _one(query, "before")
+    return Search(
+        wanted,
+        _number(query, "before", 0, None) if before else None,
+        _number(query, "limit", ledger_search.PAGE, _MOST_REQUESTS),
+    )
+
+
+def read_audit(query: Query) -> AuditSearch:
+    """The events that a query string asks for."""
+    limit = _number(query, "limit", _EVENTS, _MOST_EVENTS)
+    audit_id, connector, class_ = (_one(query, name) for name in ("audit_id", "connector_fqn", "class"))
+    return AuditSearch(_time(query, "since"), audit_id, connector, class_, limit)
+
+
+def search(ledger: Path, wanted: Search) -> JsonObject:
+    """One page, newest first; `next` is the `before` of the following one, or null at the end."""
+    with Reader(ledger) as reader:
+        found = ledger_search.page(reader, wanted.filter, before=wanted.before, limit=wanted.limit + 1)
+    page = found[: wanted.limit]
+    items: list[Json] = [asdict(record) for record in page]
+    return {"items": items, "next": page[-1].seq if len(found) > len(page) else None}
+
+
+def audit(ledger: Path, wanted: AuditSearch) -> JsonObject:
+    """Events, newest first."""
+    events: list[Json] = []
+    with Reader(ledger) as reader, translating(ledger):
+        for seq, data in reader.db.execute("SELECT seq, data FROM entries ORDER BY seq DESC"):
+            entry = read_entry(ledger, seq, data)
+            if entry.time < wanted.since:
+                break
+            event = _event(reader, entry)
+            if event is not None and _wanted(event, wanted):
+                events.append(event)
+                if len(events) == wanted.limit:
+                    break
+    return {"events": events}
+
+
+def audit_event(ledger: Path, audit_id: str) -> JsonObject | None:
+    """The event with this id."""
+    found = _AUDIT_ID.fullmatch(audit_id)
+    if found is None:
+        return None
+    with Reader(ledger) as reader:
+        if found[2]:
+            entries = [entry for entry in reader.of_request(found[2]) if entry.kind in _ENDS]
+        else:
+            with translating(ledger):
+                rows = reader.db.execute("SELECT seq, data FROM entries WHERE seq = ?", (int(found[1]),)).fetchall()
+            entries = [read_entry(ledger, *row) for row in rows]
+        event = _event(reader, entries[-1]) if entries else None
+    return event if event and event["audit_id"] == audit_id else None
+
+
+def _event(reader: Reader, entry: Entry) -> JsonObject | None:
+    """An entry as an event, or None where Aileron has no event for it."""
+    if entry.kind == Kind.DECIDED:
+        return _decided(reader, entry)
+    if entry.kind not in _TYPES:
+        return None
+    kind = Kind(entry.kind)
+    type_, actor = _TYPES[kind]
+    payload = _about(reader, entry)
+    if kind is Kind.FAILED or kind in _CLASSES:
+        words = entry.body.get("error") or entry.body.get("reason") or ""
+        class_, _, message = str(words).partition(": ")
+        payload["aileron.failure.class"] = _CLASSES.get(kind, class_)
+        payload["aileron.failure.message"] = str(words) if kind in _CLASSES else message
+    return _shaped(entry, type_, {"type": actor, "id": "agent" if actor == "agent" else "aileron-tui"}, payload)
+
+
+def _decided(reader: Reader, entry: Entry) -> JsonObject | None:
+    found = decision_of(entry)
+    if found is None:
+        return None
+    statement, signer = found
+    word = "approved" if statement.verdict is Verdict.APPROVE else "denied"
+    record = ledger_search.find(reader, entry.request)
+    payload = _about(reader, entry) | {
+        "aileron.approval.decision": word,
+        "aileron.approval.edited": statement.edits is not None,
+        "aileron.approval.wait_ms": round((record.took or 0) * 1000) if record else 0,
+        "aileron.approval.surface": statement.surface,
+        "aileron.signing.key_id": signer,
+    }
+    if statement.reason:
+        payload["aileron.approval.reason"] = statement.reason
+    return _shaped(entry, f"approval.{word}", {"type": "human", "id": "user"}, payload)
+
+
+def _about(reader: Reader, entry: Entry) -> JsonObject:
+    record = ledger_search.find(reader, entry.request)
+    if record is None:
+        return {"aileron.approval.action": str(entry.body.get("action", ""))} if entry.body.get("action") else {}
+    payload: JsonObject = {
+        "aileron.approval.id": record.id,
+        "aileron.approval.kind": "action",
+        "aileron.approval.action": record.action,
+    }
+    if record.connector:
+        payload["aileron.connector.fqn"] = record.connector
+    if session := entry.body.get("session"):
+        payload["aileron.session.id"] = str(session)
+    return payload
+
+
+def _shaped(entry: Entry, type_: str, actor: JsonObject, payload: JsonObject) -> JsonObject:
+    """The id of an end is the one that the agent was given with the result."""
+    id_ = entry.request if entry.kind in _ENDS and entry.request else entry.seq
+    return {
+        "audit_id": f"audit-{id_}",
+        "event_type": type_,
+        "timestamp": entry.time,
+        "actor": actor,
+        "payload": payload,
+    }
+
+
+def _wanted(event: JsonObject, wanted: AuditSearch) -> bool:
+    payload = event["payload"]
+    fields = payload if isinstance(payload, dict) else {}
+    return (
+        wanted.audit_id in ("", event["audit_id"])
+        and wanted.connector in ("", fields.get("aileron.connector.fqn"))
+        and wanted.class_ in ("", fields.get("aileron.failure.class"))
+    )
+
+
+def _one(query: Query, name: str) -> str:
+    values = query.get(name, ("",))
+    if len(values) > 1:
+        raise _invalid(name, "given more than once")
+    return values[0]
+
+
+def _time(query: Query, name: str) -> str:
+    value = _one(query, name)
+    if value and not _TIME.fullmatch(value):
+        raise _invalid(name, "expected a UTC date or time such as 2026-05-12 or 2026-05-12T10:15:30Z")
+    return value.rstrip("Z")
+
+
+def _number(query: Query, name: str, default: int, most: int | None) -> int:
+    value = _one(query, name)
+    if not value:
+        return default
+    if not _NUMBER.fullmatch(value) or not int(value) or (most is not None and int(value) > most):
+        raise _invalid(name, f"expected a number from 1 to {most:,}" if most else "expected a number from 1")
+    return int(value)
+
+
+def _invalid(name: str, words: str) -> Refusal:
+    return Refusal(400, "invalid_query", f"{name}: {words}")

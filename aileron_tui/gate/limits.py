@@ -1,0 +1,55 @@
+"""How much the doors take in before they refuse, and how fast."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aileron_tui.core import jsontext
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of the HTTP doors; how many requests may wait is the service's own matter.
+
+    Inputs may be nested less deeply than JSON in general, because an item carries them several levels down.
+    """
+
+    call_bytes: int = 1024 * 1024
+    decision_bytes: int = 3 * 1024 * 1024
+    batch_bytes: int = 8 * 1024 * 1024
+    session_bytes: int = 16 * 1024
+    depth: int = 32
+    values: int = 20_000
+    body_seconds: float = 10.0
+    longest_wait: int = 300
+    calls_per_second: float = 100.0
+    burst: int = 1000
+    watchers: int = 64
+    heartbeat_seconds: float = 15.0
+    send_seconds: float = 20.0
+
+    def json(self, size: int) -> jsontext.Limits:
+        """The bounds for one JSON body of at most this size."""
+        return jsontext.Limits(size, self.depth, self.values)
+
+
+class Bucket:
+    """A token bucket: `burst` calls at once, then `rate` per second."""
+
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._left = float(burst)
+        self._filled = clock()
+
+    def take(self) -> int:
+        """0 if a call may pass, else the whole seconds after which it is worth trying again."""
+        now = self._clock()
+        self._left = min(self._burst, self._left + max(0.0, now - self._filled) * self._rate)
+        self._filled = now
+        if self._left >= 1:
+            self._left -= 1
+            return 0
+        return max(1, math.ceil((1 - self._left) / self._rate))

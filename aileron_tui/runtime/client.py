@@ -1,0 +1,388 @@
+"""A gate's verbs, over HTTP: those of an agent, and those of an approver.
+
+Failures are those of `aileron_tui.runtime.errors`:
+
+RuntimeFault
+├── NoGate
+├── Unanswered
+├── Untrustworthy
+└── Rejected
+    ├── NotAllowed
+    ├── NotFound
+    ├── NotWaiting
+    ├── PromptChanged
+    └── TooMuch
+"""
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Final, Self
+from urllib.parse import quote
+
+import httpx
+
+from aileron_tui import __version__
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, canonical, read_object
+from aileron_tui.core.prompt import Asker
+from aileron_tui.core.states import State
+from aileron_tui.core.text import inline
+from aileron_tui.runtime.discovery import START, Found
+from aileron_tui.runtime.errors import (
+    NoGate,
+    NotAllowed,
+    RuntimeFault,
+    Unanswered,
+    Untrustworthy,
+    rejected,
+)
+from aileron_tui.runtime.feed import LIMITS, Happening, read_events
+from aileron_tui.runtime.items import Item, read_item
+from aileron_tui.signing.envelope import Envelope, sign
+from aileron_tui.signing.keys import UnlockedKey
+from aileron_tui.signing.session import session_proof
+
+LONGEST_HOLD: Final = 300
+
+_ANSWER: Final = Limits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
+_TIMEOUT: Final = httpx.Timeout(30.0, connect=3.0)
+_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity"}
+_SILENCE: Final = 50.0  # three heartbeats
+
+Query = Mapping[str, str | int | list[str]]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Wire:
+    """One connection to one gate. `transport` lets tests stand in for the network."""
+
+    def __init__(self, found: Found, *, transport: httpx.BaseTransport | None = None) -> None:
+        self.found = found
+        self._http = httpx.Client(
+            base_url=found.url,
+            headers={
+                "User-Agent": f"aileron-tui/{__version__}",
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",
+            },
+            timeout=_TIMEOUT,
+            transport=transport,
+            trust_env=False,
+            follow_redirects=False,
+        )
+
+    def close(self) -> None:
+        """Hangs up."""
+        self._http.close()
+
+    def greet(self) -> str:
+        """Asks whether the gate is there and is the one it should be; returns its instance."""
+        health = self.ask("GET", "/v1/health")
+        instance = health.get("instance")
+        if health.get("service") != "aileron" or not isinstance(instance, str):
+            raise Untrustworthy(f"what answers at {self.found.url} is not a gate", hint=START)
+        if self.found.instance not in ("", instance):
+            detail = f"{self.found.url} is now {instance}, not {self.found.instance}"
+            raise NoGate("another gate took the place of the one that was found", detail, "Try again.")
+        return instance
+
+    def ask(  # noqa: PLR0913  # the parts of an HTTP request
+        self,
+        method: str,
+        path: str,
+        body: JsonObject | bytes | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        query: Query | None = None,
+        seconds: float = 0.0,
+    ) -> JsonObject:
+        """One question and its answer; `seconds` is how much longer than usual it may take."""
+        content = canonical(body) if isinstance(body, dict) else body
+        kind = {"Content-Type": "application/json"} if content is not None else {}
+        with self._explained():
+            response = self._http.request(
+                method,
+                path,
+                content=content,
+                headers=_encoded({**kind, **(headers or {})}),
+                params=dict(query) if query else None,
+                timeout=httpx.Timeout(30.0 + seconds, connect=3.0),
+            )
+        return _answered(response)
+
+    @contextmanager
+    def stream(self, path: str, headers: Mapping[str, str], query: Query) -> Iterator[Iterator[bytes]]:
+        """The bytes of an answer that goes on."""
+        timeout = httpx.Timeout(_SILENCE, connect=3.0)
+        wanted = _encoded({**headers, "Accept": "text/event-stream"})
+        with (
+            self._explained(),
+            self._http.stream("GET", path, headers=wanted, params=dict(query), timeout=timeout) as response,
+        ):
+            if response.status_code != 200:
+                response.read()
+                _answered(response)
+            if response.headers.get("content-type", "").partition(";")[0] != "text/event-stream":
+                raise Untrustworthy("the gate answered something else than events")
+            yield response.iter_bytes()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        url = self.found.url
+        try:
+            yield
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise NoGate(f"nobody answers at {url}", str(error), START) from None
+        except httpx.TimeoutException:
+            raise Unanswered(
+                f"the gate at {url} did not answer in time", hint="Look whether it is still well."
+            ) from None
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise Unanswered(f"the connection to {url} broke", str(error), "Try again.") from None
+
+
+def _answered(response: httpx.Response) -> JsonObject:
+    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    if response.status_code == 204 and not response.content:
+        return {}
+    if kind != "application/json":
+        if response.is_success:
+            raise Untrustworthy("the gate answered something else than JSON", f"HTTP {response.status_code}, {kind}")
+        raise rejected(response.status_code, {})
+    try:
+        body = read_object(response.content, _ANSWER)
+    except JsonError as error:
+        raise Untrustworthy("the gate's answer cannot be read", str(error)) from None
+    failure = body.get("error")
+    # The failure of an action that ran is an answer; only a refusal by the gate has a code.
+    if not response.is_success and not (isinstance(failure, dict) and "class" in failure):
+        raise rejected(response.status_code, body, response.headers.get("retry-after", ""))
+    return body
+
+
+class AgentClient:
+    """What an agent may ask."""
+
+    def __init__(self, found: Found, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
+        self._wire = Wire(found, transport=transport)
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._greeted = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._wire.close()
+
+    def actions(self) -> JsonObject:
+        """What can be called."""
+        return self._ask("GET", "/v1/actions")
+
+    def action(self, name: str) -> JsonObject:
+        """One action with its inputs."""
+        return self._ask("GET", f"/v1/actions/{_segment(name)}")
+
+    def run(self, name: str, args: JsonObject, *, asker: Asker | None = None, wait: int = 0) -> JsonObject:
+        """Calls an action. With `wait` the answer may take that long, and hanging up takes the call back."""
+        headers = _introduced(asker or Asker())
+        if wait > 0:
+            headers["Prefer"] = f"wait={min(wait, LONGEST_HOLD)}"
+        seconds = min(wait, LONGEST_HOLD) + 60.0
+        return self._ask("POST", f"/v1/actions/{_segment(name)}/run", {"args": args}, headers, seconds)
+
+    def result(self, id_: str) -> JsonObject:
+        """How a call ended, or that it has not."""
+        return self._ask("GET", f"/v1/action-approvals/{_segment(id_)}/result")
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: JsonObject | None = None,
+        headers: Mapping[str, str] | None = None,
+        seconds: float = 0.0,
+    ) -> JsonObject:
+        if not self._greeted:
+            # The token is shown only to the gate it belongs to.
+            self._wire.greet()
+            self._greeted = True
+        return self._wire.ask(method, path, body, headers={**self._headers, **(headers or {})}, seconds=seconds)
+
+
+class ApproverClient:
+    """What the holder of an enrolled key may ask. A session is opened when it is needed, and anew when it ended."""
+
+    def __init__(
+        self,
+        found: Found,
+        key: UnlockedKey,
+        *,
+        surface: str = "cli",
+        transport: httpx.BaseTransport | None = None,
+        clock: Callable[[], datetime] = _now,
+    ) -> None:
+        self._wire = Wire(found, transport=transport)
+        self._key = key
+        self._surface = surface
+        self._clock = clock
+        self._token = ""
+        self.instance = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the session and hangs up."""
+        if self._token:
+            with suppress(RuntimeFault):
+                self._wire.ask("DELETE", "/v1/approver/session", headers=self._headers)
+        self._token = ""
+        self._wire.close()
+
+    def waiting(self) -> tuple[Item, ...]:
+        """What waits, oldest first."""
+        items = self._ask("GET", "/v1/action-approvals").get("items")
+        if not isinstance(items, list):
+            raise Untrustworthy("the gate sent no list of requests")
+        return tuple(read_item(item, self.instance) for item in items)
+
+    def item(self, id_: str) -> Item:
+        """One request, waiting or lately ended."""
+        return read_item(self._ask("GET", f"/v1/action-approvals/{_segment(id_)}"), self.instance)
+
+    def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+        """The request with its preview fetched again, or as it would be with edited inputs."""
+        body: JsonObject = {} if edits is None else {"edited_payload": edits}
+        answer = self._ask("POST", f"/v1/action-approvals/{_segment(id_)}/refresh", body, seconds=10.0)
+        return read_item(answer.get("item"), self.instance)
+
+    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+        """Answers exactly what the item shows; returns the state the request is in then.
+
+        An answer that was lost on the way is sent once more, unchanged: the gate takes the same decision only once.
+        """
+        body = canonical(self.decision(item, verdict, reason=reason, edits=edits))
+        path = f"/v1/action-approvals/{_segment(item.id)}/decide"
+        try:
+            answer = self._ask("POST", path, body)
+        except Unanswered:
+            answer = self._ask("POST", path, body)
+        return _state(answer)
+
+    def decision(
+        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+    ) -> JsonObject:
+        """The body of a decision, signed; several of them make a batch."""
+        statement = item.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
+        envelope: Envelope = sign(statement, self._key)
+        body: JsonObject = {"approved": verdict is Verdict.APPROVE, "reason": reason, "envelope": envelope.fields()}
+        return body if edits is None else body | {"edited_payload": edits}
+
+    def decide_batch(self, decisions: Mapping[str, JsonObject]) -> JsonObject:
+        """Several signed decisions by request id; each stands or falls by itself."""
+        return self._ask(
+            "POST",
+            "/v1/action-approvals/batch/decide",
+            {"items": [{"id": id_, **body} for id_, body in decisions.items()]},
+        )
+
+    def watch(self, after: int = 0) -> Iterator[Happening | None]:
+        """Every change as it comes, None for each heartbeat; ends when the gate ends it. `after` resumes."""
+        self._ensure_session()
+        query = {"surface": self._surface}
+        try:
+            yield from self._watched(after, query)
+        except NotAllowed as error:
+            if error.status != 401:
+                raise
+            self._open_session()
+            yield from self._watched(after, query)
+
+    def history(self, **filters: str | int | list[str]) -> JsonObject:
+        """A page of the past; the parameters are those of `GET /v1/history`."""
+        return self._ask("GET", "/v1/history", query=filters)
+
+    def status(self) -> JsonObject:
+        """How the gate is."""
+        return self._ask("GET", "/v1/status")
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._token}"}
+
+    def _watched(self, after: int, query: Query) -> Iterator[Happening | None]:
+        resume = {"Last-Event-ID": str(after)} if after else {}
+        with self._wire.stream("/v1/action-approvals/watch", {**self._headers, **resume}, query) as chunks:
+            yield from read_events(chunks, self.instance, LIMITS)
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: JsonObject | bytes | None = None,
+        *,
+        query: Query | None = None,
+        seconds: float = 0.0,
+    ) -> JsonObject:
+        self._ensure_session()
+        try:
+            return self._wire.ask(method, path, body, headers=self._headers, query=query, seconds=seconds)
+        except NotAllowed as error:
+            if error.status != 401:
+                raise
+            self._open_session()
+            return self._wire.ask(method, path, body, headers=self._headers, query=query, seconds=seconds)
+
+    def _ensure_session(self) -> None:
+        if not self._token:
+            self._open_session()
+
+    def _open_session(self) -> None:
+        """Signs a challenge. It names the gate, so a signature given to one gate is of no use at another."""
+        asked = self._wire.ask("POST", "/v1/approver/challenge", {})
+        challenge, instance = asked.get("challenge"), asked.get("instance")
+        if not isinstance(challenge, str) or not isinstance(instance, str):
+            raise Untrustworthy("the gate sent no challenge")
+        if self._wire.found.instance not in ("", instance):
+            detail = f"{self._wire.found.url} is now {instance}, not {self._wire.found.instance}"
+            raise NoGate("another gate took the place of the one that was found", detail, "Try again.")
+        signature = base64.b64encode(self._key.sign(session_proof(challenge, instance))).decode()
+        proof: JsonObject = {"challenge": challenge, "keyid": self._key.public.fingerprint, "signature": signature}
+        token = self._wire.ask("POST", "/v1/approver/session", proof).get("token")
+        if not isinstance(token, str):
+            raise Untrustworthy("the gate sent no session")
+        self._token, self.instance = token, instance
+
+
+def _segment(name: str) -> str:
+    """A name as part of a path. What cannot be one is asked for anyway, so that the gate says it does not exist."""
+    return quote(name, safe="") or "-"
+
+
+def _introduced(asker: Asker) -> dict[str, str]:
+    pairs = (
+        ("X-Aileron-Agent", asker.agent),
+        ("X-Aileron-Session-Id", asker.session),
+        ("X-Aileron-Folder", asker.folder),
+    )
+    return {name: inline(value) for name, value in pairs if value}
+
+
+def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Headers as UTF-8; of themselves they would have to be ASCII."""
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def _state(answer: JsonObject) -> State:
+    state = answer.get("state")
+    if not isinstance(state, str) or state not in set(State):
+        raise Untrustworthy("the gate did not say what became of the decision")
+    return State(state)

@@ -1,0 +1,87 @@
+"""What can go wrong between us and a gate.
+
+RuntimeFault
+├── NoGate          none was found, or nobody answers where one should be
+├── Unanswered      the connection broke before the answer; whether the gate acted is not known
+├── Untrustworthy   an answer that a gate would not give: not JSON, another shape, a digest that does not hold
+└── Rejected        the gate said no; `status`, `code` and the whole `body` say how
+    ├── NotAllowed      401, 403: token, session, key or signature
+    ├── NotFound        404
+    ├── NotWaiting      409: somebody answered already; `state` says what became of it
+    ├── PromptChanged   409: what is shown changed; `item` is the new one
+    └── TooMuch         413, 429: more than the gate takes; `retry_after` in seconds
+"""
+
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import Json, JsonObject
+
+
+class RuntimeFault(AileronError):
+    """Any failure of this layer."""
+
+
+class NoGate(RuntimeFault):
+    """None was found, or nobody answers where one should be."""
+
+
+class Unanswered(RuntimeFault):
+    """The connection broke before the answer came."""
+
+
+class Untrustworthy(RuntimeFault):
+    """An answer that a gate would not give."""
+
+
+class Rejected(RuntimeFault):
+    """The gate said no."""
+
+    def __init__(self, status: int, body: JsonObject, retry_after: str = "") -> None:
+        error = body.get("error")
+        fields = error if isinstance(error, dict) else {}
+        super().__init__(f"the gate refused: {fields.get('message') or f'HTTP {status}'}")
+        self.status = status
+        self.code = str(fields.get("code", ""))
+        self.body = body
+        self.retry_after = int(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0
+
+
+class NotAllowed(Rejected):
+    """401 or 403."""
+
+
+class NotFound(Rejected):
+    """404."""
+
+
+class NotWaiting(Rejected):
+    """409: the request is not waiting any more."""
+
+    @property
+    def state(self) -> str:
+        """What became of it."""
+        return str(self.body.get("state", ""))
+
+
+class PromptChanged(Rejected):
+    """409: what is shown is not what was decided on."""
+
+    @property
+    def item(self) -> Json:
+        """The request as it is now, not yet checked."""
+        return self.body.get("item")
+
+
+class TooMuch(Rejected):
+    """413 or 429."""
+
+
+_BY_STATUS = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 413: TooMuch, 429: TooMuch}
+_BY_CODE = {"INVALID_STATE": NotWaiting, "PROMPT_CHANGED": PromptChanged}
+
+
+def rejected(status: int, body: JsonObject, retry_after: str = "") -> Rejected:
+    """The refusal of the kind that status and code name."""
+    error = body.get("error")
+    code = str(error.get("code")) if isinstance(error, dict) else ""
+    kind: type[Rejected] = _BY_CODE.get(code) or _BY_STATUS.get(status) or Rejected
+    return kind(status, body, retry_after)

@@ -1,0 +1,116 @@
+"""Requests as a gate sends them, believed only as far as they can be checked."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from secrets import token_hex
+from typing import Final
+
+from aileron_tui.core.decision import Statement, Verdict, moment, timestamp
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject
+from aileron_tui.core.prompt import Prompt, read_prompt
+from aileron_tui.core.queue import Request
+from aileron_tui.core.states import State
+from aileron_tui.runtime.errors import Untrustworthy
+
+LIFE: Final = timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A request whose prompt we rebuilt ourselves: its digest is of what is shown, not of what the gate says.
+
+    `fetching` means that a preview is still to come; `fields` is the gate's own record, for machines.
+    """
+
+    id: str
+    prompt: Prompt
+    digest: str
+    state: State
+    requested_at: str
+    expires_at: str
+    revision: int
+    fetching: bool
+    instance: str
+    head: str
+    asked_again: str
+    reason: str
+    fields: JsonObject
+
+    @property
+    def request(self) -> Request:
+        """The request as a queue keeps it."""
+        return Request(self.id, self.prompt, self.requested_at, self.expires_at, self.state, self.reason, self.revision)
+
+    def seconds_left(self, now: datetime) -> float:
+        """How long it still waits; 0 if its end cannot be read."""
+        try:
+            return max(0.0, (moment(self.expires_at) - now).total_seconds())
+        except ValueError:
+            return 0.0
+
+    def statement(
+        self, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None, surface: str, now: datetime
+    ) -> Statement:
+        """What an answer to exactly this prompt says, ready to be signed."""
+        return Statement(
+            request=self.id,
+            instance=self.instance,
+            action=self.prompt.action,
+            connector=self.prompt.connector.hash,
+            digest=self.digest,
+            verdict=verdict,
+            edits=edits,
+            reason=reason,
+            surface=surface,
+            time=timestamp(now.astimezone(UTC)),
+            expires=timestamp(now.astimezone(UTC) + LIFE),
+            nonce=token_hex(16),
+            head=self.head,
+        )
+
+
+def read_item(value: Json, instance: str = "") -> Item:
+    """The request in a gate's JSON, or Untrustworthy. `instance` is the gate we know that we talk to."""
+    if not isinstance(value, dict):
+        raise Untrustworthy("the gate sent something that is not a request")
+    try:
+        prompt = read_prompt(value.get("prompt"))
+        digest = prompt.digest
+    except JsonError as error:
+        raise Untrustworthy("the gate sent a prompt that cannot be read", str(error)) from None
+    texts = {name: _text(value, name) for name in ("id", "digest", "state", "requested_at", "instance", "head")}
+    if texts["digest"] != digest:
+        raise Untrustworthy(
+            "the gate's digest does not fit what it shows",
+            f"{texts['id']}: it says {texts['digest']}, the prompt gives {digest}",
+            "Do not answer. The gate, or something between it and you, is broken.",
+        )
+    if instance and texts["instance"] != instance:
+        raise Untrustworthy("the request is of another gate", f"{texts['instance']} instead of {instance}")
+    if value.get("action_name") != prompt.action:
+        raise Untrustworthy("the request and its prompt name different actions", texts["id"])
+    if texts["state"] not in set(State):
+        raise Untrustworthy("the gate sent a request in an unknown state", texts["state"])
+    revision = value.get("revision", 0)
+    return Item(
+        id=texts["id"],
+        prompt=prompt,
+        digest=digest,
+        state=State(texts["state"]),
+        requested_at=texts["requested_at"],
+        expires_at=_text(value, "expires_at", optional=True),
+        revision=revision if isinstance(revision, int) else 0,
+        fetching=value.get("preview_state") == "fetching",
+        instance=texts["instance"],
+        head=texts["head"],
+        asked_again=_text(value, "asked_again", optional=True),
+        reason=_text(value, "reason", optional=True),
+        fields=value,
+    )
+
+
+def _text(value: JsonObject, name: str, *, optional: bool = False) -> str:
+    found = value.get(name, "" if optional else None)
+    if not isinstance(found, str):
+        raise Untrustworthy("the gate sent a request without a field it must have", name)
+    return found

@@ -1,0 +1,93 @@
+"""The demo command: what it refuses, and the agent by itself on a gate that runs already."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from aileron_tui import cli
+from aileron_tui.core.decision import Verdict
+from aileron_tui.demo.agent import Agent, Pace
+from aileron_tui.demo.embedded import EmbeddedGate
+from aileron_tui.demo.home import sample_home
+from aileron_tui.demo.script import SCRIPT
+from aileron_tui.runtime.client import ApproverClient
+from tests.compiled import shared_cache
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AILERON_TUI_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@contextmanager
+def approving(client: ApproverClient) -> Iterator[None]:
+    """Approves whatever waits."""
+    stop = threading.Event()
+
+    def answer() -> None:
+        while not stop.wait(0.05):
+            for item in client.waiting():
+                if not item.fetching:
+                    client.decide(item, Verdict.APPROVE)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_the_agent_alone_plays_on_a_gate_that_is_found(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pace = Pace(scene=0.5, look=0.05)
+    monkeypatch.setattr("aileron_tui.cli.demo.Agent", partial(Agent, script=SCRIPT[:1], pace=pace))
+    with (
+        sample_home(shared_cache(tmp_path_factory)) as made,
+        EmbeddedGate(made.setup) as gate,
+        ApproverClient(gate.found, made.key) as client,
+        approving(client),
+    ):
+        monkeypatch.setenv("AILERON_TUI_HOME", str(made.root))
+        assert cli.main(["demo", "--agent-only"]) == 0
+    said = [line.partition("  ")[2] for line in capsys.readouterr().out.splitlines()]
+    assert said[0] == "The weekly recap is ready. May I send it to the team?"
+    assert "send-draft approved: the mail was sent." in said
+    assert "send-draft approved: Lin has the answer." in said
+    assert said[-1] == "That was all I wanted."
+    assert sorted(mail.header("Subject") for mail in made.service.sent) == ["Room for Friday", "Weekly recap"]
+
+
+def test_the_agent_alone_needs_a_gate(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["demo", "--agent-only"]) == 1
+    assert "no gate is running here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["demo"], ["demo", "--no-agent"], ["--standalone"], ["--theme", "aileron-light"]])
+def test_a_screen_needs_a_terminal(home: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(words) == 1
+    assert "needs a terminal" in capsys.readouterr().err
+    assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["demo", "--no-agent", "--agent-only"], "not allowed with argument"),
+        (["demo", "--theme", "pink"], "aileron-contrast"),
+        (["--theme", "pink"], "aileron-contrast"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(words)
+    assert ended.value.code == 2
+    assert complaint in capsys.readouterr().err

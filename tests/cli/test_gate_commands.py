@@ -1,0 +1,370 @@
+"""The gate and the commands around it, as an agent and a person meet them: real processes, a real terminal."""
+
+import json
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aileron_tui import cli
+from aileron_tui.core.chain import Kind
+from aileron_tui.demo.bundle import materialise
+from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
+from aileron_tui.ledger.access import FILE
+from aileron_tui.ledger.store import Ledger
+from aileron_tui.signing import keys
+from aileron_tui.signing.enrolment import Approvers
+
+CONFIG = """
+[policy]
+headless_decisions = {headless}
+[connectors."local://aileron/mail".credential]
+env = "TEST_MAIL_TOKEN"
+[connectors."local://aileron/files".credential]
+env = "TEST_FILES_KEY"
+"""
+PASSPHRASE = "correct horse"
+
+
+@dataclass
+class Home:
+    """A gate in a process of its own, on a home of its own."""
+
+    folder: Path
+    service: SampleService
+    process: "subprocess.Popen[str]"
+    place: dict[str, Any]
+    environment: dict[str, str]
+
+
+def configure(folder: Path, *, headless: bool) -> None:
+    (folder / "config.toml").write_text(CONFIG.format(headless=str(headless).lower()))
+
+
+def command(home: Home, *words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Runs a command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "aileron_tui", *words],
+        env=home.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **options,
+    )
+
+
+def enrol(folder: Path, passphrase: str | None) -> None:
+    """As `key init` does."""
+    secret = bytearray(passphrase.encode()) if passphrase else None
+    made = keys.create(folder / "keys", "default", secret)
+    with Ledger(folder / "data" / FILE, role="test") as ledger:
+        ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment("default", made.public, insecure=made.insecure))
+
+
+@contextmanager
+def gate(folder: Path, passphrase: str | None, *words: str, like: Home | None = None) -> Iterator[Home]:
+    """A running gate with the sample service behind it, and a key. Compiled connectors are taken from another home."""
+    folder.mkdir(mode=0o700)
+    if like:
+        shutil.copytree(like.folder / "cache", folder / "cache")
+    enrol(folder, passphrase)
+    configure(folder, headless=False)
+    with SampleService() as service, (folder / "gate.log").open("w") as log:
+        manifests = materialise(folder / "manifests", service.port)
+        variables = {
+            "AILERON_TUI_HOME": str(folder),
+            "TEST_MAIL_TOKEN": MAIL_CREDENTIAL,
+            "TEST_FILES_KEY": FILES_CREDENTIAL,
+        }
+        environment = {**os.environ, **variables}
+        line = [sys.executable, "-m", "aileron_tui", "gate", "--port", "0", "--manifests", str(manifests), *words]
+        with subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, stderr=log, text=True) as process:
+            try:
+                assert process.stdout
+                ready = process.stdout.readline()
+                assert ready, (folder / "gate.log").read_text()
+                yield Home(folder, service, process, json.loads(ready), environment)
+            finally:
+                process.kill()
+
+
+def stop(home: Home, number: int = signal.SIGTERM) -> int:
+    home.process.send_signal(number)
+    return home.process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    with gate(tmp_path_factory.mktemp("home") / "h", None) as home:
+        yield home
+        assert stop(home) == 0
+
+
+@pytest.fixture
+def home(running: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("AILERON_TUI_HOME", str(running.folder))
+    monkeypatch.setattr("aileron_tui.cli.approver.protect_process", lambda: None)  # pytest itself stays debuggable
+    configure(running.folder, headless=True)
+    return running
+
+
+@dataclass
+class Said:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def call(home: Home, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs a command in this process."""
+
+    def run(*words: str) -> Said:
+        capsys.readouterr()
+        code = cli.main(list(words))
+        captured = capsys.readouterr()
+        return Said(code, captured.out, captured.err)
+
+    return run
+
+
+def ask(call: Any, draft: str = "r-12345") -> str:
+    """An agent's call that waits; its request's id."""
+    said = call("run", "send-draft", "--arg", f"draft_id={draft}")
+    assert (said.code, said.json["status"]) == (75, "pending_approval")
+    return str(said.json["approval_id"])
+
+
+def test_ask_look_approve_collect(call: Any, home: Home) -> None:
+    sent = len(home.service.sent)
+    id_ = ask(call)
+    listed = call("list")
+    assert listed.code == 0
+    assert id_ in listed.out
+    assert "send-draft" in listed.out
+    assert [item["id"] for item in call("list", "--json").json["items"]] == [id_]
+    shown = call("show", id_[-6:])
+    assert shown.out.startswith(
+        "Approve send-draft?\n  Draft id: r-12345\n  To:       team@example.com\n  Subject:  Weekly recap\n"
+    )
+    assert "insecure: no passphrase" in shown.err
+    assert f"request     {id_}" in shown.out
+    assert "[Approve]" in shown.out
+    assert call("show", id_, "--json").json["id"] == id_
+    approved = call("approve", id_[-6:])
+    assert (approved.code, approved.out) == (0, f"approved send-draft {id_}\n")
+    assert "Weekly recap" in approved.err
+    assert call("approve", id_).code == 5
+    assert call("show", id_).out.count("[Approve]") == 0
+    collected = call("run", "send-draft", "--args", '{"draft_id": "r-12345"}', "--wait", "20")
+    assert (collected.code, collected.json["status"]) == (0, "completed")
+    assert collected.json["result"]["action"] == "send-draft"
+    assert len(home.service.sent) == sent + 1
+
+
+def test_deny_with_a_reason(call: Any) -> None:
+    id_ = ask(call, "r-18220")
+    denied = call("deny", id_, "--reason", "not \x1b[2Jtoday", "--json")
+    assert (denied.code, denied.json["state"]) == (0, "denied")
+    said = call("run", "send-draft", "--arg", "draft_id=r-18220")
+    assert (said.code, said.json) == (3, {"status": "denied", "reason": "not \x1b[2Jtoday"})
+    assert "\x1b" not in said.out
+
+
+def test_a_held_call_in_another_process_hears_the_answer(call: Any, home: Home) -> None:
+    words = [sys.executable, "-m", "aileron_tui", "run", "send-draft", "--arg", "draft_id=r-20417", "--wait", "60"]
+    agent = subprocess.Popen(words, env=home.environment, stdout=subprocess.PIPE, text=True)
+    for _ in range(200):
+        items = call("list", "--json").json["items"]
+        if items:
+            break
+        time.sleep(0.05)
+    assert call("deny", items[0]["id"]).code == 0
+    out, _ = agent.communicate(timeout=30)
+    assert (agent.returncode, json.loads(out)) == (3, {"status": "denied"})
+
+
+def test_a_preview_that_fails_is_said_to(call: Any) -> None:
+    id_ = ask(call, "19df4136f28569d2")
+    assert "  Preview unavailable: Gmail API returned 404\n" in call("show", id_).out
+    assert call("deny", id_).code == 0
+    call("run", "send-draft", "--arg", "draft_id=19df4136f28569d2")
+
+
+def test_what_needs_nobody_runs_at_once(call: Any) -> None:
+    said = call("run", "list-drafts")
+    assert (said.code, said.json["status"]) == (0, "completed")
+    failed = call("run", "get-draft", "--arg", "draft_id=nothing")
+    assert (failed.code, failed.json["status"]) == (1, "failed")
+    assert failed.json["failure"]["error"]["class"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["run", "nothing"], 1, "there is no action nothing"),
+        (["run", "send-draft"], 1, '"draft_id" is required'),
+        (["run", "send-draft", "--arg", "x=1"], 2, "its inputs are: draft_id"),
+        (["run", "send-draft", "--arg", "draft_id"], 2, "NAME=VALUE"),
+        (["run", "send-draft", "--args", "[]"], 2, "expected an object"),
+        (["run", "../status"], 1, "refused"),
+        (["show", "act-nothing"], 5, "no request act-nothing is waiting"),
+        (["approve", "act-nothing"], 5, "no request act-nothing is waiting"),
+        (["deny", "x\x1b[2J"], 5, "x⟨ESC⟩[2J"),
+        (["list", "--key", "other"], 1, "no key named other"),
+        (["list", "--url", "http://127.0.0.1:1"], 1, "nobody answers"),
+        (["run", "list-drafts", "--url", "http://127.0.0.1:1"], 1, "no agent token"),
+    ],
+)
+def test_what_cannot_be_is_said_in_words(call: Any, words: list[str], code: int, text: str) -> None:
+    said = call(*words)
+    assert (said.code, text in said.err) == (code, True), said
+    assert "Traceback" not in said.err
+    assert said.out == ""
+
+
+def test_an_id_must_fit_one_request_only(call: Any) -> None:
+    ids = [ask(call, draft) for draft in ("r-1", "r-2")]
+    said = call("deny", "act-")
+    assert (said.code, "fits 2 requests" in said.err) == (5, True)
+    for id_ in ids:
+        assert call("deny", id_).code == 0
+    for draft in ("r-1", "r-2"):
+        assert call("run", "send-draft", "--arg", f"draft_id={draft}").code == 3
+
+
+def test_a_decision_can_be_bound_to_what_was_looked_at(call: Any) -> None:
+    id_ = ask(call)
+    refused = call("approve", id_, "--digest", "sha256:" + "0" * 64)
+    assert (refused.code, "not the one you named" in refused.err) == (1, True)
+    digest = call("show", id_, "--json").json["digest"]
+    assert call("approve", id_, "--digest", digest).code == 0
+    assert call("run", "send-draft", "--arg", "draft_id=r-12345", "--wait", "20").code in (0, 1)
+
+
+def test_without_a_terminal_nobody_decides_unless_the_user_wants_it(call: Any, home: Home) -> None:
+    id_ = ask(call, "r-3")
+    configure(home.folder, headless=False)
+    said = call("approve", id_)
+    assert (said.code, "headless_decisions" in said.err) == (1, True)
+    assert call("list").code == 0
+    configure(home.folder, headless=True)
+    assert call("deny", id_).code == 0
+    assert call("run", "send-draft", "--arg", "draft_id=r-3").code == 3
+
+
+def test_watching_as_json(home: Home, call: Any) -> None:
+    words = [sys.executable, "-m", "aileron_tui", "watch", "--json"]
+    watcher = subprocess.Popen(
+        words, env=home.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert watcher.stdout
+    assert json.loads(watcher.stdout.readline())["event"] == "snapshot"
+    id_ = ask(call, "r-4")
+    pending = json.loads(watcher.stdout.readline())
+    assert (pending["event"], pending["data"]["id"]) == ("pending", id_)
+    call("deny", id_)
+    while True:
+        event = json.loads(watcher.stdout.readline())
+        if event["event"] == "resolved":
+            break
+    assert event["data"]["approved"] is False
+    watcher.send_signal(signal.SIGINT)
+    assert watcher.wait(20) == 130
+    watcher.stdout.close()
+    call("run", "send-draft", "--arg", "draft_id=r-4")
+
+
+def test_a_gate_cleans_up_and_another_one_finds_its_place_taken(tmp_path: Path, running: Home) -> None:
+    folder = tmp_path / "h"
+    with gate(folder, None, "--log-json", like=running) as home:
+        second = ["gate", "--manifests", str(folder / "manifests"), "--port"]
+        taken = command(home, *second, home.place["url"].rpartition(":")[2])
+        assert (taken.returncode, taken.stdout) == (1, "")
+        assert "another program uses this port" in taken.stderr
+        held = command(home, *second, "0")
+        assert (held.returncode, held.stdout) == (1, "")
+        assert held.stderr.startswith("error: ")
+        assert (folder / "data" / "gate.json").exists()
+        assert stop(home, signal.SIGINT) == 0
+    assert not (folder / "data" / "gate.json").exists()
+    assert not (folder / "data" / "agent.token").exists()
+    events = [json.loads(line)["event"] for line in (folder / "gate.log").read_text().splitlines()]
+    assert events[-1] == "stopped"
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, home: Home, *words: str) -> None:
+        self.screen = ""
+        self.process, self.descriptor = pty.fork()
+        if self.process == 0:
+            os.execve(sys.executable, [sys.executable, "-m", "aileron_tui", *words], home.environment)
+
+    def until(self, text: str = "") -> str:
+        """Reads until the text is on the screen, or to the end."""
+        end = time.monotonic() + 30
+        while time.monotonic() < end and not (text and text in self.screen):
+            if select.select([self.descriptor], [], [], 0.1)[0]:
+                try:
+                    data = os.read(self.descriptor, 65_536)
+                except OSError:
+                    break
+                if not data:
+                    break
+                self.screen += data.decode(errors="replace")
+        assert text in self.screen, self.screen
+        return self.screen
+
+    def type(self, text: str) -> None:
+        os.write(self.descriptor, text.encode())
+
+    def end(self) -> int:
+        self.until()
+        os.close(self.descriptor)
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+
+def test_on_a_terminal_the_passphrase_is_asked_and_high_risk_once_more(tmp_path: Path, running: Home) -> None:
+    with gate(tmp_path / "h", PASSPHRASE, like=running) as home:
+        asked = command(home, "run", "send-draft", "--arg", "draft_id=r-12345")
+        id_ = json.loads(asked.stdout)["approval_id"]
+
+        blind = command(home, "list", input=PASSPHRASE, start_new_session=True)
+        assert (blind.returncode, "no terminal to ask the passphrase on" in blind.stderr) == (1, True)
+
+        wrong = Terminal(home, "list")
+        wrong.until("Passphrase of default: ")
+        wrong.type("wrong horse\n")
+        assert wrong.end() == 1
+
+        for typed, code, text in (("n\n", 1, "not approved"), ("y\n", 0, f"approved send-draft {id_}")):
+            terminal = Terminal(home, "approve", id_)
+            terminal.until("Passphrase of default: ")
+            terminal.type(f"{PASSPHRASE}\n")
+            terminal.until("Really approve? [y/N] ")
+            assert "Weekly recap" in terminal.screen
+            assert PASSPHRASE not in terminal.screen
+            terminal.type(typed)
+            assert terminal.end() == code, terminal.screen
+            assert text in terminal.screen
+        collected = command(home, "run", "send-draft", "--arg", "draft_id=r-12345", "--wait", "20")
+        assert collected.returncode == 0
+        assert len(home.service.sent) == 1

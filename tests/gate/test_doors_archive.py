@@ -1,0 +1,126 @@
+"""The past over HTTP: history with its filters, and Aileron's audit events."""
+
+from typing import Any
+
+import pytest
+
+from aileron_tui.core.decision import Verdict
+from tests.gate.conftest import Bench, until
+from tests.gate.house import SEND, WAITING, House, error_code, house
+
+
+async def lived(at: House) -> list[str]:
+    """Three requests: one executed, one denied, one waiting; and a call that needed nobody."""
+    ids = []
+    for draft, verdict in (("r-12345", Verdict.APPROVE), ("r-18220", Verdict.DENY), ("r-20417", None)):
+        asked = await at.agent.post(SEND, json={"args": {"draft_id": draft}}, headers={"X-Aileron-Session-Id": "s-1"})
+        id_ = asked.json()["approval_id"]
+        item = await at.item(id_)
+        if verdict:
+            reason = "wrong people" if verdict is Verdict.DENY else ""
+            body = at.bench.answer(item, verdict, reason=reason)
+            assert (await at.approver.post(f"{WAITING}/{id_}/decide", json=body)).status_code == 200
+            await at.ending(id_)
+        ids.append(id_)
+    assert (await at.agent.post("/v1/actions/list-drafts/run", json={})).status_code == 200
+    return ids
+
+
+def test_history_is_filtered_and_paged(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            executed, denied, waiting = await lived(at)
+
+            async def ids(**query: Any) -> list[str]:
+                answer = await at.approver.get("/v1/history", params=query)
+                assert answer.status_code == 200, answer.text
+                return [item["id"] for item in answer.json()["items"]]
+
+            assert await ids() == [waiting, denied, executed]
+            assert await ids(outcome="denied") == [denied]
+            assert await ids(outcome=["denied", "executed"]) == [denied, executed]
+            assert await ids(text="r-12345") == [executed]
+            assert await ids(text="wrong people") == [denied]
+            assert await ids(action="nothing") == []
+            assert await ids(since="2999-01-01") == []
+            assert await ids(until="2999-01-01T00:00:00Z") == [waiting, denied, executed]
+            first = (await at.approver.get("/v1/history", params={"limit": 2})).json()
+            assert [item["id"] for item in first["items"]] == [waiting, denied]
+            rest = (await at.approver.get("/v1/history", params={"limit": 2, "before": first["next"]})).json()
+            assert ([item["id"] for item in rest["items"]], rest["next"]) == ([executed], None)
+
+    until(main())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"limit": "0"},
+        {"limit": "501"},
+        {"limit": "x"},
+        {"before": "-1"},
+        {"outcome": "maybe"},
+        {"since": "yesterday"},
+        {"text": "x" * 1001},
+        {"limit": ["1", "2"]},
+    ],
+    ids=lambda query: repr(query)[:30],
+)
+def test_a_question_that_makes_no_sense(bench: Bench, query: dict[str, Any]) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            answer = await at.approver.get("/v1/history", params=query)
+            assert (answer.status_code, error_code(answer)) == (400, "invalid_query")
+
+    until(main())
+
+
+def test_audit_has_the_shape_of_aileron(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            executed, denied, waiting = await lived(at)
+            events = (await at.approver.get("/v1/audit")).json()["events"]
+            assert {frozenset(event) for event in events} == {
+                frozenset(("audit_id", "event_type", "timestamp", "actor", "payload"))
+            }
+            assert len({event["audit_id"] for event in events}) == len(events)
+            told = [
+                (event["event_type"], event["payload"].get("aileron.approval.id"), event["actor"]["type"])
+                for event in reversed(events)
+                if event["event_type"].startswith("approval.")
+            ]
+            assert told == [
+                ("approval.requested", executed, "agent"),
+                ("approval.approved", executed, "human"),
+                ("approval.requested", denied, "agent"),
+                ("approval.denied", denied, "human"),
+                ("approval.requested", waiting, "agent"),
+            ]
+            requested = next(event for event in events if event["event_type"] == "approval.requested")
+            assert requested["payload"]["aileron.session.id"] == "s-1"
+            assert requested["payload"]["aileron.connector.fqn"] == "local://aileron/mail"
+            no = next(event for event in events if event["event_type"] == "approval.denied")
+            assert no["payload"]["aileron.approval.reason"] == "wrong people"
+            assert no["payload"]["aileron.approval.decision"] == "denied"
+            # The id that the agent got with its result is found here.
+            end = (await at.approver.get(f"/v1/audit/audit-{executed}")).json()
+            assert end["event_type"] == "execution.succeeded"
+            assert (await at.approver.get(f"/v1/audit/{no['audit_id']}")).json() == no
+            for odd in ("audit-0", "audit-999999", "x", "audit-act-nothing"):
+                assert (await at.approver.get(f"/v1/audit/{odd}")).status_code == 404
+            limited = (await at.approver.get("/v1/audit", params={"limit": "1"})).json()["events"]
+            assert limited == events[:1]
+            only = {"connector_fqn": "local://aileron/mail", "audit_id": no["audit_id"]}
+            assert (await at.approver.get("/v1/audit", params=only)).json()["events"] == [no]
+            assert (await at.approver.get("/v1/audit", params={"limit": "1001"})).status_code == 400
+
+    until(main())
+
+
+def test_status(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            status = (await at.approver.get("/v1/status")).json()
+            assert (status["instance"], status["waiting"], status["approvers"]) == (at.gate.instance, 0, ["tester"])
+
+    until(main())

@@ -1,0 +1,172 @@
+"""Holding a call open, hanging up, being too fast, and a gate that stops meanwhile."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from aileron_tui.core.decision import Verdict
+from aileron_tui.gate.context import Limits as Waiting
+from aileron_tui.gate.limits import Bucket, Limits
+from tests.gate.conftest import Bench, until
+from tests.gate.house import DRAFT, SEND, WAITING, House, error_code, house
+
+
+async def held(at: House, seconds: str = "wait=20") -> "tuple[asyncio.Task[httpx.Response], str]":
+    """A call that is held open, and its request's id."""
+    call = asyncio.create_task(at.agent.post(at.url + SEND, json=DRAFT, headers={"Prefer": seconds}))
+    for _ in range(500):
+        if items := at.gate.waiting():
+            return call, str(items[0]["id"])
+        await asyncio.sleep(0.01)
+    raise AssertionError("no request came")
+
+
+def test_a_held_call_gets_the_end_itself(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            call, id_ = await held(at)
+            item = await at.item(id_)
+            body = bench.answer(item, Verdict.DENY, reason="not today")
+            assert (await at.approver.post(f"{WAITING}/{id_}/decide", json=body)).status_code == 200
+            answer = await call
+            assert answer.json() == {"status": "denied", "reason": "not today"}
+            assert answer.headers["preference-applied"] == "wait=20"
+
+    until(main())
+
+
+def test_a_held_call_is_told_to_come_back(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            answer = await at.agent.post(SEND, json=DRAFT, headers={"Prefer": "respond-async, wait=1"})
+            assert answer.status_code == 202
+            assert answer.headers["preference-applied"] == "wait=1"
+            assert len(at.gate.waiting()) == 1
+
+    until(main())
+
+
+@pytest.mark.parametrize(
+    ("prefer", "applied"),
+    [
+        ("wait=1", "wait=1"),
+        ("WAIT = 1", "wait=1"),
+        ('handling=lenient, wait="1"; x=y', "wait=1"),
+        ("wait=0", None),
+        ("wait=-1", None),
+        ("wait=soon", None),
+        ("await=1", None),
+        ("return=minimal", None),
+    ],
+)
+def test_what_counts_as_a_wish_to_wait(bench: Bench, prefer: str, applied: str | None) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            answer = await at.agent.post(SEND, json=DRAFT, headers={"Prefer": prefer})
+            assert answer.status_code == 202
+            assert answer.headers.get("preference-applied") == applied
+
+    until(main())
+
+
+def test_nobody_is_held_longer_than_the_limit(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench, Limits(longest_wait=1)) as at:
+            answer = await at.agent.post(SEND, json=DRAFT, headers={"Prefer": "wait=99999"})
+            assert (answer.status_code, answer.headers["preference-applied"]) == (202, "wait=1")
+
+    until(main())
+
+
+def test_an_agent_that_hangs_up_takes_its_call_back(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            call, id_ = await held(at)
+            await at.item(id_)
+            call.cancel()
+            with suppress(asyncio.CancelledError):
+                await call
+            for _ in range(300):
+                if not at.gate.waiting():
+                    break
+                await asyncio.sleep(0.01)
+            assert (await at.approver.get(f"{WAITING}/{id_}")).json()["state"] == "withdrawn"
+
+    until(main())
+
+
+def test_one_that_asked_to_come_back_does_not(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            async with httpx.AsyncClient(base_url=at.url, headers=at.agent.headers, trust_env=False) as brief:
+                id_ = (await brief.post(SEND, json=DRAFT)).json()["approval_id"]
+            await asyncio.sleep(0.1)
+            assert (await at.approver.get(f"{WAITING}/{id_}")).json()["state"] == "pending"
+
+    until(main())
+
+
+def test_a_gate_that_stops_takes_no_held_call_back(bench: Bench) -> None:
+    async def main() -> tuple[httpx.Response, str]:
+        async with httpx.AsyncClient(timeout=20, trust_env=False) as agent:
+            async with house(bench) as at:
+                agent.headers["Authorization"] = at.agent.headers["Authorization"]
+                call, id_ = await held(replace(at, agent=agent))
+                await at.item(id_)
+            return await call, id_
+
+    answer, id_ = until(main())
+    assert answer.status_code == 202
+    assert answer.json()["approval_id"] == id_
+
+    async def after() -> list[object]:
+        async with bench.gate() as gate:
+            return [item["id"] for item in gate.waiting()]
+
+    assert until(after()) == [id_]
+
+
+def test_too_many_calls_are_slowed_down(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench, Limits(calls_per_second=0.5, burst=3)) as at:
+            answers = [await at.agent.get("/v1/actions") for _ in range(4)]
+            assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+            assert error_code(answers[3]) == "too_many_requests"
+            assert 1 <= int(answers[3].headers["retry-after"]) <= 2
+            # The approver is not slowed down by the agent, nor is the gate closed to those who look whether it lives.
+            assert (await at.approver.get(WAITING)).status_code == 200
+            assert (await at.stranger.get("/v1/health")).status_code == 200
+
+    until(main())
+
+
+def test_too_much_waiting_is_refused_and_nothing_accepted_is_lost(bench: Bench) -> None:
+    bench.limits = Waiting(waiting_per_agent=2)
+
+    async def main() -> None:
+        async with house(bench) as at:
+            answers = [
+                await at.agent.post(SEND, json={"args": {"draft_id": draft}}) for draft in ("r-1", "r-2", "r-3", "r-1")
+            ]
+            assert [answer.status_code for answer in answers] == [202, 202, 429, 202]
+            assert error_code(answers[2]) == "too_many_waiting"
+            assert answers[2].headers["retry-after"] == "5"
+            assert answers[3].json()["approval_id"] == answers[0].json()["approval_id"]
+            assert len((await at.approver.get(WAITING)).json()["items"]) == 2
+
+    until(main())
+
+
+def test_a_bucket_fills_with_time() -> None:
+    now = 0.0
+    bucket = Bucket(2.0, 2, lambda: now)
+    assert [bucket.take() for _ in range(3)] == [0, 0, 1]
+    now = 0.5
+    assert [bucket.take() for _ in range(2)] == [0, 1]
+    now = 100.0
+    assert [bucket.take() for _ in range(3)] == [0, 0, 1]
+    now = 50.0
+    assert bucket.take() == 1

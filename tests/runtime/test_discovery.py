@@ -1,0 +1,73 @@
+"""Finding a gate, and saying what was tried when there is none."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from aileron_tui.files.private import write_private
+from aileron_tui.runtime.discovery import Found, agent_token, discover
+from aileron_tui.runtime.errors import NoGate
+
+PLACE = {"url": "http://127.0.0.1:8722", "instance": "gate-1", "pid": 1, "version": "0", "started_at": "now"}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    token = folder / "agent.token"
+    write_private(token, b"secret\n")
+    write_private(folder / "gate.json", json.dumps(PLACE | {"agent_token_file": str(token)}).encode())
+    return folder
+
+
+def test_the_gate_of_this_home(data: Path) -> None:
+    found = discover(data=data)
+    assert found == Found("http://127.0.0.1:8722", "gate-1", data / "agent.token")
+    assert agent_token(found) == "secret"
+
+
+def test_a_named_gate_is_known_better_if_it_is_the_one_here(data: Path) -> None:
+    assert discover("http://127.0.0.1:8722/", data).instance == "gate-1"
+    assert discover("http://127.0.0.1:9999", data) == Found("http://127.0.0.1:9999")
+    assert discover("http://127.0.0.1:9999", data / "nothing") == Found("http://127.0.0.1:9999")
+
+
+def test_no_gate(tmp_path: Path) -> None:
+    with pytest.raises(NoGate) as error:
+        discover(data=tmp_path)
+    assert str(tmp_path / "gate.json") in error.value.detail
+    assert "aileron-tui gate" in error.value.hint
+
+
+@pytest.mark.parametrize("odd", [b"", b"[]", b"{}", b'{"url": 1}', json.dumps(PLACE).encode()])
+def test_a_file_that_makes_no_sense(tmp_path: Path, odd: bytes) -> None:
+    write_private(tmp_path / "d" / "gate.json", odd)
+    with pytest.raises(NoGate):
+        discover(data=tmp_path / "d")
+
+
+def test_a_file_that_others_could_have_written_is_not_believed(data: Path) -> None:
+    (data / "gate.json").chmod(0o666)
+    with pytest.raises(NoGate) as error:
+        discover(data=data)
+    assert "open to others" in error.value.detail
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", "é".encode()])
+def test_a_token_that_cannot_be_one(data: Path, content: bytes) -> None:
+    write_private(data / "agent.token", content, replace=True)
+    with pytest.raises(NoGate):
+        agent_token(discover(data=data))
+
+
+def test_no_token_is_known_for_a_gate_elsewhere() -> None:
+    with pytest.raises(NoGate) as error:
+        agent_token(Found("http://127.0.0.1:9999"))
+    assert "--token-file" in error.value.hint
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8722", "ftp://x", "file:///etc/passwd"])
+def test_an_address_must_be_one(url: str, tmp_path: Path) -> None:
+    with pytest.raises(NoGate):
+        discover(url, tmp_path)

@@ -1,0 +1,71 @@
+"""Events from a stream of bytes, however they are cut."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from aileron_tui.core.jsontext import Limits
+from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.feed import Happening, read_events
+from tests.runtime.examples import INSTANCE, item, prompt
+
+
+def frame(number: int, name: str, data: object) -> bytes:
+    return f"id: {number}\nevent: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+
+
+STREAM = (
+    frame(1, "snapshot", {"items": [item()]})
+    + b": heartbeat\n\n"
+    + frame(2, "pending", item(prompt(args={"draft_id": "two\nlines\u2028\u0085é"})))
+    + frame(3, "resolved", {"id": "act-1", "approved": False, "reason": "a\rb"})
+    + frame(4, "something-new", {"x": 1})
+)
+
+
+def cut(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[index : index + size] for index in range(0, len(data), size))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000, len(STREAM)])
+def test_events_do_not_depend_on_how_they_arrive(size: int) -> None:
+    events = list(read_events(cut(STREAM, size), INSTANCE))
+    assert events[1] is None
+    happenings = [event for event in events if isinstance(event, Happening)]
+    assert [(event.id, event.name) for event in happenings] == [
+        (1, "snapshot"),
+        (2, "pending"),
+        (3, "resolved"),
+        (4, "something-new"),
+    ]
+    assert happenings[0].items[0].prompt == prompt()
+    assert happenings[1].items[0].prompt.args == {"draft_id": "two\nlines\u2028\u0085é"}
+    assert happenings[2].data["reason"] == "a\rb"
+    assert happenings[3].items == ()
+
+
+def test_half_an_event_is_none() -> None:
+    assert list(read_events([STREAM[:-1]], INSTANCE))[-1] != Happening(4, "something-new", {"x": 1})
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"data: {\n\n",
+        b"data: []\n\n",
+        b"event: \xff\ndata: {}\n\n",
+        frame(1, "pending", {"id": "act-1"}),
+        frame(1, "pending", item(instance="gate-other")),
+        frame(1, "snapshot", {"items": [item(digest="sha256:" + "00" * 32)]}),
+    ],
+    ids=lambda bad: repr(bad)[:40],
+)
+def test_what_cannot_be_trusted_stops_the_watch(bad: bytes) -> None:
+    with pytest.raises(Untrustworthy):
+        list(read_events([bad], INSTANCE))
+
+
+def test_a_line_without_end_is_not_gathered_for_ever() -> None:
+    with pytest.raises(Untrustworthy):
+        list(read_events((b"x" * 100 for _ in range(1000)), limits=Limits(size=1000)))
