@@ -1,0 +1,1 @@
+"""The console: Textual, and nothing that decides by itself."""

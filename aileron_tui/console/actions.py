@@ -1,0 +1,368 @@
+"""Every key of the console in one table: bindings, footer, help, command palette and docs/keys.md come from it.
+
+An action's id is what a user's keymap names; its method is the `action_…` of the screen that does it.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from textual.binding import Binding
+from textual.keys import KEY_ALIASES, Keys, key_to_character
+
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.text import cells, inline
+
+
+class Group(StrEnum):
+    """What an action is for."""
+
+    ANSWER = "Answer"
+    MOVE = "Move"
+    LOOK = "Look"
+    CONSOLE = "Console"
+
+
+class Scope(StrEnum):
+    """Where a key means something."""
+
+    MAIN = "Waiting requests"
+    HISTORY = "History"
+    RAW = "Raw view"
+    HELP = "Help"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a key does.
+
+    `short` is the label where room is scarce; `rank` orders the footer (0: not in it). `danger` marks what cannot be
+    taken back later; `key_only` what the palette must not do, because Enter never answers. A `fixed` key belongs to
+    Textual and cannot be changed.
+    """
+
+    id: str
+    key: str
+    label: str
+    tooltip: str
+    group: Group
+    scopes: tuple[Scope, ...] = (Scope.MAIN,)
+    rank: int = 0
+    short: str = ""
+    danger: bool = False
+    key_only: bool = False
+    fixed: bool = False
+
+    @property
+    def method(self) -> str:
+        """The name after `action_`."""
+        return self.id.rpartition(".")[2]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key that does it."""
+        return tuple(self.key.split(","))
+
+
+_HISTORY: Final = (Scope.HISTORY,)
+_LISTS: Final = (Scope.MAIN, Scope.HISTORY)
+_ASIDE: Final = (Scope.HISTORY, Scope.RAW, Scope.HELP)
+
+ACTIONS: Final = (
+    Action(
+        "approve",
+        "a",
+        "approve",
+        "Approve the request that is shown. High risk asks once more.",
+        Group.ANSWER,
+        rank=1,
+        danger=True,
+        key_only=True,
+    ),
+    Action(
+        "deny",
+        "d",
+        "deny",
+        "Deny the request that is shown. Nothing runs.",
+        Group.ANSWER,
+        rank=2,
+        danger=True,
+        key_only=True,
+    ),
+    Action(
+        "deny_reason",
+        "D",
+        "deny with reason",
+        "Deny the request that is shown and tell the agent why.",
+        Group.ANSWER,
+        rank=3,
+        short="reason",
+        danger=True,
+    ),
+    Action("edit", "e", "edit", "Change the inputs, then approve the edited call.", Group.ANSWER, rank=4),
+    Action("mark", "space", "mark", "Mark the request for a batch, or unmark it.", Group.ANSWER, rank=5),
+    Action(
+        "approve_marked",
+        "A",
+        "approve marked",
+        "Review the marked ones, each set to approve.",
+        Group.ANSWER,
+        rank=12,
+    ),
+    Action("deny_marked", "X", "deny marked", "Review the marked ones, each set to deny.", Group.ANSWER, rank=13),
+    Action("undo", "u", "undo", "Take an approval back while it is still held.", Group.ANSWER, rank=9),
+    Action("down", "j,down", "down", "Go to the next one.", Group.MOVE, _LISTS),
+    Action("up", "k,up", "up", "Go to the one before.", Group.MOVE, _LISTS),
+    Action("next_pane", "tab", "next pane", "Go to the next pane.", Group.MOVE, _LISTS),
+    Action("focus_prompt", "enter", "read", "Go into the prompt to read it. Enter never answers.", Group.MOVE),
+    Action("history.first", "g,home", "newest", "Go to the newest request.", Group.MOVE, _HISTORY),
+    Action("history.last", "G,end", "oldest", "Go to the oldest request loaded so far.", Group.MOVE, _HISTORY),
+    Action("filter", "/", "filter", "Show only waiting requests that contain these words.", Group.LOOK, rank=6),
+    Action("clear_filter", "escape", "clear filter", "Show all waiting requests again.", Group.LOOK),
+    Action("history", "h", "history", "Everything that was asked, decided and done.", Group.LOOK, rank=8),
+    Action("raw", "v", "raw", "The exact inputs and preview as JSON.", Group.LOOK, _LISTS, rank=10),
+    Action("refresh", "r", "fetch again", "Fetch the preview again.", Group.LOOK, rank=11),
+    Action("log", "l", "agent log", "What the demo's agent was told. Only in the demo.", Group.LOOK),
+    Action(
+        "history.search",
+        "/",
+        "search",
+        "Search action, connector, agent, inputs, reason and outcome. `word*` finds beginnings.",
+        Group.LOOK,
+        _HISTORY,
+        rank=1,
+    ),
+    Action("history.open", "enter", "detail", "Everything about the request.", Group.LOOK, _HISTORY, rank=2),
+    Action("history.outcome", "o", "outcome", "Show only one outcome, then the next.", Group.LOOK, _HISTORY, rank=3),
+    Action(
+        "history.chart",
+        "c",
+        "chart",
+        "Decisions per day, and time to decide.",
+        Group.LOOK,
+        _HISTORY,
+        rank=5,
+    ),
+    Action("history.export", "x", "export", "Write what is found to a file.", Group.LOOK, _HISTORY, rank=4),
+    Action("history.reload", "r", "reload", "Load the newest page again.", Group.LOOK, _HISTORY, rank=9),
+    Action("help.search", "/", "search", "Show only keys whose words match.", Group.LOOK, (Scope.HELP,), rank=1),
+    Action(
+        "copy",
+        "y",
+        "copy",
+        "Copy id and digest; in the raw view, all of it.",
+        Group.LOOK,
+        (Scope.MAIN, Scope.HISTORY, Scope.RAW),
+        rank=14,
+    ),
+    Action(
+        "help",
+        "?,f1",
+        "help",
+        "Every key, and what it does.",
+        Group.CONSOLE,
+        (Scope.MAIN, Scope.HISTORY, Scope.RAW),
+        rank=7,
+    ),
+    Action("lock", "L", "lock", "Lock the console; answers need the passphrase again.", Group.CONSOLE, rank=15),
+    Action("quit", "q", "quit", "Quit. Asks first if something waits.", Group.CONSOLE, rank=16),
+    Action("back", "escape,q", "back", "Close this and go back.", Group.CONSOLE, _ASIDE, rank=6),
+    Action(
+        "command_palette",
+        "ctrl+p",
+        "commands",
+        "Find a command by its name.",
+        Group.CONSOLE,
+        (Scope.MAIN, *_ASIDE),
+        fixed=True,
+    ),
+)
+
+ALWAYS: Final = 7
+GAP: Final = "  "
+
+# Textual's own names for keys whose Unicode names are long, and how other keys are written for people.
+_SIGNS: Final = {"slash": "/", "backslash": "\\", "at": "@", "minus": "-", "plus": "+", "underscore": "_"}
+_NAMES: Final = {
+    **_SIGNS,
+    "escape": "esc",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+    "backspace": "⌫",
+    "delete": "del",
+}
+_MODIFIERS: Final = ("ctrl", "alt", "shift", "super")
+_KNOWN: Final = frozenset({key.value for key in Keys} - {"<any>", "<ignore>"} | {"space"})
+_SAME: Final = {alias: key for key, aliases in KEY_ALIASES.items() for alias in aliases}
+_TAKEN: Final = {"ctrl+c": "it interrupts", "ctrl+z": "it suspends", "ctrl+p": "it opens the command palette"}
+# Keys that are pressed without thinking, to go on or to scroll.
+_NEVER_ANSWER: Final = frozenset({"enter", "space", "tab", "up", "down", "pageup", "pagedown", "home", "end"})
+_ANSWERING: Final = frozenset({"approve", "deny", "deny_reason"})
+_BY_ID: Final = {action.id: action for action in ACTIONS}
+
+
+class KeymapError(AileronError):
+    """A keymap that cannot be used as it is written."""
+
+
+def of(scope: Scope) -> tuple[Action, ...]:
+    """The actions that mean something here, in the order of the table."""
+    return tuple(action for action in ACTIONS if scope in action.scopes)
+
+
+def find(id_: str) -> Action:
+    """The action with this id; KeymapError names the nearest if there is none."""
+    if action := _BY_ID.get(id_):
+        return action
+    near = get_close_matches(id_, _BY_ID, n=1, cutoff=0.5)
+    detail = f'did you mean "{near[0]}"?' if near else ""
+    raise KeymapError(f'there is no action "{inline(id_)}"', detail, "docs/keys.md lists every action.")
+
+
+def bindings(scope: Scope) -> list[Binding]:
+    """What Textual needs; a user's keymap changes the keys through the ids. Fixed ones are bound by Textual itself."""
+    return [
+        Binding(
+            action.key,
+            action.method,
+            action.label,
+            show=bool(action.rank),
+            tooltip=action.tooltip,
+            id=action.id,
+        )
+        for action in of(scope)
+        if not action.fixed
+    ]
+
+
+def keymap(overrides: Mapping[str, str]) -> dict[str, str]:
+    """A user's keys by action id, checked: actions and keys exist, no key does two things in one place.
+
+    Several keys for an action are written with commas: `down = "j,n"`.
+    """
+    checked: dict[str, str] = {}
+    for id_, written in overrides.items():
+        action = find(id_)
+        if action.fixed:
+            raise KeymapError(f'the key of "{id_}" cannot be changed', f"it is {display(action.key)}")
+        checked[id_] = ",".join(_key(action, key.strip()) for key in written.split(","))
+    for scope in Scope:
+        _check_clashes(scope, checked)
+    return checked
+
+
+def keys_of(action: Action, overrides: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The keys of an action under a checked keymap."""
+    written = (overrides or {}).get(action.id)
+    return action.keys if written is None else tuple(written.split(","))
+
+
+def at(scope: Scope, key: str, overrides: Mapping[str, str] | None = None) -> Action | None:
+    """What a key does here; `?` and `question_mark` are the same key."""
+    wanted = _plain(key)
+    for action in of(scope):
+        if any(_plain(one) == wanted for one in keys_of(action, overrides)):
+            return action
+    return None
+
+
+def display(key: str) -> str:
+    """A key as people know it: `?`, `esc`, `^p`."""
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    name = _NAMES.get(last) or (key_to_character(last) if last not in _KNOWN else None) or last
+    return "".join("^" if modifier == "ctrl" else f"{modifier}+" for modifier in modifiers) + name
+
+
+class Hint(NamedTuple):
+    """A key in a footer and its label, which is empty where room is scarce."""
+
+    action: Action
+    key: str
+    label: str
+
+    @property
+    def text(self) -> str:
+        """Both, as shown."""
+        return f"{self.key} {self.label}" if self.label else self.key
+
+
+def hints(
+    scope: Scope, width: int, overrides: Mapping[str, str] | None = None, *, leave_out: Collection[str] = ()
+) -> tuple[Hint, ...]:
+    """The footer for this width, without the ids to leave out; its parts stand `GAP` apart.
+
+    The keys that must always be there come first, bare if need be. Then labels are added by rank as far as they fit,
+    short ones before long ones, and then the other keys while there is room.
+    """
+    wanted = (action for action in of(scope) if action.rank and action.id not in leave_out)
+    ranked = sorted(wanted, key=lambda action: action.rank)
+    bare = {action.id: Hint(action, display(keys_of(action, overrides)[0]), "") for action in ranked}
+    chosen = [bare[action.id] for action in ranked if action.rank <= ALWAYS]
+    while len(chosen) > 1 and not _fits(chosen, width):
+        chosen.pop(-2)
+    for labels in ({action.id: action.short or action.label for action in ranked}, {a.id: a.label for a in ranked}):
+        for place, hint in enumerate(chosen):
+            better = hint._replace(label=labels[hint.action.id])
+            if not _fits([*chosen[:place], better, *chosen[place + 1 :]], width):
+                break
+            chosen[place] = better
+    if all(hint.label == hint.action.label for hint in chosen):
+        for action in ranked[len(chosen) :]:
+            more = bare[action.id]._replace(label=action.label)
+            if not _fits([*chosen, more], width):
+                break
+            # Help stays last, where people look for it.
+            chosen.insert(-1, more)
+    return tuple(chosen)
+
+
+def hint_line(scope: Scope, width: int, overrides: Mapping[str, str] | None = None) -> str:
+    """The footer as plain text."""
+    return GAP.join(hint.text for hint in hints(scope, width, overrides))
+
+
+def _fits(chosen: Iterable[Hint], width: int) -> bool:
+    return cells(GAP.join(hint.text for hint in chosen)) <= width
+
+
+def _key(action: Action, written: str) -> str:
+    """One key of a keymap in the form that Textual reports it."""
+    *modifiers, last = written.split("+") if len(written) > 1 else [written]
+    if len(last) == 1:
+        known = last.isprintable() and last != " "
+    else:
+        known = last in _KNOWN | _SIGNS.keys() or key_to_character(last) is not None
+    if not known or not set(modifiers) <= set(_MODIFIERS):
+        near = get_close_matches(written, _KNOWN, n=1)
+        detail = f'did you mean "{near[0]}"?' if near else 'such as "a", "ctrl+y", "f5" or "comma"'
+        raise KeymapError(f'"{inline(written)}", for {action.id}, is not a key', detail)
+    key = _SAME.get(written, written)
+    if key in _TAKEN:
+        raise KeymapError(f'"{key}" cannot be used for {action.id}', _TAKEN[key])
+    if action.id in _ANSWERING and key in _NEVER_ANSWER:
+        raise KeymapError(f'"{key}" cannot be used for {action.id}', "keys that people press to go on never answer")
+    return key
+
+
+def _check_clashes(scope: Scope, overrides: Mapping[str, str]) -> None:
+    owners: dict[str, Action] = {}
+    for action in of(scope):
+        for key in keys_of(action, overrides):
+            other = owners.setdefault(_plain(key), action)
+            if other is action:
+                continue
+            mine, theirs = (other, action) if other.id in overrides else (action, other)
+            hint = f'Give "{theirs.id}" another key too, or choose one that is free.'
+            detail = f"{scope}: it is the key of {theirs.id} ({theirs.label})"
+            raise KeymapError(f'"{display(key)}", for {mine.id}, is taken', detail, hint)
+
+
+def _plain(key: str) -> str:
+    """The same key written in the same way: `?` is `question_mark`."""
+    return _SIGNS.get(key) or key_to_character(key) or key

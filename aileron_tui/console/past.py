@@ -1,0 +1,188 @@
+"""Requests of the past as a gate tells them, believed only as far as they can be read, and what they add up to."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from statistics import median
+from typing import Final
+
+from aileron_tui.core.chain import Kind
+from aileron_tui.core.decision import moment
+from aileron_tui.core.jsontext import Json, JsonObject, plain
+from aileron_tui.core.rows import Row
+from aileron_tui.core.states import State
+from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.items import Item
+
+DIGEST_ONLY: Final = "Of what was fetched only the digest was kept. [policy] keep_previews keeps all of it."
+
+OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
+    State.EXECUTED: ("✓", "done"),
+    State.FAILED: ("✗", "failed"),
+    State.DENIED: ("–", "denied"),
+    State.EXPIRED: ("○", "nobody answered"),
+    State.WITHDRAWN: ("○", "withdrawn"),
+    State.INTERRUPTED: ("!", "interrupted"),
+    State.PENDING: ("…", "waiting"),
+    State.APPROVED: ("…", "approved"),
+    State.RUNNING: ("…", "running"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One request and how it ended. `took` is from first shown to decided, in seconds; times are the gate's, in UTC."""
+
+    seq: int
+    id: str
+    asked: str
+    action: str
+    connector: str
+    agent: str
+    risk: str
+    outcome: str
+    shown: str
+    decided: str
+    took: float | None
+    surface: str
+    signer: str
+    reason: str
+    ended: str
+    error: str
+
+    @property
+    def ending(self) -> tuple[str, str]:
+        """A glyph and a word; the word is the gate's own, and foreign, if we do not know it."""
+        return OUTCOMES.get(self.outcome) or ("?", self.outcome)
+
+    @property
+    def signature(self) -> str:
+        """What is known of the signature, in our own words."""
+        if self.signer:
+            return "signed"
+        return "not signed" if self.decided else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some requests, newest first; `older` is where the next page begins, None at the end."""
+
+    requests: tuple[Past, ...]
+    older: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What was decided on one day, in local time. `typical` is the median time to decide, in seconds."""
+
+    day: date
+    decisions: int = 0
+    typical: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the operator was shown, as far as it is still known; `note` says in our own words what is not."""
+
+    inputs: tuple[Row, ...] = ()
+    fetched: tuple[Row, ...] = ()
+    unavailable: str = ""
+    note: str = ""
+
+
+_TEXTS: Final = tuple(name for name in Past.__slots__ if name not in ("seq", "took"))
+
+
+def read_page(answer: JsonObject) -> Page:
+    """A page in a gate's answer, or Untrustworthy."""
+    items, older = answer.get("items"), answer.get("next")
+    if not isinstance(items, list) or not (older is None or (isinstance(older, int) and older > 0)):
+        raise Untrustworthy("the gate sent no page of history")
+    return Page(tuple(map(_past, items)), older)
+
+
+def _past(value: Json) -> Past:
+    if not isinstance(value, dict):
+        raise Untrustworthy("the gate sent something that is not a request")
+    texts: dict[str, str] = {}
+    for name in _TEXTS:
+        text = value.get(name, "")
+        if not isinstance(text, str):
+            raise Untrustworthy("the gate sent a request that cannot be read", name)
+        texts[name] = text
+    seq, took = value.get("seq"), value.get("took")
+    if not isinstance(seq, int) or isinstance(took, (str, bool, list, dict)):
+        raise Untrustworthy("the gate sent a request that cannot be read", "seq, took")
+    return Past(seq=seq, took=None if took is None else float(took), **texts)
+
+
+def span(seconds: float) -> str:
+    """A length of time as people say it: 0.4 s, 12 s, 3.5 min."""
+    for limit, unit, size in ((60, "s", 1), (3600, "min", 60), (86400, "h", 3600)):
+        if seconds < limit:
+            return f"{seconds / size:.1f} {unit}" if seconds < 10 * size else f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86400:.0f} d"
+
+
+def local(time: str) -> datetime | None:
+    """A time of the gate in the person's own zone, or None if it cannot be read."""
+    try:
+        return moment(time).astimezone()
+    except (ValueError, OverflowError):
+        return None
+
+
+def typical(requests: Iterable[Past]) -> float | None:
+    """The median time to decide, in seconds."""
+    known = [request.took for request in requests if request.took is not None]
+    return median(known) if known else None
+
+
+def tally(requests: Iterable[Past], today: date, days: int) -> tuple[Day, ...]:
+    """Decisions of the last `days` days, the oldest first, today last."""
+    decided: dict[date, list[Past]] = {}
+    for request in requests:
+        at = local(request.decided) if request.decided else None
+        if at is not None:
+            decided.setdefault(at.date(), []).append(request)
+    last = [today - timedelta(days=back) for back in range(days - 1, -1, -1)]
+    return tuple(Day(day, len(decided.get(day, ())), typical(decided.get(day, ()))) for day in last)
+
+
+def shown_in_item(item: Item) -> Shown:
+    """What was shown, from a gate that still has the request at hand."""
+    preview = item.prompt.preview
+    if preview is None:
+        return Shown(item.prompt.inputs)
+    return Shown(item.prompt.inputs, preview.rows, preview.unavailable)
+
+
+def shown_in_entries(entries: Json) -> Shown:
+    """What was shown, from what the ledger kept of it: the inputs, and of the preview at least a digest."""
+    inputs: tuple[Row, ...] = ()
+    fetched: tuple[Row, ...] = ()
+    unavailable = note = ""
+    for entry in entries if isinstance(entries, list) else ():
+        match entry:
+            case {"kind": Kind.REQUESTED, "body": {"args": dict() as args}}:
+                inputs = tuple(_row(name, plain(value)) for name, value in args.items())
+            case {"kind": Kind.PREVIEWED, "body": {"preview": {"rows": list() as rows, "unavailable": str() as why}}}:
+                fetched, unavailable, note = tuple(_read_rows(rows)), why, ""
+            case {"kind": Kind.PREVIEWED, "body": {"unavailable": str() as why}}:
+                fetched, unavailable, note = (), why, ""
+            case {"kind": Kind.PREVIEWED, "body": {"digest": str()}}:
+                fetched, unavailable, note = (), "", DIGEST_ONLY
+    return Shown(inputs, fetched, unavailable, note)
+
+
+def _row(label: str, value: str) -> Row:
+    return Row(label, value, multiline="\n" in value)
+
+
+def _read_rows(rows: list[Json]) -> Iterator[Row]:
+    for row in rows:
+        match row:
+            case {"label": str() as label, "missing": True}:
+                yield Row(label, missing=True)
+            case {"label": str() as label, "value": str() as value}:
+                yield _row(label, value)

@@ -1,0 +1,98 @@
+"""The sheet of marked requests: each is switched to approve, deny or leave; what is left stays waiting."""
+
+from enum import StrEnum
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from aileron_tui.console.render import foreign_line, own
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.risk import Level
+from aileron_tui.runtime.items import Item
+
+
+class Choice(StrEnum):
+    """What is to happen to one request of the sheet."""
+
+    APPROVE = "approve"
+    DENY = "deny"
+    LEAVE = "leave"
+
+
+class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
+    """`space` switches a request, ctrl+s sends the whole sheet, escape forgets it. Enter never answers."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "back"),
+        Binding("space", "switch", "switch"),
+        Binding("ctrl+s", "submit", "send"),
+        Binding("j", "down", show=False),
+        Binding("k", "up", show=False),
+    ]
+
+    def __init__(self, items: list[Item], start: Choice) -> None:
+        super().__init__()
+        self._items = items
+        self._choices = [self._possible(item, start) for item in items]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog sheet"):
+            yield Static(own(f"{len(self._items)} marked", "bold"), classes="question")
+            yield OptionList(*(Option(self._line(number)) for number in range(len(self._items))))
+            yield Static(own("space switch · ctrl+s send · esc forget it", "$text-muted"), id="batch-note")
+
+    @staticmethod
+    def _possible(item: Item, wanted: Choice) -> Choice:
+        risky = item.prompt.risk.level is Level.HIGH or item.fetching
+        return Choice.LEAVE if wanted is Choice.APPROVE and risky else wanted
+
+    def _line(self, number: int) -> Content:
+        item, choice = self._items[number], self._choices[number]
+        style = {Choice.APPROVE: "bold $text-success", Choice.DENY: "bold", Choice.LEAVE: "$text-muted"}[choice]
+        rows = [*item.prompt.inputs, *(item.prompt.preview.rows if item.prompt.preview else ())]
+        keys = Content(" · ").join(
+            foreign_line(row.label) + own(" ") + foreign_line(row.value[:60]) for row in rows[:3] if not row.multiline
+        )
+        risk = (
+            own("  ⚠ high risk: only by itself", "$text-warning") if item.prompt.risk.level is Level.HIGH else own("")
+        )
+        return Content.assemble((f"{choice.value:<8}", style), foreign_line(item.prompt.action), "  ", keys, risk)
+
+    def action_switch(self) -> None:
+        """Goes round: approve, deny, leave; high risk leaves approve out."""
+        options = self.query_one(OptionList)
+        number = options.highlighted
+        if number is None:
+            return
+        order = list(Choice)
+        wanted = order[(order.index(self._choices[number]) + 1) % len(order)]
+        possible = self._possible(self._items[number], wanted)
+        self._choices[number] = Choice.DENY if wanted is Choice.APPROVE and possible is Choice.LEAVE else possible
+        options.replace_option_prompt_at_index(number, self._line(number))
+
+    def action_down(self) -> None:
+        """Next one."""
+        self.query_one(OptionList).action_cursor_down()
+
+    def action_up(self) -> None:
+        """The one before."""
+        self.query_one(OptionList).action_cursor_up()
+
+    def action_submit(self) -> None:
+        """Sends what is switched."""
+        verdicts = {Choice.APPROVE: Verdict.APPROVE, Choice.DENY: Verdict.DENY}
+        chosen = [
+            (item, verdicts[choice])
+            for item, choice in zip(self._items, self._choices, strict=True)
+            if choice in verdicts
+        ]
+        if chosen:
+            self.dismiss(chosen)
+        else:
+            self.query_one("#batch-note", Static).update(own("everything is left as it is", "$text-warning"))

@@ -1,0 +1,132 @@
+"""Every key and what it does, from the table of actions, with the keys the user chose."""
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from aileron_tui.console.actions import Action, Group, Scope, bindings, display, keys_of, of
+from aileron_tui.console.render import ACCENT, MUTED, STRONG, own
+from aileron_tui.console.widgets.key_line import KeyLine
+
+_COLUMNS_FROM: Final = 56
+_KEYS: Final = 10
+_LABEL: Final = 18
+
+
+class KeyTable(Widget):
+    """The keys of a place first, then those of the others; only those whose words match."""
+
+    DEFAULT_CSS = "KeyTable { height: auto; }"
+
+    def __init__(self, scope: Scope, keymap: Mapping[str, str] | None) -> None:
+        super().__init__()
+        self._scopes = (scope, *(other for other in Scope if other is not scope))
+        self._keymap = keymap
+        self._words: list[str] = []
+
+    def search(self, text: str) -> None:
+        """Shows only actions in which every word occurs."""
+        self._words = text.lower().split()
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        lines = [line for scope in self._scopes for line in self._scope(scope)]
+        return own("\n").join(lines[1:]) if lines else own("No key is about that.", MUTED)
+
+    def _scope(self, scope: Scope) -> Iterator[Content]:
+        found = [action for action in of(scope) if self._matches(action)]
+        if not found:
+            return
+        yield own("")
+        yield own(scope.value, ACCENT)
+        for group in Group:
+            members = [action for action in found if action.group is group]
+            if members:
+                yield own(group.value, MUTED)
+            for action in members:
+                yield from self._row(action)
+
+    def _matches(self, action: Action) -> bool:
+        keys = " ".join(display(key) for key in keys_of(action, self._keymap))
+        text = f"{keys} {action.label} {action.tooltip} {action.id}".lower()
+        return all(word in text for word in self._words)
+
+    def _row(self, action: Action) -> Iterator[Content]:
+        keys = " ".join(display(key) for key in keys_of(action, self._keymap))
+        width = self.size.width
+        if width < _COLUMNS_FROM:
+            yield own(f"  {keys}  ", STRONG) + own(action.label)
+            yield from (own(f"    {line}", MUTED) for line in textwrap.wrap(action.tooltip, max(10, width - 5)))
+            return
+        left = _KEYS + _LABEL + 4
+        first, *rest = textwrap.wrap(action.tooltip, max(10, width - left)) or [""]
+        yield own(f"  {keys:<{_KEYS}} ", STRONG) + own(f"{action.label:<{_LABEL}} ") + own(first, MUTED)
+        yield from (own(" " * left + line, MUTED) for line in rest)
+
+
+class HelpScreen(ModalScreen[None]):
+    """A sheet over the screen it was asked from."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings(Scope.HELP),
+        Binding("question_mark,f1", "back", "back", show=False),
+        Binding("j,down", "scroll(1)", "down", show=False),
+        Binding("k,up", "scroll(-1)", "up", show=False),
+    ]
+    SCOPE: ClassVar = Scope.HELP
+    AUTO_FOCUS = "#help-keys"
+
+    def __init__(self, scope: Scope = Scope.MAIN, *, keymap: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self._scope = scope
+        self._keymap = keymap
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="help-sheet"):
+            yield Static(own("Keys", STRONG) + own("  Enter and space never answer.", MUTED), id="help-title")
+            yield Input(placeholder="search", id="help-words", compact=True, max_length=60)
+            with VerticalScroll(id="help-keys"):
+                yield KeyTable(self._scope, self._keymap)
+            yield KeyLine(Scope.HELP, self._keymap)
+
+    def on_mount(self) -> None:
+        """The field appears when it is wanted."""
+        self.query_one("#help-words").display = False
+
+    def action_search(self) -> None:
+        """Into the field."""
+        words = self.query_one("#help-words", Input)
+        words.display = True
+        words.focus()
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        self.query_one(KeyTable).search(event.value)
+        self.query_one("#help-keys").scroll_home(animate=False)
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.query_one("#help-keys").focus()
+
+    def action_scroll(self, lines: int) -> None:
+        """Scrolls."""
+        self.query_one("#help-keys").scroll_relative(y=lines, animate=False)
+
+    def action_back(self) -> None:
+        """Clears the search, then leaves."""
+        words = self.query_one("#help-words", Input)
+        if words.display:
+            words.value = ""
+            words.display = False
+            self.query_one("#help-keys").focus()
+        else:
+            self.dismiss()

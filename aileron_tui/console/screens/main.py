@@ -1,0 +1,315 @@
+"""The one screen one lives in: what waits, what is asked, and the answer keys."""
+
+from datetime import UTC, datetime
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widgets import Input, Static
+
+from aileron_tui.console.actions import Scope, bindings
+from aileron_tui.console.arming import Arming
+from aileron_tui.console.board import Tone
+from aileron_tui.console.render import foreign_line, own
+from aileron_tui.console.widgets.answer_bar import AnswerBar
+from aileron_tui.console.widgets.header import Header
+from aileron_tui.console.widgets.prompt_view import PromptView
+from aileron_tui.console.widgets.waiting import WaitingList
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.risk import Level
+
+if TYPE_CHECKING:
+    from aileron_tui.console.app import Console
+
+_WIDE, _NARROW = 90, 60
+_SMALLEST = (40, 15)
+_ANSWERS = frozenset({"approve", "deny", "deny_reason"})
+_TONES = {Tone.QUIET: "$text-muted", Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
+
+
+class MainScreen(Screen[None]):
+    """Shows the board of the app. Requests never take the focus and never move the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.MAIN)]
+    AUTO_FOCUS = "WaitingList"
+
+    def __init__(self, owner: "Console") -> None:
+        super().__init__()
+        self._owner = owner
+        self.arming = Arming(owner.settings.arm_seconds)
+
+    def compose(self) -> ComposeResult:
+        console = self._owner
+        yield Header()
+        yield Static(id="banner")
+        yield Static(
+            own("This window is too small to read a request. Make it 40 × 15 or larger; d still denies."), id="small"
+        )
+        with Container(id="panes"):
+            yield WaitingList(console.board)
+            yield PromptView()
+        yield Input(placeholder="filter", id="filter")
+        leave_out = () if console.log_lines else ("log",)
+        yield AnswerBar(console.keymap_in_use, leave_out=leave_out)
+
+    def on_mount(self) -> None:
+        """Time passes: ages, time left, whether an answer counts."""
+        self.set_interval(1.0, self._tick)
+        self.set_interval(0.1, self.show_state)
+        self.redraw()
+
+    # what is shown
+
+    def redraw(self) -> None:
+        """Draws the board anew. The view keeps its place unless another request is looked at."""
+        if not self.is_mounted:
+            return
+        board = self._owner.board
+        self._lay_out()
+        self.query_one(WaitingList).update(folded=self.size.width < _NARROW)
+        view = self.query_one(PromptView)
+        edited = self._owner.desk.edited
+        item = edited.item if edited else board.item
+        base = board.items.get(item.id) if edited and item else None
+        pill = board.pill(item.id) if item else None
+        note = own(pill.words, _TONES[pill.tone]) if pill and pill.words else None
+        view.show(item, note=note, edited_from=base)
+        if item:
+            self.arming.shown(item.id, item.digest)
+        self._heading()
+        self.show_state()
+
+    def _tick(self) -> None:
+        self.query_one(PromptView).tick(datetime.now(UTC))
+        if self._owner.board.dismiss_ended(monotonic()):
+            self.redraw()
+        else:
+            self.query_one(WaitingList).refresh()
+
+    def _heading(self) -> None:
+        console = self._owner
+        notes = ("read only",) if console.read_only else ()
+        if console.keys.insecure:
+            notes = (*notes, "insecure key")
+        if console.board.marked:
+            notes = (*notes, f"{len(console.board.marked)} marked")
+        self.query_one(Header).show(console.board.waiting, console.trouble, notes)
+        banner = self.query_one("#banner", Static)
+        banner.display = bool(console.trouble)
+        if console.trouble:
+            since = console.board.queue.stale_since
+            banner.update(
+                own(f"▲ not connected since {since}: what is shown may be out of date. ")
+                + foreign_line(console.trouble)
+            )
+
+    def show_state(self) -> None:
+        """Whether an answer counts now."""
+        bar = self.query_one(AnswerBar)
+        held = self._owner.desk.held
+        if held:
+            bar.show(f"approved, sent in {held:.0f} s — u takes it back", "$text-warning")
+            return
+        board = self._owner.board
+        obstacle = self.obstacle()
+        if board.item is None:
+            bar.show("nothing to answer")
+        elif not board.waits(board.chosen):
+            bar.show(f"{board.pill(board.chosen).words}: nothing to answer here")
+        elif obstacle:
+            bar.show(f"◌ not yet: {obstacle}")
+        elif self._owner.desk.edited:
+            bar.show("● a approves the edited call · esc forgets the edit", "bold $text-success")
+        else:
+            bar.show("● ready for your answer", "bold $text-success")
+
+    def obstacle(self, verdict: Verdict = Verdict.APPROVE) -> str:
+        """Why an answer would not count now, or ""."""
+        console, item = self._owner, self._owner.board.item
+        if item is None:
+            return "there is no request"
+        if why := console.unable():
+            return why
+        pill = console.board.pill(item.id)
+        if pill.words:
+            return pill.words
+        if verdict is Verdict.APPROVE and not console.desk.edited:
+            if item.fetching:
+                return "the preview is still being fetched"
+            if item.prompt.risk.level is Level.HIGH and not self.query_one(PromptView).read_to_end:
+                return "high risk: read it to the end first"
+        return self.arming.obstacle()
+
+    # layout
+
+    def on_resize(self) -> None:
+        """Wide: side by side. Narrow: one above the other. Very narrow: the list is one line."""
+        self.redraw()
+
+    def _lay_out(self) -> None:
+        width, height = self.size
+        self.set_class(width >= _WIDE, "-wide")
+        self.set_class(_NARROW <= width < _WIDE, "-narrow")
+        self.set_class(width < _NARROW, "-folded")
+        self.set_class(width < _SMALLEST[0] or height < _SMALLEST[1], "-small")
+
+    # what disarms an answer
+
+    def on_key(self, event: events.Key) -> None:
+        """Every key that is no answer makes answers wait, so that typing on never answers."""
+        binding = self._owner.binding_of(event.key)
+        if binding not in _ANSWERS:
+            self.arming.typed()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pasted text is never an answer."""
+        event.stop()
+        self.arming.pasted()
+
+    def on_app_focus(self) -> None:
+        """The click or switch that brought the window forward is no answer."""
+        self.arming.focused()
+
+    def _refused(self, verdict: Verdict) -> bool:
+        """Whether an answer is dropped now; says why."""
+        why = self.obstacle(verdict)
+        if why:
+            self.arming.typed()
+            self._owner.hint(why)
+        return bool(why)
+
+    # answers
+
+    def action_approve(self) -> None:
+        """Approves what is shown."""
+        if not self._refused(Verdict.APPROVE):
+            self._owner.desk.approve()
+
+    def action_deny(self) -> None:
+        """Denies what is shown."""
+        if not self._refused(Verdict.DENY):
+            self._owner.desk.deny()
+
+    def action_deny_reason(self) -> None:
+        """Denies what is shown, with a reason."""
+        if not self._refused(Verdict.DENY):
+            self._owner.desk.deny_with_reason()
+
+    def action_edit(self) -> None:
+        """Opens the form for the inputs."""
+        why = self.obstacle(Verdict.DENY)
+        if why and why != self.arming.obstacle():
+            self._owner.hint(why)
+        else:
+            self._owner.desk.edit()
+
+    def action_mark(self) -> None:
+        """Marks or unmarks the request."""
+        self._owner.desk.mark()
+
+    def action_approve_marked(self) -> None:
+        """Opens the sheet with everything on approve."""
+        self._owner.desk.batch(Verdict.APPROVE)
+
+    def action_deny_marked(self) -> None:
+        """Opens the sheet with everything on deny."""
+        self._owner.desk.batch(Verdict.DENY)
+
+    def action_undo(self) -> None:
+        """Takes a held approval back."""
+        self._owner.desk.take_back()
+
+    # moving and looking
+
+    def action_down(self) -> None:
+        """The next request."""
+        self._step(1)
+
+    def action_up(self) -> None:
+        """The request before."""
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        self._owner.desk.forget_edit()
+        self._owner.board.move(step)
+        self.redraw()
+
+    @on(WaitingList.Picked)
+    def _picked(self, event: WaitingList.Picked) -> None:
+        self._owner.desk.forget_edit()
+        self._owner.board.chosen = event.id
+        self.redraw()
+
+    def action_next_pane(self) -> None:
+        """The other pane."""
+        waiting = self.query_one(WaitingList)
+        (self.query_one(PromptView) if waiting.has_focus else waiting).focus()
+
+    def action_focus_prompt(self) -> None:
+        """Into the prompt, to read it."""
+        self.query_one(PromptView).focus()
+
+    def action_filter(self) -> None:
+        """Opens the filter."""
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.focus()
+
+    def action_clear_filter(self) -> None:
+        """Clears the filter, forgets an edit, goes back to the list."""
+        field = self.query_one("#filter", Input)
+        field.value = ""
+        field.display = False
+        self._owner.desk.forget_edit()
+        self._owner.board.narrow("")
+        self.query_one(WaitingList).focus()
+        self.redraw()
+
+    @on(Input.Changed, "#filter")
+    def _narrowed(self, event: Input.Changed) -> None:
+        self._owner.board.narrow(event.value)
+        self.redraw()
+
+    @on(Input.Submitted, "#filter")
+    def _narrowed_enough(self) -> None:
+        self.query_one(WaitingList).focus()
+
+    @on(PromptView.ReadToEnd)
+    def _read(self) -> None:
+        self.show_state()
+
+    def action_history(self) -> None:
+        """Everything that was."""
+        self._owner.open_history()
+
+    def action_raw(self) -> None:
+        """The exact call."""
+        self._owner.open_raw()
+
+    def action_refresh(self) -> None:
+        """Fetches the preview again."""
+        self._owner.fetch_again()
+
+    def action_log(self) -> None:
+        """What the agent was told."""
+        self._owner.open_log()
+
+    def action_copy(self) -> None:
+        """Copies id and digest."""
+        self._owner.copy_identity()
+
+    def action_help(self) -> None:
+        """Every key."""
+        self._owner.open_help()
+
+    def action_lock(self) -> None:
+        """Locks."""
+        self._owner.lock()
+
+    def action_quit(self) -> None:
+        """Leaves."""
+        self._owner.leave()

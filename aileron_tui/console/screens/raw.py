@@ -1,0 +1,113 @@
+"""The exact call and preview of a request as JSON, with what binds a decision to them."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Final
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Static
+
+from aileron_tui.console.actions import Scope, bindings
+from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
+from aileron_tui.console.widgets.json_view import JsonView, spelled
+from aileron_tui.console.widgets.key_line import KeyLine
+from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.text import clip, inline
+from aileron_tui.runtime.items import Item
+
+MOST_COPIED: Final = 1024 * 1024
+
+
+def fields(item: Item) -> JsonObject:
+    """What is shown, the call first."""
+    prompt = item.prompt
+    preview: Json = prompt.preview.fields() if prompt.preview else None
+    shown = prompt.fields()
+    return {
+        "action": prompt.action,
+        "args": prompt.args,
+        "preview": "fetching" if item.fetching else preview,
+        "id": item.id,
+        "digest": item.digest,
+        "head": item.head,
+        "instance": item.instance,
+        "connector": shown["connector"],
+        "asker": shown["asker"],
+        "risk": shown["risk"],
+        "state": item.state,
+        "revision": item.revision,
+        "requested_at": item.requested_at,
+        "expires_at": item.expires_at,
+    }
+
+
+class RawScreen(Screen[None]):
+    """One request. It does not change while one reads it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.RAW)]
+    SCOPE: ClassVar = Scope.RAW
+    AUTO_FOCUS = "JsonView"
+
+    class Spelled(Message):
+        """The text is ready."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, item: Item, *, keymap: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self._shown = item
+        self._keymap = keymap
+        self._text = ""
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="raw-title")
+        yield JsonView()
+        yield KeyLine(Scope.RAW, self._keymap)
+
+    def on_mount(self) -> None:
+        """Spells it in a thread: it may be long."""
+        self._title("reading…")
+        self._spell()
+
+    @work(thread=True, exit_on_error=False)
+    def _spell(self) -> None:
+        self.post_message(self.Spelled(spelled(fields(self._shown))))
+
+    def on_raw_screen_spelled(self, event: Spelled) -> None:
+        """Shows it."""
+        self._text = event.text
+        self.query_one(JsonView).show(event.text)
+        self._title(f"{len(event.text):,} characters")
+
+    def _title(self, words: str, style: str = MUTED) -> None:
+        name = foreign_line(clip(inline(self._shown.prompt.action), 40), STRONG)
+        self.query_one("#raw-title", Static).update(own("Raw  ", MUTED) + name + own(f"  {words}", style))
+
+    def action_copy(self) -> None:
+        """All of it to the clipboard, exactly."""
+        if not self._text:
+            self._title("still reading: try again in a moment", WARNING)
+        elif len(self._text) > MOST_COPIED:
+            self._title("too long for the clipboard of a terminal", WARNING)
+        else:
+            self.app.copy_to_clipboard(self._text)
+            self._title("copied")
+
+    def action_help(self) -> None:
+        """The keys of this screen."""
+        from aileron_tui.console.screens.help import HelpScreen  # noqa: PLC0415  # screens load when opened
+
+        self.app.push_screen(HelpScreen(Scope.RAW, keymap=self._keymap))
+
+    def action_back(self) -> None:
+        """Leaves."""
+        self.dismiss()
+
+    def why_not(self, action: str) -> str:
+        """Why an action cannot be done now, or ""."""
+        return "still reading" if action == "copy" and not self._text else ""

@@ -1,0 +1,37 @@
+"""Look-alike warnings for texts of any length, in slices, so that no single search holds everything else up."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from aileron_tui.core.lookalikes import LONGEST, SENTENCES, warnings
+
+AT_ONCE: Final = 4096
+_SLICE: Final = 16 * 1024
+
+
+def inspect(text: str, stopped: Callable[[], bool] = bool) -> tuple[str, ...]:
+    """What a reader should know about hosts and addresses in the text; less when it was stopped."""
+    if len(text) <= _SLICE:
+        return warnings(text)
+    found: dict[str, None] = {}
+    for part in _slices(text[:LONGEST]):
+        if stopped():
+            break
+        found.update(dict.fromkeys(warnings(part)))
+        if len(found) > SENTENCES:
+            return (*list(found)[:SENTENCES], "there are more warnings of this kind")
+    if len(text) > LONGEST:
+        found[f"only the first {LONGEST} characters were checked for look-alikes"] = None
+    return tuple(found)
+
+
+def _slices(text: str) -> Iterator[str]:
+    """Cut at blanks, so that no address is cut in two."""
+    start = 0
+    while start < len(text):
+        end = start + _SLICE
+        if end < len(text):
+            blank = max(text.rfind("\n", start + 1, end), text.rfind(" ", start + 1, end))
+            end = blank if blank > start else end
+        yield text[start:end]
+        start = end

@@ -1,0 +1,366 @@
+"""The prompt: everything there is to know about one request before it is answered."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import ClassVar, Final
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.worker import get_current_worker
+
+from aileron_tui.console.render import MUTED, STRONG, own
+from aileron_tui.console.widgets import prompt_words as words
+from aileron_tui.console.widgets.fields import Field, Fields, label_width
+from aileron_tui.console.widgets.heights import shared
+from aileron_tui.console.widgets.inspection import AT_ONCE, inspect
+from aileron_tui.console.widgets.laid import Laid
+from aileron_tui.console.widgets.quote import Quote
+from aileron_tui.console.widgets.sections import Block, Section, section
+from aileron_tui.console.widgets.spread import Spread
+from aileron_tui.console.widgets.time_left import time_left
+from aileron_tui.runtime.items import Item
+
+_INDENT: Final = 2
+_FAR: Final = 10**9
+_LOW: Final = 16
+
+
+class Scroll(VerticalScroll, can_focus=False, inherit_bindings=False):
+    """What scrolls below the title; the view around it has the focus and the keys."""
+
+
+class PromptView(Widget, can_focus=True):
+    """One request, scrollable. An update of the same request keeps the position; another request starts on top."""
+
+    DEFAULT_CSS = """
+    PromptView { layout: vertical; height: 1fr; width: 1fr; }
+    PromptView Scroll { height: 1fr; padding: 0 1 0 0; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
+    PromptView Static { height: auto; width: 1fr; }
+    PromptView Quote { margin: 0 0 1 2; }
+    PromptView .section { margin: 1 0 0 0; }
+    PromptView #prompt-empty { height: 1fr; content-align: center middle; text-align: center; display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "travel(-1)", "Up", show=False),
+        Binding("down", "travel(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home", "travel(-1000000000)", "To the start", show=False),
+        Binding("end", "travel(1000000000)", "To the end", show=False),
+        Binding("right", "enter_outline", "Into the outline", show=False),
+        Binding("left", "leave_outline", "Out of the outline", show=False),
+    ]
+
+    class ReadToEnd(Message):
+        """The last line of the prompt and of each quote in it has been on screen."""
+
+    class Inspected(Message):
+        """Long texts have been checked for look-alikes."""
+
+        def __init__(self, shown: str, warnings: dict[str, tuple[str, ...]]) -> None:
+            super().__init__()
+            self.shown = shown
+            self.warnings = warnings
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.read_to_end = False
+        self._ready = False
+        self._early: tuple[Item | None, Content | None, Item | None] = (None, None, None)
+        self._item: Item | None = None
+        self._shown = ""
+        self._now = datetime.now(UTC)
+        self._sent = self._fetched = Section()
+        self._warnings: dict[str, tuple[str, ...]] = {}
+        self._inspecting = False
+        self._ends: set[Widget] = set()
+        self._quotes: dict[str, list[Quote]] = {"sent": [], "fetched": []}
+
+    def compose(self) -> ComposeResult:
+        """A title that stays, and below it what scrolls."""
+        yield Static(id="prompt-empty")
+        yield Spread(id="prompt-title")
+        yield Static(id="prompt-note")
+        with Scroll(id="prompt-body"):
+            yield Static(id="prompt-risk")
+            yield Fields(id="asker")
+            yield Spread(id="sent-head", classes="section")
+            yield Fields(id="sent")
+            yield Static(id="prompt-unavailable", classes="section")
+            yield Spread(id="fetched-head", classes="section")
+            yield Fields(id="fetched")
+            yield Spread(id="told-head", classes="section")
+            yield Fields(id="told")
+            yield Spread(id="runs-head", classes="section")
+            yield Fields(id="runs")
+        yield Spread(id="prompt-foot")
+
+    def on_mount(self) -> None:
+        """Watch what is on screen."""
+        self._spread("told-head").show(own("told by the agent", STRONG), Content(""))
+        self._spread("runs-head").show(own("would run", STRONG), Content(""))
+        self.watch(self._body, "scroll_y", self._scrolled, init=False)
+        self._ready = True
+        item, note, edited_from = self._early
+        self.show(item, note=note, edited_from=edited_from)
+
+    def on_resize(self) -> None:
+        """Share the room anew."""
+        self.set_class(self.size.height < _LOW, "low")
+        if self._item is not None:
+            self._draw_times(self._item)
+        self._arrange()
+
+    def show(self, item: Item | None, *, note: Content | None = None, edited_from: Item | None = None) -> None:
+        """This request, or none; with what an edit changed if `edited_from` is what it was before."""
+        if not self._ready:
+            self._early = (item, note, edited_from)
+            return
+        before = self._item
+        same = item is not None and before is not None and item.id == before.id
+        shown = f"{item.id} {item.digest} {edited_from.digest if edited_from else ''}" if item else ""
+        changed = shown != self._shown or (item and before and item.fetching != before.fetching)
+        self._item = item
+        self._now = datetime.now(UTC)
+        if changed:
+            self._shown = shown
+            self.read_to_end = False
+            self._ends.clear()
+            self._plan(item, edited_from)
+            if not same:
+                self._body.scroll_to(y=0, animate=False)
+                for quote in self._all_quotes():
+                    quote.body.scroll_to(y=0, animate=False)
+        self._draw(note)
+
+    def tick(self, now: datetime) -> None:
+        """A second has passed."""
+        self._now = now
+        if self._item is not None:
+            self._draw_times(self._item)
+            self._look()
+
+    def travel(self, rows: int) -> None:
+        """Scroll by rows through everything: a quote that is in view moves first, up to its end."""
+        down = rows > 0
+        body = self._body
+        quotes = list(self._all_quotes()) if down else list(self._all_quotes())[::-1]
+        top, height = round(body.scroll_y), body.size.height
+        target = top + rows
+        for quote in quotes:
+            region = quote.virtual_region
+            whole = region.y >= top and region.bottom <= top + height
+            if down and rows >= _FAR and whole and not quote.body.passage.counted:
+                quote.body.to_end()
+                return
+            if whole and quote.body.travel(rows):
+                return
+            if down and quote.body.below and region.bottom > top + height:
+                target = min(target, region.bottom - height)
+            elif not down and quote.body.above and region.y < top:
+                target = max(target, region.y)
+        body.scroll_to(y=max(0, min(target, round(body.max_scroll_y))), animate=False)
+
+    def action_travel(self, rows: int) -> None:
+        """By rows."""
+        self.travel(rows)
+
+    def action_page(self, pages: int) -> None:
+        """By screens, with a row kept for the eye."""
+        self.travel(pages * max(1, self._body.size.height - 1))
+
+    def action_enter_outline(self) -> None:
+        """To the first JSON that is in view, where left and right fold."""
+        for quote in self._all_quotes():
+            if quote.body.outline is not None and self._body.can_view_partial(quote.body):
+                quote.body.focus(scroll_visible=False)
+                return
+
+    def action_leave_outline(self) -> None:
+        """Back to the prompt as a whole."""
+        self.focus(scroll_visible=False)
+
+    @property
+    def _body(self) -> Scroll:
+        return self.query_one("#prompt-body", Scroll)
+
+    def _spread(self, id_: str) -> Spread:
+        return self.query_one(f"#{id_}", Spread)
+
+    def _all_quotes(self) -> Iterator[Quote]:
+        for quotes in self._quotes.values():
+            yield from (quote for quote in quotes if quote.display)
+
+    def _plan(self, item: Item | None, before: Item | None) -> None:
+        """Decide what becomes a field and what a quote, and look for look-alikes."""
+        self._sent = self._fetched = Section()
+        self._warnings = {}
+        self._inspecting = False
+        if item is None:
+            return
+        old = before.prompt if before else None
+        self._sent = section(item.prompt.inputs, old.inputs if old else None)
+        if item.prompt.preview is not None:
+            was = old.preview.rows if old and old.preview and not old.preview.unavailable else None
+            self._fetched = section(item.prompt.preview.rows, was)
+        self._inspect()
+
+    def _inspect(self) -> None:
+        sections = (self._sent, self._fetched)
+        values = {field.value for part in sections for field in part.fields if field.value}
+        self._warnings = {value: inspect(value) for value in values}
+        texts = {block.text for part in sections for block in part.blocks}
+        self._warnings |= {text: inspect(text) for text in texts if len(text) <= AT_ONCE}
+        long = [text for text in texts if len(text) > AT_ONCE]
+        if long:
+            self._inspecting = True
+            self._inspect_long(self._shown, long)
+
+    # Without a description Textual writes out the arguments as one, and the texts are long.
+    @work(thread=True, exclusive=True, group="inspection", description="look-alikes", exit_on_error=False)
+    def _inspect_long(self, shown: str, texts: Sequence[str]) -> None:
+        worker = get_current_worker()
+        found = {text: inspect(text, lambda: worker.is_cancelled) for text in texts}
+        if not worker.is_cancelled:
+            self.post_message(self.Inspected(shown, found))
+
+    @on(Inspected)
+    def _inspected(self, event: Inspected) -> None:
+        event.stop()
+        if event.shown == self._shown:
+            self._inspecting = False
+            self._warnings |= event.warnings
+            self._warn()
+            self._arrange()
+
+    def _draw(self, note: Content | None) -> None:
+        item = self._item
+        empty = self.query_one("#prompt-empty", Static)
+        empty.display = item is None
+        for child in self.children:
+            if child is not empty:
+                child.display = item is not None
+        if item is None:
+            said = Content.assemble(own("Nothing waits.", STRONG), own("\nWhat an agent asks for appears here.", MUTED))
+            empty.update(note or said)
+            return
+        shown_note = self.query_one("#prompt-note", Static)
+        shown_note.display = note is not None
+        shown_note.update(note or Content(""))
+        self.query_one("#prompt-risk", Static).update(words.risk(item.prompt))
+        self._spread("told-head").display = bool(words.told_fields(item.prompt))
+        self._spread("sent-head").show(words.sent(item.prompt), Content(""))
+        warning = self.query_one("#prompt-unavailable", Static)
+        warning.update(words.unavailable(item))
+        warning.display = bool(words.unavailable(item))
+        self._draw_times(item)
+        self._fill_quotes("sent", self._sent.blocks, before="prompt-unavailable")
+        self._fill_quotes("fetched", self._fetched.blocks, before="told-head")
+        self._arrange()
+
+    def _draw_times(self, item: Item) -> None:
+        self._spread("prompt-title").show(words.title(item.prompt), time_left(item, self._now, self.size.width))
+        head = self._spread("fetched-head")
+        fetched, age = words.fetched(item), words.age(item, self._now)
+        head.display = bool(fetched)
+        inline = Content.assemble(fetched, own(f" · {age}", MUTED))
+        fits = inline.cell_length <= self._body.scrollable_content_region.width
+        head.show(*((inline, Content("")) if fits and age else (fetched, own(age, MUTED))))
+
+    def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str) -> None:
+        """Quotes are kept and filled anew, so that walking through a list builds nothing."""
+        quotes = self._quotes[section_]
+        fresh = [Quote() for _ in range(len(blocks) - len(quotes))]
+        quotes += fresh
+        if fresh:
+            self._body.mount_all(fresh, before=f"#{before}")
+        for index, quote in enumerate(quotes):
+            quote.display = index < len(blocks)
+            if quote.display:
+                block = blocks[index]
+                quote.show(block.label, block.text, note=block.note, diff=block.diff)
+        self._warn()
+
+    def _warn(self) -> None:
+        for section_, blocks in (("sent", self._sent.blocks), ("fetched", self._fetched.blocks)):
+            for quote, block in zip(self._quotes[section_], blocks, strict=False):
+                quote.warn(self._warnings.get(block.text, ()))
+
+    def _fields(self) -> dict[str, tuple[Field, ...]]:
+        item = self._item
+        if item is None:
+            return {}
+        return {
+            "sent": tuple(self._warned(field) for field in self._sent.fields),
+            "fetched": tuple(self._warned(field) for field in self._fetched.fields),
+            "asker": (words.asker_field(item.prompt),),
+            "told": words.told_fields(item.prompt),
+            "runs": words.connector_fields(item.prompt),
+        }
+
+    def _warned(self, field: Field) -> Field:
+        found = self._warnings.get(field.value or "", ())
+        return Field(field.label, field.value, field.said, field.old, field.edited, found) if found else field
+
+    def _arrange(self) -> None:
+        """Give each part its width and each quote its share of the height."""
+        width = self._body.scrollable_content_region.width
+        if self._item is None or width <= 0:
+            return
+        fields = self._fields()
+        labels = label_width([field for part in fields.values() for field in part], width)
+        for id_, part in fields.items():
+            self.query_one(f"#{id_}", Fields).show(part, labels)
+        quotes = list(self._all_quotes())
+        height = self._body.size.height
+        taken = sum(self._height(child, width) for child in self._body.displayed_children)
+        needs = [quote.body.rows_at(width - _INDENT, height) for quote in quotes]
+        for quote, rows in zip(quotes, shared(needs, height - taken, height), strict=True):
+            quote.body.styles.height = rows
+        self.call_after_refresh(self._look)
+
+    def _height(self, child: Widget, width: int) -> int:
+        """The rows a part takes, without waiting for the screen to be laid out; of a quote those around its text."""
+        if isinstance(child, Quote):
+            return child.around(width - _INDENT)
+        frame = child.gutter
+        inner = child.get_content_height(self._body.size, self._body.size, width - frame.width)
+        return inner + frame.height + child.styles.margin.height
+
+    def _scrolled(self) -> None:
+        self._look()
+
+    @on(Quote.Seen)
+    def _seen(self, event: Quote.Seen) -> None:
+        event.stop()
+        self._look()
+
+    def _look(self) -> None:
+        """Note which ends are on screen now, and say how much is below."""
+        body = self._body
+        if self._item is None or not body.size.height:
+            return
+        below = max(0, round(body.max_scroll_y - body.scroll_y))
+        plural = "" if below == 1 else "s"
+        self._spread("prompt-foot").show(Content(""), own(f"{below:,} more line{plural} ↓" if below else "", STRONG))
+        if self.read_to_end or self._inspecting or self._item.fetching or self.app.screen is not self.screen:
+            return
+        if not all(part.settled for part in self.query(Laid)):
+            return
+        quotes = list(self._all_quotes())
+        window = body.region
+        for quote in quotes:
+            text = quote.body.region
+            if quote.read and text.height and window.contains(text.x, text.bottom - 1):
+                self._ends.add(quote)
+        if below == 0:
+            self._ends.add(body)
+        if self._ends >= {body, *quotes}:
+            self.read_to_end = True
+            self.post_message(self.ReadToEnd())

@@ -1,0 +1,110 @@
+"""Our words around a request: what is asked, how careful an answer must be, where each part comes from."""
+
+from datetime import datetime
+from typing import Final
+
+from textual.content import Content
+
+from aileron_tui.console.render import ACCENT, DANGER, LOUD, MUTED, STRONG, foreign_line, own
+from aileron_tui.console.widgets.fields import Field
+from aileron_tui.console.widgets.time_left import ago
+from aileron_tui.core.decision import moment
+from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.risk import Level
+from aileron_tui.core.text import clip, inline
+from aileron_tui.runtime.items import Item
+
+_RISKS: Final = {
+    Level.LOW: ("○ low risk", MUTED),
+    Level.NORMAL: ("● normal risk", STRONG),
+    Level.HIGH: ("▲ high risk", DANGER),
+}
+_HASH: Final = 26
+_QUIET: Final = ("signed", "unsigned")
+_DOUBTFUL: Final = "it is not certain who made this connector"
+
+
+def title(prompt: Prompt) -> Content:
+    """The question."""
+    return Content.assemble(own("Approve ", STRONG), foreign_line(prompt.action, ACCENT), own("?", STRONG))
+
+
+def risk(prompt: Prompt) -> Content:
+    """How careful an answer must be, and why."""
+    words, style = _RISKS[prompt.risk.level]
+    return Content.assemble(own(words, style), "  ", foreign_line(prompt.risk.reason, MUTED))
+
+
+def sent(prompt: Prompt) -> Content:
+    """The head of what the agent sent."""
+    nothing = "" if prompt.inputs else " nothing"
+    return Content.assemble(own("agent sent", STRONG), own(nothing, MUTED))
+
+
+def fetched(item: Item) -> Content:
+    """The head of what was fetched, or why there is nothing."""
+    prompt = item.prompt
+    connector = foreign_line(short_name(prompt.connector.name))
+    if item.fetching:
+        return Content.assemble(own("fetching from connector ", STRONG), connector, own(" …", STRONG))
+    if prompt.preview is None:
+        return own("This action has no preview: only what the agent sent is known.", MUTED)
+    if prompt.preview.unavailable:
+        return Content("")
+    return Content.assemble(own("fetched by connector ", STRONG), connector)
+
+
+def unavailable(item: Item) -> Content:
+    """The warning that what would happen is not known."""
+    preview = item.prompt.preview
+    if item.fetching or preview is None or not preview.unavailable:
+        return Content("")
+    return Content.assemble(
+        own("⚠ Preview unavailable: ", LOUD),
+        foreign_line(preview.unavailable, STRONG),
+        own("\n  Only what the agent sent is known. You can still decide, or press r to try again."),
+    )
+
+
+def asker_field(prompt: Prompt) -> Field:
+    """Who asks."""
+    agent = prompt.asker.agent
+    return Field("Asked by", agent or None, "" if agent else "an agent that gives no name")
+
+
+def told_fields(prompt: Prompt) -> tuple[Field, ...]:
+    """What else the agent tells about itself."""
+    told = (("Session", prompt.asker.session), ("Folder", prompt.asker.folder))
+    return tuple(Field(label, value) for label, value in told if value)
+
+
+def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
+    """What would run."""
+    connector = prompt.connector
+    name = f"{connector.name} {connector.version}".rstrip()
+    digest = clip(inline(connector.hash), _HASH) if connector.hash else None
+    warned = () if not connector.trust or connector.trust.startswith(_QUIET) else (_DOUBTFUL,)
+    return (
+        Field("Connector", name or None, "" if name else "not told"),
+        Field("Hash", digest, "" if digest else "not told"),
+        Field("Signature", connector.trust or None, "" if connector.trust else "not told", warnings=warned),
+    )
+
+
+def short_name(connector: str) -> str:
+    """The last part of a connector's full name."""
+    return connector.rstrip("/").rpartition("/")[2] or connector
+
+
+def age(item: Item, now: datetime) -> str:
+    """How long ago it was fetched; a gate that does not tell when leaves us only the time of asking."""
+    preview = item.prompt.preview
+    if item.fetching or preview is None or preview.unavailable:
+        return ""
+    told = item.fields.get("previewed_at")
+    try:
+        if isinstance(told, str) and told:
+            return ago((now - moment(told)).total_seconds())
+        return f"at most {ago((now - moment(item.requested_at)).total_seconds())}".replace("at most just", "just")
+    except ValueError:
+        return "time not known"

@@ -1,0 +1,119 @@
+"""A section of a prompt as what is drawn: short values as fields, the rest as quotes, an edit as old and new.
+
+However many rows there are, only so many become fields and quotes of their own; the others follow as the lines of
+one last quote, so that nothing is left out and nothing takes long to draw.
+"""
+
+import difflib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from aileron_tui.console.widgets.fields import Field
+from aileron_tui.core.prompt import NOT_AVAILABLE
+from aileron_tui.core.rows import Row
+
+FIELDS: Final = 100
+QUOTES: Final = 12
+LONGEST_LABEL: Final = 120
+LONGEST_VALUE: Final = 2000
+_TOGETHER: Final = 8000
+_COMPARED: Final = 400
+_EMPTY: Final = "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a quote shows."""
+
+    label: str
+    text: str
+    note: str = ""
+    diff: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Fields first, then blocks."""
+
+    fields: tuple[Field, ...] = ()
+    blocks: tuple[Block, ...] = ()
+
+
+def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section:
+    """What is drawn for these rows; `before` are the rows that an edit replaced."""
+    fields: list[Field] = []
+    blocks: list[Block] = []
+    late: list[Row] = []
+    budget = _TOGETHER
+    for row, old in _paired(rows, before):
+        small = len(row.label) <= LONGEST_LABEL and max(len(row.value), len(old.value) if old else 0) <= LONGEST_VALUE
+        inline = small and (not row.multiline or (old is None and (row.missing or not row.value)))
+        if inline and len(fields) < FIELDS and len(row.value) <= budget:
+            budget -= len(row.value)
+            fields.append(_field(row, old, edited=before is not None))
+        elif len(row.label) <= LONGEST_LABEL and not inline and len(blocks) < QUOTES:
+            blocks += _blocks(row, old)
+        else:
+            late.append(row)
+    if late:
+        blocks.append(Block(f"{len(late):,} more rows", _listed(late), "one line each"))
+    return Section(tuple(fields), tuple(blocks))
+
+
+_GONE: Final = Row("", missing=True)
+
+
+def _paired(rows: Sequence[Row], before: Sequence[Row] | None) -> Iterable[tuple[Row, Row | None]]:
+    """Each row with what it was, where it was something else; rows that are gone come last."""
+    if before is None:
+        return ((row, None) for row in rows)
+    known: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in before:
+        known[row.label].append(row)
+    pairs: list[tuple[Row, Row | None]] = []
+    for row in rows:
+        old = known[row.label].pop(0) if known[row.label] else _GONE
+        pairs.append((row, None if (old.value, old.missing) == (row.value, row.missing) else old))
+    left = [row for rest in known.values() for row in rest if not row.missing]
+    return [*pairs, *((Row(row.label, missing=True, multiline=row.multiline), row) for row in left)]
+
+
+def _field(row: Row, old: Row | None, *, edited: bool) -> Field:
+    said = "" if row.value and not row.missing else NOT_AVAILABLE if row.missing else _EMPTY
+    if edited and old is not None and row.missing:
+        said = "left out"
+    value = row.value if not said else None
+    if old is None:
+        return Field(row.label, value, said)
+    return Field(row.label, value, said, None if old.missing else old.value, edited=True)
+
+
+def _blocks(row: Row, old: Row | None) -> list[Block]:
+    if old is None:
+        return [Block(row.label, row.value)]
+    ours, theirs = row.value.split("\n", _COMPARED), old.value.split("\n", _COMPARED)
+    if max(len(ours), len(theirs)) <= _COMPARED and len(row.value) + len(old.value) <= 16 * LONGEST_VALUE:
+        return [Block(row.label, "\n".join(_compared(theirs, ours)), "edited", diff=True)]
+    return [Block(row.label, old.value, "before the edit"), Block(row.label, row.value, "after the edit")]
+
+
+def _compared(before: list[str], after: list[str]) -> Iterable[str]:
+    """Old and new lines with a sign in front, without the hints that difflib adds between them."""
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+        if tag == "equal":
+            yield from ("  " + line for line in before[start:end])
+        else:
+            yield from ("- " + line for line in before[start:end])
+            yield from ("+ " + line for line in after[new_start:new_end])
+
+
+def _listed(rows: Iterable[Row]) -> str:
+    """One line for each row: what looks like a newline in it is only a sign."""
+    return "\n".join(f"{_flat(row.label)}: {NOT_AVAILABLE if row.missing else _flat(row.value)}" for row in rows)
+
+
+def _flat(text: str) -> str:
+    return text.replace("\n", "⏎")

@@ -1,0 +1,30 @@
+"""The credentials of the sample service, as a configuration for whoever runs its connectors."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL
+from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, Policy
+
+_VARIABLES: Final = {
+    "local://aileron/mail": ("AILERON_SAMPLE_MAIL_TOKEN", MAIL_CREDENTIAL),
+    "local://aileron/files": ("AILERON_SAMPLE_FILES_KEY", FILES_CREDENTIAL),
+}
+
+
+@contextmanager
+def sample_config(policy: Policy | None = None) -> Iterator[Config]:
+    """A configuration with the sample service's credentials, which are in the environment for as long."""
+    before = {name: os.environ.get(name) for name, _ in _VARIABLES.values()}
+    os.environ.update(dict(_VARIABLES.values()))
+    try:
+        connectors = {fqn: ConnectorSettings(CredentialSource(env=name)) for fqn, (name, _) in _VARIABLES.items()}
+        yield Config(policy or Policy(), (), connectors)
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,54 @@
+"""A home for one run: sample service, suite, configuration, ledger and key, and nothing of it left afterwards."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.demo.bundle import materialise
+from aileron_tui.demo.credentials import sample_config
+from aileron_tui.demo.embedded import enrolled
+from aileron_tui.demo.samples import LONG
+from aileron_tui.demo.service import Fault, SampleService
+from aileron_tui.files.config import Policy
+from aileron_tui.files.private import private_folder
+from aileron_tui.gate.context import Setup
+from aileron_tui.signing.keys import UnlockedKey, for_this_run
+
+WAIT_SECONDS: Final = 300
+"""How long a request of the demo waits for an answer."""
+
+_SLOW_SECONDS: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class SampleHome:
+    """Everything a demo runs on."""
+
+    root: Path
+    service: SampleService
+    setup: Setup
+    key: UnlockedKey
+
+
+@contextmanager
+def sample_home(cache: Path | None = None) -> Iterator[SampleHome]:
+    """A home in a temporary folder, gone with everything in it when the block ends, however it ends.
+
+    `cache` may hold compiled connectors of earlier runs; they are looked up by their hash.
+    """
+    with (
+        SampleService() as service,
+        tempfile.TemporaryDirectory(prefix="aileron-demo-") as folder,
+        sample_config(Policy(timeout=WAIT_SECONDS)) as config,
+        for_this_run("demo") as key,
+    ):
+        service.slow_seconds = _SLOW_SECONDS
+        service.faults[LONG] = Fault.SLOW
+        root = Path(folder)
+        manifests = materialise(root / "manifests", service.port)
+        setup = Setup(private_folder(root / "data"), manifests, config, cache or private_folder(root / "cache"))
+        with enrolled(setup.data, key):
+            yield SampleHome(root, service, setup, key)

@@ -1,0 +1,239 @@
+"""Requests as a gate would send them, for tests and pictures of the console."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePath
+
+from textual.app import App, ComposeResult
+
+from aileron_tui.console.themes import THEMES
+from aileron_tui.console.widgets.prompt_view import PromptView
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
+from aileron_tui.core.risk import Level, Risk
+from aileron_tui.core.rows import Row
+from aileron_tui.files.places import bundled
+from aileron_tui.runtime.items import Item, read_item
+
+MAIL = "local://samples/mail"
+HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+START = datetime(2026, 5, 12, 10, 15, 30, tzinfo=UTC)
+NOW = START + timedelta(seconds=41)
+SENDS = Risk(Level.HIGH, '"send_draft" changes or sends something that may not be undone')
+
+RECAP = "\n".join(
+    [
+        "Hi all,",
+        "",
+        "Here's the recap from this week's standup. It is longer than usual: two of us were away, and asked for more.",
+        "",
+        "* The importer now reads the new format; the old one stays until March.",
+        "* Ana found why the nightly job was late: it waited for a lock nobody held.",
+        "* The review of the storage proposal moved to Thursday, 14:00, room 3.",
+        "",
+        "Open questions:",
+        "",
+        "1. Who takes the release next week?",
+        "2. Do we still need the second staging machine?",
+        "3. Can the docs move to the main repository?",
+        "",
+        "Please answer in the thread, not by mail.",
+        "",
+        "Best,",
+        "Sam",
+    ]
+)
+EVENT = '{"event":{"title":"Review","rooms":["3","4"],"guests":[{"name":"Ana"},{"name":"Bo","ok":false}]},"v":1.50}'
+PATCH = """diff --git a/importer.py b/importer.py
+--- a/importer.py
++++ b/importer.py
+@@ -10,6 +10,7 @@ def read(path):
+     with open(path) as file:
+-        return parse(file.read())
++        text = file.read()
++        return parse(text, strict=True)
+"""
+
+
+def prompt(
+    inputs: tuple[Row, ...] = (Row("Draft id", "r-12345"),),
+    rows: tuple[Row, ...] | None = None,
+    *,
+    action: str = "send-draft",
+    unavailable: str = "",
+    preview: bool = True,
+    risk: Risk = SENDS,
+    asker: Asker | None = None,
+    trust: str = "signed by samples",
+) -> Prompt:
+    """The worked example, with parts replaced."""
+    if rows is None:
+        rows = (Row("To", "team@example.com"), Row("Subject", "Weekly recap"), Row("Body", RECAP, multiline=True))
+    result = PreviewResult((), unavailable) if unavailable else PreviewResult(rows)
+    args: JsonObject = {row.label: row.value for row in inputs}
+    return Prompt(
+        kind="action",
+        action=action,
+        connector=ConnectorRef(MAIL, "1.0.0", HASH, trust),
+        args=args,
+        inputs=inputs,
+        preview=result if preview else None,
+        asker=asker if asker is not None else Asker("claude-code", "s-81f2", "~/work/recap"),
+        risk=risk,
+    )
+
+
+def item(shown: Prompt, *, id_: str = "act-1", revision: int = 1, fetching: bool = False, waits: int = 300) -> Item:
+    """A request as the client reads it."""
+    fields: JsonObject = {
+        "id": id_,
+        "prompt": shown.fields(),
+        "digest": shown.digest,
+        "state": "pending",
+        "action_name": shown.action,
+        "requested_at": timestamp(START),
+        "expires_at": timestamp(START + timedelta(seconds=waits)),
+        "previewed_at": timestamp(START + timedelta(seconds=2)),
+        "revision": revision,
+        "preview_state": "fetching" if fetching else "ready",
+        "instance": "gate-1",
+        "head": "sha256:" + "0" * 64,
+    }
+    return read_item(fields, "gate-1")
+
+
+def worked() -> Item:
+    """`send-draft` with a good draft id."""
+    return item(prompt())
+
+
+def not_found() -> Item:
+    """The same with an id that the service does not know."""
+    return item(prompt((Row("Draft id", "19df4136f28569d2"),), unavailable="Gmail API returned 404"), id_="act-2")
+
+
+def gaps() -> Item:
+    """Rows that the answer did not have, and one that is empty."""
+    rows = (
+        Row("To", missing=True),
+        Row("Subject", ""),
+        Row("Size", "12 KB"),
+        Row("Body", missing=True, multiline=True),
+    )
+    return item(prompt(rows=rows, risk=Risk(Level.NORMAL, '"create_draft" makes something new')), id_="act-3")
+
+
+def fetching() -> Item:
+    """The preview is still to come."""
+    return item(prompt(preview=False), id_="act-4", fetching=True)
+
+
+def unpreviewed() -> Item:
+    """An action without a preview."""
+    return item(prompt(preview=False, risk=Risk(Level.LOW, '"list_drafts" only reads')), id_="act-5")
+
+
+def hostile(text: str, *, body: str | None = None) -> Item:
+    """The text wherever foreign text can stand."""
+    rows = (Row(text, text), Row("Subject", text), Row("Body", text if body is None else body, multiline=True))
+    shown = prompt(
+        (Row(text, text), Row("Note", text, multiline=True)),
+        rows,
+        action=text,
+        risk=Risk(Level.HIGH, text),
+        asker=Asker(text, text, text),
+        trust=text,
+    )
+    shown = replace(shown, connector=ConnectorRef(text, text, text, text), args={})
+    return item(shown, id_="act-6")
+
+
+def unavailable_with(text: str) -> Item:
+    """The text as the reason why there is no preview."""
+    return item(prompt(unavailable=text or "-"), id_="act-7")
+
+
+def structured() -> Item:
+    """JSON sent by the agent, a patch fetched for it."""
+    rows = (Row("Branch", "main"), Row("Patch", PATCH, multiline=True))
+    return item(prompt((Row("Payload", EVENT, multiline=True),), rows, action="push-branch"), id_="act-8")
+
+
+def long_body(text: str) -> Item:
+    """The worked example with another body."""
+    rows = (Row("To", "team@example.com"), Row("Subject", "Weekly recap"), Row("Body", text, multiline=True))
+    return item(prompt(rows=rows), id_="act-9")
+
+
+def before_edit() -> Item:
+    """`send-mail` as the agent asked for it."""
+    return item(prompt(_mail("team@example.com", RECAP), preview=False, action="send-mail"), id_="act-10")
+
+
+def after_edit() -> Item:
+    """The same as the operator edited it."""
+    body = RECAP.replace("room 3", "room 5").replace("\n2. Do we still need the second staging machine?", "")
+    return item(prompt(_mail("team-leads@example.com", body), preview=False, action="send-mail"), id_="act-10")
+
+
+def _mail(to: str, body: str) -> tuple[Row, ...]:
+    return (Row("To", to), Row("Subject", "Weekly recap"), Row("Body", body, multiline=True))
+
+
+def styles() -> list[str | PurePath]:
+    """The stylesheets that a prompt needs."""
+    return [bundled("styles") / "base.tcss", bundled("styles") / "prompt.tcss"]
+
+
+class Stage(App[None]):
+    """Nothing but a prompt. `reads` counts how often it was read to the end; nothing foreign may raise `ran`."""
+
+    CSS_PATH = styles()
+
+    def __init__(self, first: Item | None = None, *, theme: str = "aileron-dark", before: Item | None = None) -> None:
+        super().__init__()
+        self._first, self._before = first, before
+        self._named = theme
+        self.reads = 0
+        self.ran = False
+
+    def compose(self) -> ComposeResult:
+        yield PromptView()
+
+    def on_mount(self) -> None:
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = self._named
+        self.view.show(self._first, edited_from=self._before)
+        self.view.tick(NOW)
+        self.view.focus()
+
+    @property
+    def view(self) -> PromptView:
+        """The prompt."""
+        return self.query_one(PromptView)
+
+    def on_prompt_view_read_to_end(self) -> None:
+        self.reads += 1
+
+    def action_quit_now(self) -> None:
+        self.ran = True
+
+
+def lines(app: App[None]) -> list[str]:
+    """What is on screen, row by row, as it would be written to the terminal."""
+    strips = app.screen._compositor.render_strips()
+    return ["".join(segment.text for segment in strip) for strip in strips]
+
+
+def controls(rows: list[str]) -> set[str]:
+    """Characters that a terminal would obey or hide."""
+    return {character for row in rows for character in row if not character.isprintable()}
+
+
+def clickable(app: App[None]) -> list[object]:
+    """Whatever on screen carries an action or a link."""
+    strips = app.screen._compositor.render_strips()
+    styles = [segment.style for strip in strips for segment in strip if segment.style]
+    return [style for style in styles if style.link or "@click" in style.meta]

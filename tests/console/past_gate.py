@@ -1,0 +1,135 @@
+"""A gate's past without a gate: pages as `GET /v1/history` gives them, from a list in memory."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from threading import Event
+
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
+from aileron_tui.core.risk import Level, Risk
+from aileron_tui.core.rows import Row
+from aileron_tui.core.states import State
+from aileron_tui.runtime.errors import NotFound
+from aileron_tui.runtime.items import Item
+
+NOW = datetime.now(UTC)
+
+_KINDS = (
+    ("send-draft", "executed", "tui", 4.2, "", ""),
+    ("move-file", "denied", "tui", 12.0, "wrong folder", ""),
+    ("archive-thread", "executed", "cli", 0.4, "", ""),
+    ("send-draft", "failed", "tui", 7.7, "", "upstream: Gmail API returned 404"),
+    ("create-branch", "expired", "", None, "", ""),
+    ("delete-file", "executed", "tui", 31.0, "", ""),
+    ("send-draft", "withdrawn", "", None, "", ""),
+    ("push-branch", "interrupted", "browser", 2.1, "", ""),
+)
+
+
+def record(number: int, at: datetime | None = None, changes: JsonObject | None = None) -> JsonObject:
+    """One request of the past; the number decides what it is."""
+    action, outcome, surface, took, reason, error = _KINDS[number % len(_KINDS)]
+    at = at or NOW - timedelta(hours=3 * number)
+    decided = timestamp(at + timedelta(seconds=took)) if took is not None else ""
+    fields: JsonObject = {
+        "seq": number,
+        "id": f"act-{number:06}",
+        "asked": timestamp(at),
+        "action": action,
+        "connector": "github://acme/google",
+        "agent": "claude-code" if number % 3 else "nightly-report",
+        "risk": "high" if number % 5 == 0 else "normal",
+        "outcome": outcome,
+        "shown": timestamp(at),
+        "decided": decided,
+        "took": took,
+        "surface": surface,
+        "signer": "SHA256:q1w2e3r4t5y6u7i8o9p0" if decided else "",
+        "reason": reason,
+        "ended": timestamp(at + timedelta(seconds=40)) if outcome == "executed" else decided,
+        "error": error,
+    }
+    return fields | (changes or {})
+
+
+def records(count: int) -> list[JsonObject]:
+    """So many requests, newest first, about eight a day."""
+    return [record(count - place, NOW - timedelta(hours=3.1 * place, minutes=5)) for place in range(count)]
+
+
+def item(id_: str = "act-000001", **changes: object) -> Item:
+    """A request that the gate still has at hand; `text` is put wherever foreign text can be."""
+    text = str(changes.get("text", "Here's the recap from this week's standup.\n\nAll green."))
+    action = str(changes.get("action", "send-draft"))
+    prompt = Prompt(
+        "action",
+        action,
+        ConnectorRef("github://acme/google", "1.2.3", "sha256:" + "ab" * 32, "signed"),
+        {"draft_id": str(changes.get("draft", "r-12345")), "copies": 2},
+        (Row("Draft id", str(changes.get("draft", "r-12345"))),),
+        PreviewResult(
+            (Row("To", "team@example.com"), Row("Subject", "Weekly recap"), Row("Body", text, multiline=True))
+        ),
+        Asker("claude-code", "s-1", "~/projects/recap"),
+        Risk(Level.NORMAL, "creates something"),
+    )
+    when = timestamp(NOW)
+    return Item(
+        id=id_,
+        prompt=prompt,
+        digest="sha256:" + "cd" * 32,
+        state=State.EXECUTED,
+        requested_at=when,
+        expires_at=when,
+        revision=1,
+        fetching=False,
+        instance="gate-1",
+        head="sha256:" + "ef" * 32,
+        asked_again="",
+        reason="",
+        fields={},
+    )
+
+
+class PastGate:
+    """Answers as a gate does. `error` makes it fail; `gate` holds answers back until it is set."""
+
+    def __init__(self, past: Iterable[JsonObject] = (), items: Iterable[Item] = ()) -> None:
+        self.past = list(past)
+        self.items = {one.id: one for one in items}
+        self.asked: list[dict[str, str | int | list[str]]] = []
+        self.error: AileronError | None = None
+        self.open = Event()
+        self.open.set()
+
+    def history(self, **filters: str | int | list[str]) -> JsonObject:
+        """A page."""
+        self.asked.append(filters)
+        assert self.open.wait(10)
+        if self.error:
+            raise self.error
+        limit, before = filters.get("limit", 50), filters.get("before")
+        assert isinstance(limit, int)
+        found = [one for one in self.past if self._matches(one, filters)]
+        if isinstance(before, int):
+            found = [one for one in found if isinstance(one["seq"], int) and one["seq"] < before]
+        page: list[Json] = [*found[:limit]]
+        return {"items": page, "next": found[limit - 1]["seq"] if len(found) > limit else None}
+
+    def _matches(self, one: JsonObject, filters: dict[str, str | int | list[str]]) -> bool:
+        words = str(filters.get("text", "")).replace("*", "").lower().split()
+        outcomes = filters.get("outcome")
+        since = str(filters.get("since", ""))
+        return (
+            all(word in str(one).lower() for word in words)
+            and (not isinstance(outcomes, list) or one["outcome"] in outcomes)
+            and str(one["asked"]) >= since
+        )
+
+    def item(self, id_: str) -> Item:
+        """One request."""
+        if id_ not in self.items:
+            raise NotFound(404, {})
+        return self.items[id_]

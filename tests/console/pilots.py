@@ -1,0 +1,102 @@
+"""Screens under test: an app that has nothing but them, and a way to run coroutines as tests."""
+
+import asyncio
+import functools
+import re
+from collections.abc import Awaitable, Callable
+from typing import ParamSpec
+
+from textual.app import App
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from aileron_tui.console.palette import ActionCommands
+from aileron_tui.console.themes import THEMES
+from aileron_tui.files.places import bundled
+
+P = ParamSpec("P")
+
+SIZES = [(120, 36), (80, 24), (40, 15)]
+
+
+def piloted(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
+    """Runs a coroutine as an ordinary test."""
+
+    @functools.wraps(test)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        async def timed() -> None:
+            await asyncio.wait_for(test(*args, **kwargs), 60)
+
+        asyncio.run(timed())
+
+    return run
+
+
+class Stage(App[None]):
+    """Shows one screen with the styles and themes of the console."""
+
+    CSS_PATH = sorted(str(path) for path in bundled("styles").glob("*.tcss"))  # as Textual declares it
+    COMMANDS = {ActionCommands}  # noqa: RUF012  # as Textual declares it
+
+    def __init__(self, shown: Screen[None], theme: str = "aileron-dark", keymap: dict[str, str] | None = None) -> None:
+        super().__init__()
+        for one in THEMES:
+            self.register_theme(one)
+        self.theme = theme
+        self.shown = shown
+        self.left = False
+        self.copied = ""
+        self.said: list[str] = []
+        self.set_keymap(keymap or {})
+
+    def on_mount(self) -> None:
+        """Shows it; leaving it is noted."""
+        self.push_screen(self.shown, self._note_left)
+
+    def _note_left(self, _: None) -> None:
+        self.left = True
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Keeps it."""
+        self.copied = text
+
+    def notify(self, message: str, **_: object) -> None:
+        """Keeps it."""
+        self.said.append(message)
+
+
+async def settle(pilot: Pilot[None], until: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Waits until something is so."""
+    for _ in range(int(seconds / 0.02)):
+        await pilot.pause(0.02)
+        if until():
+            await pilot.pause()
+            return
+    raise AssertionError("it did not come to that")
+
+
+def lines(app: App[None]) -> list[str]:
+    """What is on the screen, line by line."""
+    width, height = app.size
+    strips = app.screen._compositor.render_strips()
+    return ["".join(segment.text for segment in strip)[:width].rstrip() for strip in strips][:height]
+
+
+def text(app: App[None]) -> str:
+    """What is on the screen."""
+    return "\n".join(lines(app))
+
+
+UNSAFE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+
+
+def unsafe(app: App[None]) -> list[str]:
+    """Characters on the screen that a terminal would obey or hide, and texts that can be clicked."""
+    found: list[str] = []
+    for strip in app.screen._compositor.render_strips():
+        for segment in strip:
+            found.extend(UNSAFE.findall(segment.text))
+            style = segment.style
+            if style and (style.link or "@click" in style.meta):
+                found.append(f"clickable: {segment.text}")
+    return found

@@ -1,0 +1,135 @@
+"""A gate that does as it is told, and a console on it."""
+
+import queue
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from textual.pilot import Pilot
+
+from aileron_tui.console.app import Console
+from aileron_tui.console.keys import RunKeyholder
+from aileron_tui.console.settings import ConsoleSettings
+from aileron_tui.console.source import Keyholder
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.risk import Level, Risk
+from aileron_tui.core.rows import Row
+from aileron_tui.core.states import State
+from aileron_tui.runtime.errors import NotWaiting, Unanswered
+from aileron_tui.runtime.feed import Happening
+from aileron_tui.runtime.items import Item
+from aileron_tui.signing.keys import for_this_run
+from tests.console import items as samples
+from tests.console.pilots import lines, settle
+
+QUICK = ConsoleSettings(arm_seconds=0.05, undo_seconds=0.0, bell=False, notify=False)
+NORMAL = Risk(Level.NORMAL, "it moves something")
+
+
+class ScriptedGate:
+    """Holds requests, takes decisions, and can be made to fail."""
+
+    instance = "gate-1"
+
+    def __init__(self, *items: Item) -> None:
+        self.items = {item.id: item for item in items}
+        self.decided: list[tuple[str, Verdict, str, JsonObject | None]] = []
+        self.trouble: AileronError | None = None
+        self.down = False
+        self.connections = 0
+        self._events: queue.Queue[Happening | None] = queue.Queue()
+        self._number = 0
+
+    def tell(self, name: str, *items: Item) -> None:
+        """Sends an event."""
+        for item in items:
+            self.items[item.id] = item
+        self._number += 1
+        self._events.put(Happening(self._number, name, {}, items))
+
+    def hang_up(self) -> None:
+        """Ends the connection; while `down`, no new one is made."""
+        self.down = True
+        self._events.put(None)
+
+    def watch(self, after: int = 0) -> Iterator[Happening | None]:
+        if self.down:
+            raise Unanswered("nobody answers")
+        self.connections += 1
+        waiting = tuple(item for item in self.items.values() if item.state.decidable)
+        yield Happening(self._number, "snapshot", {}, waiting)
+        while (event := self._events.get()) is not None:
+            yield event
+
+    def item(self, id_: str) -> Item:
+        return self.items[id_]
+
+    def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+        before = self.items[id_]
+        if edits is None:
+            fresh = replace(before, revision=before.revision + 1)
+            self.tell("updated", fresh)
+            return fresh
+        args = before.prompt.args | edits
+        prompt = replace(before.prompt, args=args, inputs=tuple(Row(name, str(value)) for name, value in args.items()))
+        return replace(before, prompt=prompt, digest=prompt.digest)
+
+    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+        if self.trouble:
+            raise self.trouble
+        if not self.items[item.id].state.decidable:
+            raise NotWaiting(409, {"error": {"code": "INVALID_STATE", "message": "x"}, "state": "denied"})
+        self.decided.append((item.id, verdict, reason, edits))
+        state = State.EXECUTED if verdict is Verdict.APPROVE else State.DENIED
+        self.tell("updated", replace(self.items[item.id], state=state, revision=item.revision + 1))
+        return State.APPROVED if verdict is Verdict.APPROVE else State.DENIED
+
+    def history(self, **filters: str | int | list[str]) -> JsonObject:
+        return {"items": [], "next": None}
+
+    def close(self) -> None:
+        return None
+
+
+def request(number: int, risk: Risk = NORMAL, **changes: Any) -> Item:
+    """A request that differs from the others by its id."""
+    shown = replace(samples.worked().prompt, risk=risk, args={"draft_id": f"r-{number}"}, action=f"act-on-{number}")
+    shown = replace(shown, inputs=(Row("Draft id", f"r-{number}"),), preview=None)
+    made = samples.item(replace(shown, **changes), id_=f"act-{number}")
+    declared: JsonObject = {
+        "name": "draft_id",
+        "type": "string",
+        "required": True,
+        "label": "Draft id",
+        "multiline": False,
+    }
+    return replace(made, fields=made.fields | {"inputs": [declared]})
+
+
+@asynccontextmanager
+async def console(
+    gate: ScriptedGate,
+    settings: ConsoleSettings = QUICK,
+    size: tuple[int, int] = (120, 36),
+    keys: Keyholder | None = None,
+    **options: Any,
+) -> AsyncIterator[tuple[Console, Pilot[None]]]:
+    """A console that has heard the gate's snapshot and is ready for an answer."""
+    app = Console(lambda _: gate, keys or RunKeyholder(for_this_run()), settings, **options)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, lambda: not app.trouble or app.keys.key is None or gate.down)
+        await pilot.pause(settings.arm_seconds + 0.05)
+        yield app, pilot
+
+
+def shown(app: Console) -> str:
+    """Everything on the screen."""
+    return "\n".join(lines(app))
+
+
+def told(app: Console) -> str:
+    """What the operator was told in passing."""
+    return "\n".join(notification.message for notification in app._notifications)

@@ -1,0 +1,113 @@
+"""What the console knows, without a terminal."""
+
+from dataclasses import replace
+
+from aileron_tui.console.board import Board, Tone
+from aileron_tui.core.states import State
+from aileron_tui.runtime.feed import Happening
+from aileron_tui.runtime.items import Item
+from tests.core.examples import prompt
+
+
+def item(number: int, state: State = State.PENDING, revision: int = 0, **fields: str) -> Item:
+    shown = replace(prompt(), args={"draft_id": f"r-{number}"})
+    return Item(
+        id=f"act-{number}",
+        prompt=shown,
+        digest=shown.digest,
+        state=state,
+        requested_at=f"2026-05-12T10:00:{number:02}.000000Z",
+        expires_at="2026-05-12T10:05:00.000000Z",
+        revision=revision,
+        fetching=False,
+        instance="gate-1",
+        head="sha256:" + "0" * 64,
+        asked_again="",
+        reason="",
+        fields=dict(fields),
+    )
+
+
+def told(name: str, *items: Item) -> Happening:
+    return Happening(1, name, {}, items)
+
+
+def test_the_first_request_is_chosen_and_later_ones_never_move_the_choice() -> None:
+    board = Board()
+    assert board.hear([told("snapshot", item(2))]) == ["act-2"]
+    assert board.chosen == "act-2"
+    board.hear([told("pending", item(3)), told("snapshot", item(1), item(2), item(3))])
+    assert board.chosen == "act-2"
+    board.move(-1)
+    assert board.chosen == "act-1"
+    board.move(-1)
+    assert board.chosen == "act-1"
+    board.move(99)
+    assert board.chosen == "act-3"
+
+
+def test_the_choice_stays_on_a_request_that_ended() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1), item(2))])
+    board.answered_here.add("act-1")
+    board.hear([told("updated", item(1, State.EXECUTED, 1))])
+    assert board.chosen == "act-1"
+    assert board.pill("act-1").words == "done ✓"
+    assert board.waiting == 1
+
+
+def test_a_pill_says_what_we_do_then_what_the_gate_says() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1))])
+    assert board.pill("act-1").words == ""
+    board.say("act-1", "sending…")
+    assert board.pill("act-1").words == "sending…"
+    board.answered_here.add("act-1")
+    board.hear([told("updated", item(1, State.RUNNING, 1))])
+    assert board.pill("act-1").words == "running…"
+    board.hear([told("updated", item(1, State.FAILED, 1, error="network_error: no route"))])
+    assert board.pill("act-1").words == "failed ✗ network_error: no route"
+    assert board.pill("act-1").tone is Tone.BAD
+
+
+def test_what_somebody_else_answered_is_told_apart() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1), item(2), item(3), item(4))])
+    board.hear([told("updated", item(1, State.DENIED, 1)), told("updated", item(2, State.EXECUTED, 1))])
+    board.hear([told("updated", item(3, State.EXPIRED, 1)), told("snapshot")])
+    assert [board.pill(f"act-{number}").words for number in (1, 2, 3, 4)] == [
+        "answered elsewhere: denied",
+        "answered elsewhere: done ✓",
+        "nobody answered",
+        "answered elsewhere",
+    ]
+
+
+def test_the_filter_narrows_by_any_word_and_clears() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1), item(22))])
+    board.narrow("R-2")
+    assert board.visible == []
+    board.items.clear()
+    board.hear([told("snapshot", *(replace(item(n), prompt=replace(prompt(), action=f"move-{n}")) for n in (1, 22)))])
+    board.narrow("move-22")
+    assert board.visible == ["act-22"]
+    board.narrow("")
+    assert len(board.visible) == 2
+
+
+def test_an_old_revision_never_replaces_a_newer_one() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1, revision=3))])
+    board.hear([told("pending", item(1, revision=2))])
+    assert board.items["act-1"].revision == 3
+
+
+def test_dismissing_keeps_what_waits_and_what_is_looked_at() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1), item(2), item(3))])
+    board.hear([told("updated", item(1, State.DENIED, 1)), told("updated", item(2, State.DENIED, 1))])
+    assert not board.dismiss_ended(100.0)
+    assert not board.dismiss_ended(159.0)
+    assert board.dismiss_ended(161.0)
+    assert board.visible == ["act-1", "act-3"]

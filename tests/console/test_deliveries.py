@@ -1,0 +1,100 @@
+"""Sending an answer: look first, never resend blindly, tell the truth."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from aileron_tui.console.deliveries import Answer, Outcome, deliver
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.states import State
+from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged, Rejected, Unanswered
+from aileron_tui.runtime.feed import Happening
+from aileron_tui.runtime.items import Item
+from tests.console.test_board import item
+
+
+class Gate:
+    """A gate that answers as it is told, and counts."""
+
+    instance = "gate-1"
+
+    def __init__(self, now: list[Item | AileronError], decision: AileronError | State = State.APPROVED) -> None:
+        self._now = now
+        self._decision = decision
+        self.decided = 0
+
+    def item(self, id_: str) -> Item:
+        found = self._now.pop(0)
+        if isinstance(found, AileronError):
+            raise found
+        return found
+
+    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+        self.decided += 1
+        if isinstance(self._decision, AileronError):
+            raise self._decision
+        return self._decision
+
+    def watch(self, after: int = 0) -> Iterator[Happening | None]:
+        yield None
+
+    def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+        raise AssertionError
+
+    def history(self, **filters: str | int | list[str]) -> JsonObject:
+        raise AssertionError
+
+    def close(self) -> None:
+        return None
+
+
+def sent(gate: Gate) -> Outcome:
+    return deliver(gate, Answer(item(1), Verdict.APPROVE))
+
+
+def test_an_answer_to_what_still_is_shown_is_taken() -> None:
+    gate = Gate([item(1)])
+    assert sent(gate).taken
+    assert gate.decided == 1
+
+
+def test_what_changed_or_was_answered_is_not_sent_at_all() -> None:
+    for now, words in ((item(2), "changed"), (item(1, State.DENIED), "answered elsewhere: denied")):
+        gate = Gate([now])
+        outcome = sent(gate)
+        assert not outcome.taken
+        assert words in outcome.words
+        assert gate.decided == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            NotWaiting(409, {"error": {"code": "INVALID_STATE", "message": "x"}, "state": "executed"}),
+            "answered elsewhere: executed",
+        ),
+        (PromptChanged(409, {"error": {"code": "PROMPT_CHANGED", "message": "x"}}), "changed"),
+        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "does not know"),
+        (Rejected(500, {"error": {"code": "boom", "message": "it broke"}}), "not taken: the gate refused: it broke"),
+        (AileronError("no route"), "not sent: no route"),
+    ],
+)
+def test_every_refusal_is_told_as_it_is(error: AileronError, words: str) -> None:
+    gate = Gate([item(1)], error)
+    outcome = sent(gate)
+    assert not outcome.taken
+    assert words in outcome.words
+    assert gate.decided == 1
+
+
+def test_a_lost_reply_is_looked_up_and_never_sent_again() -> None:
+    lost = Unanswered("the connection broke")
+    for now, taken in ((item(1), False), (item(1, State.RUNNING), True)):
+        gate = Gate([item(1), now], lost)
+        assert sent(gate).taken is taken
+        assert gate.decided == 1
+    unreachable = Gate([item(1), AileronError("nobody answers")], lost)
+    assert "cannot be looked up" in sent(unreachable).words

@@ -1,0 +1,155 @@
+"""Help and the command palette say what the table of actions says."""
+
+import pytest
+from textual.command import CommandPalette
+from textual.widgets import Input
+
+from aileron_tui.console.actions import Scope, keymap, of
+from aileron_tui.console.palette import ActionCommands
+from aileron_tui.console.screens.help import HelpScreen
+from aileron_tui.console.screens.history import HistoryScreen
+from tests.console.past_gate import PastGate, records
+from tests.console.pilots import SIZES, Stage, lines, piloted, settle, text
+
+
+async def whole(app: Stage, pilot: object) -> str:
+    """Everything on the sheet, scrolled through."""
+    screen = app.screen
+    seen: list[str] = []
+    for _ in range(200):
+        seen.extend(lines(app))
+        view = screen.query_one("#help-keys")
+        if view.scroll_offset.y >= view.max_scroll_y:
+            break
+        view.scroll_relative(y=5, animate=False)
+        await screen.app.animator.wait_for_idle()
+        await pilot.pause()  # type: ignore[attr-defined]  # a Pilot
+    return "\n".join(seen)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_every_key_is_explained(size: tuple[int, int]) -> None:
+    app = Stage(HelpScreen())
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        assert "/ search  esc back" in text(app)
+        seen = await whole(app, pilot)
+        for scope in Scope:
+            assert scope.value in seen
+            for action in of(scope):
+                assert action.label in seen
+                assert action.tooltip.split()[0] in seen
+        assert all(len(line) <= size[0] for line in lines(app))
+
+
+@piloted
+async def test_the_place_one_comes_from_is_first_and_the_users_keys_are_shown() -> None:
+    app = Stage(HelpScreen(Scope.HISTORY, keymap=keymap({"history.export": "ctrl+e"})))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        seen = await whole(app, pilot)
+        assert seen.index("History") < seen.index("Waiting requests")
+        assert "^e" in seen
+
+
+@piloted
+async def test_help_can_be_searched_and_left() -> None:
+    app = Stage(HelpScreen())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("slash", *"undo")
+        await pilot.pause()
+        assert "Take an approval back" in text(app)
+        assert "approve marked" not in text(app)
+        await pilot.press("space", *"zzz")
+        await pilot.pause()
+        assert "No key is about that." in text(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "approve marked" in text(app)
+        assert not app.screen.query_one(Input).display
+        assert not app.left
+        await pilot.press("question_mark")
+        await settle(pilot, lambda: app.left)
+
+
+@piloted
+async def test_help_scrolls_by_key() -> None:
+    app = Stage(HelpScreen())
+    async with app.run_test(size=(40, 15)) as pilot:
+        view = app.screen.query_one("#help-keys")
+        await pilot.press("j", "j", "j")
+        await pilot.pause()
+        assert view.scroll_offset.y == 3
+        await pilot.press("k")
+        await pilot.pause()
+        assert view.scroll_offset.y == 2
+
+
+@piloted
+async def test_the_palette_runs_an_action_by_its_name() -> None:
+    app = Stage(HistoryScreen(PastGate(records(20))))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, lambda: "20 in all" in text(app))
+        await pilot.press("ctrl+p")
+        await settle(pilot, lambda: isinstance(app.screen, CommandPalette) and "Write what is found" in text(app))
+        assert "not open" in text(app)
+        await pilot.press(*"outco")
+        await settle(pilot, lambda: "Write what is found" not in text(app) and "outcome" in text(app))
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await settle(pilot, lambda: "outcome ✓ done" in text(app))
+
+
+class Answering(HelpScreen):
+    """A screen with the keys of the main view."""
+
+    SCOPE = Scope.MAIN
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[str] = []
+
+    def why_not(self, action: str) -> str:
+        """Says no to one."""
+        return "nothing is marked [b]\x1b[2J" if action == "approve_marked" else ""
+
+    def action_approve(self) -> None:
+        """Must not happen."""
+        self.done.append("approve")
+
+    def action_lock(self) -> None:
+        """May happen."""
+        self.done.append("lock")
+
+
+@piloted
+async def test_the_palette_never_answers_and_says_why_something_cannot_be_done() -> None:
+    screen = Answering()
+    app = Stage(screen)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        provider = ActionCommands(screen)
+        hits = {hit.text: hit async for hit in provider.discover()}
+        assert "down" not in hits
+        assert "commands" not in hits
+        for label in ("approve", "deny", "approve marked", "lock"):
+            await hits[label].command()
+        assert screen.done == ["lock"]
+        assert (
+            app.said[0]
+            == app.said[1].replace("deny", "approve")
+            == "approve: by its key only: the palette never answers"
+        )
+        assert app.said[2] == "approve marked: nothing is marked [b]⟨ESC⟩[2J"
+        found = [hit.text async for hit in provider.search("taken back")]
+        assert found in ([], ["undo"])
+        assert "undo" in [hit.text async for hit in provider.search("undo")]
+        assert "down" in [hit.text async for hit in provider.search("down")]
+
+
+@piloted
+async def test_the_palette_has_nothing_of_ours_on_other_screens() -> None:
+    app = Stage(HelpScreen())
+    async with app.run_test(size=(80, 24)):
+        assert [hit async for hit in ActionCommands(app.screen).discover()] == []

@@ -1,0 +1,477 @@
+"""The history on screen."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Button, Input
+
+from aileron_tui.console.actions import keymap
+from aileron_tui.console.past import Shown, read_page, shown_in_item
+from aileron_tui.console.screens.export import ExportScreen
+from aileron_tui.console.screens.help import HelpScreen
+from aileron_tui.console.screens.history import HistoryScreen
+from aileron_tui.console.screens.raw import RawScreen
+from aileron_tui.console.widgets.chart import Chart
+from aileron_tui.console.widgets.detail import Detail, about, what_was_shown
+from aileron_tui.console.widgets.history_table import HistoryTable
+from aileron_tui.core.jsontext import Json
+from aileron_tui.core.rows import Row
+from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
+from tests.console.past_gate import NOW, PastGate, item, record, records
+from tests.console.pilots import SIZES, UNSAFE, Stage, lines, piloted, settle, text, unsafe
+from tests.hostile import HOSTILE
+
+
+def staged(gate: PastGate, **more: object) -> Stage:
+    return Stage(HistoryScreen(gate), **more)  # type: ignore[arg-type]  # passed on as it is
+
+
+async def loaded(pilot: Pilot[None], count: int = 1) -> HistoryTable:
+    table = pilot.app.screen.query_one(HistoryTable)
+    await settle(pilot, lambda: len(table.requests) >= count)
+    return table
+
+
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_every_request_is_there_with_how_it_ended(size: tuple[int, int]) -> None:
+    app = staged(PastGate(records(8)))
+    async with app.run_test(size=size) as pilot:
+        await loaded(pilot, 8)
+        seen = text(app)
+        await pilot.press("G")
+        await pilot.pause()
+        seen += text(app)
+        for word in ("History", "8 in all", "send-draft", "✓ done", "✗ failed", "○ nobody answered", "that is all"):
+            assert word in seen, word
+        assert "7.7 s" in seen
+        if size[0] > 40:
+            for word in ("tui", "browser", "nightly-report", "claude-code", "signed"):
+                assert word in seen, word
+        assert "esc" in lines(app)[-1]
+        assert all(len(line) <= size[0] for line in lines(app))
+
+
+@piloted
+async def test_opening_costs_one_page_and_scrolling_loads_more_without_moving_anything() -> None:
+    gate = PastGate(records(230))
+    app = staged(gate)
+    async with app.run_test(size=(120, 36)) as pilot:
+        table = await loaded(pilot, 50)
+        await settle(pilot, lambda: len(gate.asked) == 2)
+        assert [asked.get("limit") for asked in gate.asked] == [50, 500]
+        assert "50 loaded, more below" in text(app)
+        for _ in range(30):
+            await pilot.press("j")
+        before = table.current, table.scroll_offset.y
+        await settle(pilot, lambda: len(table.requests) == 100)
+        assert (table.current, table.scroll_offset.y) == before
+        for count in (150, 200, 230):
+            await pilot.press("G")
+            await settle(pilot, lambda count=count: len(table.requests) == count)  # type: ignore[misc]  # bound at once
+        assert [request.seq for request in table.requests] == list(range(230, 0, -1))
+        await pilot.press("G")
+        await pilot.pause()
+        assert "that is all" in text(app)
+        await pilot.press("g")
+        assert table.current is not None
+        assert table.current.seq == 230
+
+
+@piloted
+async def test_search_is_live_and_asks_once() -> None:
+    gate = PastGate(records(60))
+    app = staged(gate)
+    async with app.run_test(size=(80, 24)) as pilot:
+        table = await loaded(pilot, 50)
+        gate.asked.clear()
+        await pilot.press("slash", *"wrong")
+        await settle(pilot, lambda: 0 < len(table.requests) < 50)
+        assert [asked["text"] for asked in gate.asked] == ["wrong*"]
+        assert {request.reason for request in table.requests} == {"wrong folder"}
+        await pilot.press("enter")
+        assert table.has_focus
+        await pilot.press("escape")
+        await settle(pilot, lambda: len(table.requests) == 50)
+        assert not app.left
+        await pilot.press("escape")
+        await settle(pilot, lambda: app.left)
+
+
+@piloted
+async def test_the_outcome_can_be_chosen() -> None:
+    gate = PastGate(records(40))
+    app = staged(gate)
+    async with app.run_test(size=(80, 24)) as pilot:
+        table = await loaded(pilot, 40)
+        await pilot.press("o")
+        await settle(pilot, lambda: len(table.requests) < 40)
+        assert {request.outcome for request in table.requests} == {"executed"}
+        assert "outcome ✓ done" in text(app)
+        await pilot.press("o", "o")
+        await settle(pilot, lambda: {request.outcome for request in table.requests} == {"denied"})
+
+
+@piloted
+async def test_an_answer_to_an_older_search_is_dropped() -> None:
+    gate = PastGate(records(20))
+    app = staged(gate)
+    async with app.run_test(size=(80, 24)) as pilot:
+        table = await loaded(pilot, 20)
+        gate.open.clear()
+        await pilot.press("o")
+        await settle(pilot, lambda: len(gate.asked) > 2)
+        await pilot.press("o")
+        await settle(pilot, lambda: len(gate.asked) > 3)
+        gate.open.set()
+        await settle(pilot, lambda: {request.outcome for request in table.requests} == {"failed"})
+        await pilot.pause(0.1)
+        assert {request.outcome for request in table.requests} == {"failed"}
+
+
+@piloted
+async def test_a_search_that_cannot_be_understood_says_why() -> None:
+    app = staged(PastGate(records(5)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot, 5)
+        await pilot.press("slash", *"since:x")
+        await settle(pilot, lambda: "the time cannot be read" in text(app))
+        assert "since:7d" in text(app)
+        await pilot.press("escape")
+        await settle(pilot, lambda: "cannot be read" not in text(app))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_the_detail_shows_what_was_shown(size: tuple[int, int]) -> None:
+    past = records(5)
+    app = staged(PastGate(past, [item(str(past[0]["id"]))]))
+    async with app.run_test(size=size) as pilot:
+        await loaded(pilot, 5)
+        await pilot.press("enter")
+        await settle(pilot, lambda: app.screen.query_one("#detail-shown").display)
+        detail = app.screen.query_one(Detail)
+        detail.scroll_end(animate=False)
+        await pilot.pause()
+        assert "▎ All green." in text(app)
+        await pilot.press("v")
+        await settle(pilot, lambda: isinstance(app.screen, RawScreen))
+        await pilot.press("escape")
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not detail.display
+        assert not app.left
+
+
+@piloted
+async def test_the_detail_follows_the_cursor_and_warns_of_haste() -> None:
+    app = staged(PastGate(records(8)))
+    async with app.run_test(size=(120, 36)) as pilot:
+        table = await loaded(pilot, 8)
+        await pilot.press("enter")
+        while table.current is None or table.current.took != 0.4:
+            await pilot.press("j")
+        await settle(pilot, lambda: "decided in 0.4 s  ⚠ quick" in text(app))
+        await settle(pilot, lambda: "The ledger has what was shown" in text(app))
+
+
+@piloted
+async def test_the_detail_of_an_old_request_comes_from_the_ledger() -> None:
+    def entries(id_: str) -> dict[str, Json]:
+        return {"entries": [{"kind": "request.made", "body": {"args": {"kept": f"for {id_}"}}}]}
+
+    app = Stage(HistoryScreen(PastGate(records(3)), entries=entries))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot, 3)
+        await pilot.press("enter")
+        await settle(pilot, lambda: "kept  for act-000003" in text(app))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_nothing_yet_is_said_kindly(size: tuple[int, int]) -> None:
+    app = staged(PastGate())
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, lambda: "Nothing was asked yet." in text(app))
+        assert not app.screen.query_one(Chart).display
+        await pilot.press("j", "k", "G", "g", "enter", "y", "v", "pagedown", "tab")
+        assert "Nothing was asked yet." in text(app)
+
+
+@piloted
+async def test_nothing_found_is_said() -> None:
+    app = staged(PastGate(records(5)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot, 5)
+        await pilot.press("slash", *"zzzz")
+        await settle(pilot, lambda: "Nothing found." in text(app))
+
+
+@piloted
+async def test_waiting_for_a_slow_gate_is_said() -> None:
+    gate = PastGate(records(5))
+    gate.open.clear()
+    app = staged(gate)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, lambda: "loading…" in text(app))
+        gate.open.set()
+        await loaded(pilot, 5)
+        assert "loading…" not in text(app)
+
+
+@piloted
+async def test_a_lost_gate_is_said_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aileron_tui.console.screens.history.RETRY", 0.3)
+    gate = PastGate(records(80))
+    app = staged(gate)
+    async with app.run_test(size=(80, 24)) as pilot:
+        table = await loaded(pilot, 50)
+        gate.error = NoGate("nobody answers at http://127.0.0.1:1", "refused")
+        await pilot.press("r")
+        await settle(pilot, lambda: "nobody answers" in text(app))
+        assert "stale" in text(app)
+        assert len(table.requests) == 50
+        gate.error = None
+        await settle(pilot, lambda: "nobody answers" not in text(app))
+        assert table.requests[0].seq == 80
+        assert len(table.requests) == 50
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Rejected(500, {"error": {"message": "\x1b[2Jbroken [@click=app.quit]x[/]"}}),
+        Untrustworthy("the gate's answer cannot be read", "\x1b]0;x\x07"),
+    ],
+)
+@piloted
+async def test_a_refusal_is_shown_harmlessly(error: Rejected | Untrustworthy) -> None:
+    gate = PastGate(records(5))
+    gate.error = error
+    app = staged(gate)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, lambda: "⟨ESC⟩" in text(app))
+        assert "Nothing could be loaded." in text(app)
+        assert unsafe(app) == []
+        gate.error = None
+        await pilot.press("r")
+        await loaded(pilot, 5)
+
+
+@piloted
+async def test_the_chart_says_what_it_leaves_out() -> None:
+    app = staged(PastGate(records(1200)))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot, 50)
+        await settle(pilot, lambda: "decisions per day" in text(app))
+        assert "median time to decide" in text(app)
+        small = staged(PastGate([record(5000 - n, NOW) for n in range(600)]))
+    async with small.run_test(size=(120, 36)) as pilot:
+        await settle(pilot, lambda: "of the newest 500 requests" in text(small))
+        await pilot.press("c")
+        assert "decisions per day" not in text(small)
+        await pilot.press("c")
+        assert "decisions per day" in text(small)
+
+
+@piloted
+async def test_the_chart_can_be_asked_for_where_there_is_little_room() -> None:
+    app = staged(PastGate(records(30)))
+    async with app.run_test(size=(40, 15)) as pilot:
+        await loaded(pilot, 30)
+        assert "time taken" not in text(app)
+        await pilot.press("c")
+        await settle(pilot, lambda: "time taken" in text(app))
+        assert "send-draft" in text(app)
+
+
+@piloted
+async def test_resizing_keeps_the_cursor_in_view() -> None:
+    app = staged(PastGate(records(50)))
+    async with app.run_test(size=(120, 36)) as pilot:
+        table = await loaded(pilot, 50)
+        for _ in range(30):
+            await pilot.press("j")
+        chosen = table.current
+        for size in ((40, 15), (80, 24), (200, 50), (40, 15)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause(0.1)
+            assert table.current == chosen
+            assert "▸" in text(app)
+            assert "esc" in lines(app)[-1]
+            assert ("signature" in text(app)) == (size[0] > 100)
+
+
+@piloted
+async def test_the_mouse_moves_and_opens() -> None:
+    app = staged(PastGate(records(20)))
+    async with app.run_test(size=(120, 36)) as pilot:
+        table = await loaded(pilot, 20)
+        await pilot.click(HistoryTable, offset=(10, 3))
+        assert table.current == table.requests[3]
+        assert not app.screen.query_one(Detail).display
+        await pilot.click(HistoryTable, offset=(10, 3))
+        await settle(pilot, lambda: app.screen.query_one(Detail).display)
+        await pilot.click(HistoryTable, offset=(10, 21))
+        assert table.current is not None
+
+
+@piloted
+async def test_copy_and_help_and_panes() -> None:
+    past = records(5)
+    app = staged(PastGate(past, [item(str(past[0]["id"]))]))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot, 5)
+        await pilot.press("y")
+        assert app.copied == "act-000005"
+        await pilot.press("enter")
+        await settle(pilot, lambda: "agent sent" in text(app))
+        await pilot.press("y")
+        assert app.copied == f"act-000005 sha256:{'cd' * 32}"
+        await pilot.press("tab")
+        assert app.screen.query_one(Detail).has_focus
+        await pilot.press("tab")
+        assert app.screen.query_one(Input).has_focus
+        await pilot.press("tab", "question_mark")
+        assert isinstance(app.screen, HelpScreen)
+
+
+@piloted
+async def test_a_users_keys_work_and_are_shown() -> None:
+    keys = keymap({"history.search": "f", "down": "n"})
+    app = Stage(HistoryScreen(PastGate(records(9)), keymap=keys), keymap=keys)
+    async with app.run_test(size=(80, 24)) as pilot:
+        table = await loaded(pilot, 9)
+        assert lines(app)[-1].startswith(" f search")
+        await pilot.press("n", "n")
+        assert table.current == table.requests[2]
+        await pilot.press("f")
+        assert app.screen.query_one(Input).has_focus
+
+
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_hostile_text_is_only_shown(size: tuple[int, int]) -> None:
+    names = ("action", "agent", "surface", "reason", "error", "connector", "id", "risk", "signer", "asked", "outcome")
+    items: list[dict[str, Json]] = []
+    for place, bad in enumerate(HOSTILE.values()):
+        fields: dict[str, Json] = {name: bad for name in names if name not in ("asked", "outcome") or place % 2}
+        items.append(record(10_000 - place, changes=fields | {"id": f"{place} {bad}"}))
+    held = [
+        item(str(one["id"]), text=bad, action=bad, draft=bad) for one, bad in zip(items, HOSTILE.values(), strict=True)
+    ]
+    app = staged(PastGate(items, held))
+    async with app.run_test(size=size) as pilot:
+        table = await loaded(pilot, 50)
+        while len(table.requests) < len(items):
+            known = len(table.requests)
+            await pilot.press("G")
+            await settle(pilot, lambda known=known: len(table.requests) > known)  # type: ignore[misc]  # bound at once
+        screen = app.screen
+        assert isinstance(screen, HistoryScreen)
+        detail = screen.query_one(Detail)
+        for place, one in enumerate(table.requests):
+            table.move(place - table.requests.index(table.current or one))
+            if place % 20 == 0:
+                await pilot.pause()
+                assert unsafe(app) == []
+        screen.add_class("-detail")
+        for place in range(0, len(held), 12):
+            detail.show(table.requests[place], shown_in_item(held[place]))
+            await pilot.pause()
+            assert unsafe(app) == [], table.requests[place].id
+        assert len(lines(app)) == size[1]
+        assert not app.left
+
+
+@pytest.mark.parametrize("bad", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_text_is_only_text_in_every_part_of_the_detail(bad: str) -> None:
+    fields: dict[str, Json] = dict.fromkeys(("action", "agent", "reason", "error", "signer", "asked", "outcome"), bad)
+    request = read_page({"items": [record(1, changes=fields)], "next": None}).requests[0]
+    held = item(text=bad, action=bad, draft=bad)
+    shown = Shown((*shown_in_item(held).inputs, Row(bad, bad), Row(bad, missing=True)), shown_in_item(held).fetched, "")
+    for content in (*about(request), *what_was_shown(shown), *what_was_shown(Shown(unavailable=bad))):
+        assert not UNSAFE.findall(content.plain)
+        assert not [span for span in content.spans if "click" in str(span.style) or "link" in str(span.style)]
+        assert "\n" not in content.plain
+
+
+async def into_export(pilot: Pilot[None]) -> ExportScreen:
+    await pilot.press("x")
+    await settle(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, ExportScreen)
+    return screen
+
+
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_export_writes_what_is_found(tmp_path_factory: pytest.TempPathFactory, size: tuple[int, int]) -> None:
+    folder = tmp_path_factory.mktemp("export")
+    gate = PastGate(records(1200))
+    app = staged(gate)
+    async with app.run_test(size=size) as pilot:
+        await loaded(pilot, 50)
+        screen = await into_export(pilot)
+        assert "JSON lines, readable for you" in text(app).replace("\n", " ")
+        screen.query_one(Input).value = str(folder / "past.csv")
+        await pilot.pause()
+        assert "As CSV" in text(app)
+        await pilot.press("enter")
+        await settle(pilot, lambda: not isinstance(app.screen, ExportScreen))
+        assert "1,200 written to" in text(app) or size[0] == 40
+    path = folder / "past.csv"
+    assert len(path.read_text().splitlines()) == 1201
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@piloted
+async def test_export_never_replaces_a_file_without_being_asked(tmp_path: Path) -> None:
+    path = tmp_path / "past.jsonl"
+    path.write_text("precious")
+    app = staged(PastGate(records(5)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot, 5)
+        screen = await into_export(pilot)
+        assert not screen.query_one("#export-replace").display
+        screen.query_one(Input).value = str(path)
+        await pilot.pause()
+        await pilot.press("enter")
+        await settle(pilot, lambda: "there is a file of this name" in text(app))
+        replace = screen.query_one("#export-replace", Button)
+        assert replace.display
+        assert not replace.has_focus
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+        assert path.read_text() == "precious"
+        await pilot.click("#export-replace")
+        await settle(pilot, lambda: not isinstance(app.screen, ExportScreen))
+        assert len(path.read_text().splitlines()) == 5
+
+
+@piloted
+async def test_export_says_what_is_in_the_way_and_can_be_left(tmp_path: Path) -> None:
+    gate = PastGate(records(5))
+    app = staged(gate)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot, 5)
+        screen = await into_export(pilot)
+        for name, words in (
+            ("x.txt", "End it in .jsonl or .csv."),
+            (str(tmp_path / "no" / "x.csv"), "cannot be written"),
+        ):
+            screen.query_one(Input).value = name
+            await pilot.pause()
+            await pilot.press("enter")
+            await settle(pilot, lambda words=words: words in text(app))  # type: ignore[misc]  # bound at once
+        gate.error = NoGate("nobody answers\x1b")
+        screen.query_one(Input).value = str(tmp_path / "x.csv")
+        await pilot.pause()
+        await pilot.press("enter")
+        await settle(pilot, lambda: "nobody answers" in text(app))
+        assert unsafe(app) == []
+        await pilot.press("escape")
+        await settle(pilot, lambda: not isinstance(app.screen, ExportScreen))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,445 @@
+"""The main view: every key, and what the operator sees of it."""
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from textual import events
+
+from aileron_tui.console.settings import ConsoleSettings
+from aileron_tui.console.widgets.prompt_view import PromptView
+from aileron_tui.console.widgets.waiting import WaitingList
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.prompt import PreviewResult
+from aileron_tui.core.risk import Level, Risk
+from aileron_tui.core.rows import Row
+from aileron_tui.core.states import State
+from aileron_tui.runtime.errors import Rejected, Unanswered
+from tests.console.pilots import SIZES, piloted, settle
+from tests.console.scripted import QUICK, ScriptedGate, console, request, shown, told
+from tests.hostile import HOSTILE
+
+HIGH = Risk(Level.HIGH, "it sends")
+LOW = Risk(Level.LOW, "it reads")
+
+
+@piloted
+async def test_approve_is_one_key_and_reaches_the_gate_once() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        await pilot.press("a")
+        await settle(pilot, lambda: app.board.pill("act-1").words == "done ✓")
+        await pilot.press("a", "a")
+        await pilot.pause(0.2)
+    assert gate.decided == [("act-1", Verdict.APPROVE, "", None)]
+
+
+@piloted
+async def test_deny_and_deny_with_a_reason() -> None:
+    gate = ScriptedGate(request(1), request(2))
+    async with console(gate) as (app, pilot):
+        await pilot.press("d")
+        await settle(pilot, lambda: app.board.pill("act-1").words == "denied")
+        assert app.board.chosen == "act-1"
+        await pilot.press("j")
+        await pilot.pause(0.15)
+        await pilot.press("D")
+        await pilot.press(*"wrong")
+        await pilot.press("enter")
+        await settle(pilot, lambda: len(gate.decided) == 2)
+    assert gate.decided[1] == ("act-2", Verdict.DENY, "wrong", None)
+
+
+@piloted
+async def test_escape_in_the_reason_decides_nothing() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (_, pilot):
+        await pilot.press("D", "x", "escape")
+        await pilot.pause(0.1)
+    assert gate.decided == []
+
+
+@piloted
+async def test_type_ahead_is_dropped_not_queued() -> None:
+    gate = ScriptedGate()
+    async with console(gate, replace(QUICK, arm_seconds=0.4)) as (app, pilot):
+        gate.tell("pending", request(1))
+        await settle(pilot, lambda: app.board.chosen == "act-1")
+        await pilot.press(*"banana")
+        await pilot.pause(0.6)
+        assert gate.decided == []
+        assert "ready for your answer" in shown(app)
+        await pilot.press("a")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+
+
+@piloted
+async def test_holding_the_key_down_never_arms() -> None:
+    gate = ScriptedGate()
+    async with console(gate, replace(QUICK, arm_seconds=0.5)) as (app, pilot):
+        gate.tell("pending", request(1))
+        await settle(pilot, lambda: app.board.chosen == "act-1")
+        for _ in range(12):
+            await pilot.press("a")
+            await pilot.pause(0.1)
+        assert gate.decided == []
+
+
+@piloted
+async def test_paste_enter_and_space_never_answer() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        app.screen.post_message(events.Paste("a"))
+        await pilot.pause(0.2)
+        await pilot.press("enter", "enter", "space", "space")
+        await pilot.pause(0.2)
+    assert gate.decided == []
+
+
+@piloted
+async def test_the_window_that_just_got_the_focus_is_not_armed() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate, replace(QUICK, arm_seconds=0.5)) as (app, pilot):
+        await pilot.pause(0.6)
+        app.screen.post_message(events.AppFocus())
+        await pilot.pause(0.05)
+        await pilot.press("a")
+        await pilot.pause(0.1)
+        assert gate.decided == []
+
+
+@piloted
+async def test_the_cursor_stays_on_its_request_while_the_list_moves() -> None:
+    gate = ScriptedGate(request(5), request(6))
+    async with console(gate) as (app, pilot):
+        await pilot.press("j")
+        gate.tell("snapshot", *(request(number) for number in range(1, 9)))
+        await settle(pilot, lambda: app.board.waiting == 8)
+        assert app.board.chosen == "act-6"
+        assert "Approve act-on-6?" in shown(app)
+        assert app.screen.focused is app.screen.query_one(WaitingList)
+
+
+@piloted
+async def test_high_risk_must_be_read_and_confirmed() -> None:
+    body = Row("Body", "\n".join(f"line {number}" for number in range(200)), multiline=True)
+    gate = ScriptedGate(request(1, HIGH, preview=PreviewResult((body,))))
+    async with console(gate) as (app, pilot):
+        await pilot.press("a")
+        await pilot.pause(0.2)
+        assert "read it to the end" in shown(app)
+        await pilot.press("enter")
+        view = app.screen.query_one(PromptView)
+        for _ in range(60):
+            await pilot.press("pagedown")
+            if view.read_to_end:
+                break
+        assert view.read_to_end
+        await pilot.pause(0.2)
+        await pilot.press("a")
+        await pilot.pause(0.2)
+        assert "High risk" in shown(app)
+        await pilot.press("enter")
+        await pilot.pause(0.1)
+        assert gate.decided == []
+        await pilot.pause(0.2)
+        await pilot.press("a")
+        await pilot.pause(0.2)
+        await pilot.press("y")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+
+
+@piloted
+async def test_high_risk_by_typing_the_name() -> None:
+    gate = ScriptedGate(request(1, HIGH))
+    async with console(gate, replace(QUICK, high_risk="type")) as (app, pilot):
+        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await pilot.press("a")
+        await pilot.pause(0.1)
+        await pilot.press(*"wrong", "enter")
+        await pilot.pause(0.1)
+        assert gate.decided == []
+        await pilot.press(*"act-on-1", "enter")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+
+
+@piloted
+async def test_undo_takes_an_approval_back_and_low_risk_has_no_window() -> None:
+    gate = ScriptedGate(request(1), request(2, LOW))
+    async with console(gate, replace(QUICK, undo_seconds=5.0)) as (app, pilot):
+        await pilot.press("a")
+        await pilot.pause(0.1)
+        assert "u takes it back" in shown(app)
+        await pilot.press("u")
+        await pilot.pause(0.1)
+        assert gate.decided == []
+        assert app.board.pill("act-1").words == ""
+        await pilot.press("j")
+        await pilot.pause(0.2)
+        await pilot.press("a")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+    assert gate.decided[0][0] == "act-2"
+
+
+@piloted
+async def test_quitting_with_a_held_approval_sends_nothing() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate, replace(QUICK, undo_seconds=0.5)) as (app, pilot):
+        await pilot.press("a")
+        app.exit()
+        await pilot.pause(0.1)
+    await asyncio.sleep(0.7)
+    assert gate.decided == []
+
+
+@piloted
+async def test_a_held_approval_of_what_changed_is_not_sent() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate, replace(QUICK, undo_seconds=0.6)) as (app, pilot):
+        await pilot.press("a")
+        changed = replace(request(1, inputs=(Row("Draft id", "another"),)), revision=9)
+        gate.tell("updated", changed)
+        await pilot.pause(1.0)
+        assert gate.decided == []
+        assert app.board.pill("act-1").words == ""
+
+
+@piloted
+async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        await pilot.press("e")
+        await pilot.pause(0.1)
+        await pilot.press("end", *"-new", "ctrl+s")
+        await settle(pilot, lambda: app.desk.edited is not None)
+        await pilot.pause(0.2)
+        assert "r-1-new" in shown(app)
+        await pilot.press("a")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+    assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1-new"})]
+
+
+@piloted
+async def test_an_edit_is_forgotten_by_escape_and_by_moving_on() -> None:
+    gate = ScriptedGate(request(1), request(2))
+    async with console(gate) as (app, pilot):
+        for key in ("escape", "j"):
+            await pilot.press("e")
+            await pilot.pause(0.1)
+            await pilot.press("end", "x", "ctrl+s")
+            await settle(pilot, lambda: app.desk.edited is not None)
+            await pilot.press(key)
+            assert app.desk.edited is None
+    assert gate.decided == []
+
+
+@piloted
+async def test_a_batch_answers_what_is_switched_and_leaves_the_rest() -> None:
+    gate = ScriptedGate(request(1), request(2), request(3, HIGH), request(4))
+    async with console(gate) as (app, pilot):
+        await pilot.press("space", "j", "space", "j", "space")
+        assert app.board.marked == {"act-1", "act-2", "act-3"}
+        await pilot.press("A")
+        await pilot.pause(0.1)
+        assert "high risk: only by itself" in shown(app)
+        await pilot.press("j", "space", "ctrl+s")
+        await settle(pilot, lambda: len(gate.decided) == 2)
+        await settle(pilot, lambda: app.board.marked == {"act-3"})
+    assert [(id_, verdict) for id_, verdict, *_ in gate.decided] == [
+        ("act-1", Verdict.APPROVE),
+        ("act-2", Verdict.DENY),
+    ]
+
+
+@piloted
+async def test_nothing_marked_says_so() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        await pilot.press("A")
+        await pilot.pause(0.2)
+        assert "nothing is marked" in told(app)
+        assert len(app.screen_stack) == 2
+
+
+@piloted
+async def test_the_filter_narrows_and_escape_clears() -> None:
+    gate = ScriptedGate(request(1), request(2))
+    async with console(gate) as (app, pilot):
+        await pilot.press("slash", *"on-2")
+        await pilot.pause(0.1)
+        assert app.board.visible == ["act-2"]
+        await pilot.press("a")
+        await pilot.press("escape")
+        assert app.board.visible == ["act-1", "act-2"]
+    assert gate.decided == []
+
+
+@piloted
+async def test_a_lost_gate_is_said_answers_are_refused_and_it_comes_back() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        gate.hang_up()
+        await settle(pilot, lambda: bool(app.trouble))
+        await pilot.pause(0.2)
+        assert "not connected since" in shown(app)
+        await pilot.press("a")
+        await pilot.pause(0.1)
+        assert gate.decided == []
+        gate.down = False
+        await settle(pilot, lambda: not app.trouble)
+        await pilot.pause(0.2)
+        assert "not connected since" not in shown(app)
+        await pilot.press("a")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        (Rejected(500, {"error": {"code": "x", "message": "it broke"}}), "it broke"),
+        (Unanswered("the connection broke"), "it still waits"),
+    ],
+    ids=["500", "lost reply"],
+)
+def test_what_went_wrong_is_told_and_the_request_still_waits(trouble: Rejected | Unanswered, words: str) -> None:
+    @piloted
+    async def run() -> None:
+        gate = ScriptedGate(request(1))
+        gate.trouble = trouble
+        async with console(gate) as (app, pilot):
+            await pilot.press("a")
+            await settle(pilot, lambda: words in told(app))
+            assert app.board.pill("act-1").words == ""
+            assert gate.decided == []
+
+    run()
+
+
+@piloted
+async def test_what_somebody_else_answered_is_told() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        gate.items["act-1"] = replace(gate.items["act-1"], state=State.DENIED)
+        await pilot.press("a")
+        await settle(pilot, lambda: "answered elsewhere" in told(app))
+    assert gate.decided == []
+
+
+@piloted
+async def test_a_console_that_only_reads_answers_nothing() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate, read_only=True) as (app, pilot):
+        await pilot.press("a", "d", "A", "e")
+        await pilot.pause(0.2)
+        assert "only reads" in shown(app)
+    assert gate.decided == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_answer_keys_are_on_screen_at_every_size(size: tuple[int, int]) -> None:
+    @piloted
+    async def run() -> None:
+        body = Row("Body", "\n".join(f"line {number}" for number in range(500)), multiline=True)
+        gate = ScriptedGate(request(1, preview=PreviewResult((body,))), request(2))
+        async with console(gate, size=size) as (app, pilot):
+            for _ in range(3):
+                last = shown(app).splitlines()[-1]
+                assert last.split()[0] == "a"
+                assert " d" in last
+                assert "?" in last
+                await pilot.press("j")
+            assert app.board.chosen == "act-2"
+            assert "act-on-2" in shown(app)
+
+    run()
+
+
+@piloted
+async def test_resizing_keeps_the_request_and_too_small_still_denies() -> None:
+    gate = ScriptedGate(request(1), request(2))
+    async with console(gate) as (app, pilot):
+        await pilot.press("j")
+        for width, height in ((70, 24), (40, 15), (30, 10)):
+            await pilot.resize_terminal(width, height)
+            await pilot.pause(0.1)
+            assert app.board.chosen == "act-2"
+        assert "too small" in shown(app).replace("\n", " ")
+        await pilot.pause(0.2)
+        await pilot.press("d")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+
+
+@piloted
+async def test_quit_asks_when_something_waits() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        await pilot.press("q")
+        await pilot.pause(0.1)
+        assert "1 request waits. Quit all the same?" in shown(app)
+        await pilot.press("n")
+        await pilot.pause(0.1)
+        assert app.is_running
+        await pilot.press("q", "y")
+        await pilot.pause(0.1)
+    assert gate.decided == []
+
+
+@piloted
+async def test_five_hundred_arrivals_do_not_disturb_reading() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        await pilot.press("enter")
+        focused = app.screen.focused
+        for number in range(2, 502):
+            gate.tell("pending", request(number % 60 + 2))
+        await settle(pilot, lambda: app.board.waiting >= 60)
+        assert app.board.chosen == "act-1"
+        assert app.screen.focused is focused
+        assert "Approve act-on-1?" in shown(app)
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_hostile_text_never_leaves_its_ground(part: int) -> None:
+    """Every text as action, label and value: in the list, the prompt, the reason, the sheet and the form."""
+
+    @piloted
+    async def run() -> None:
+        gate = ScriptedGate()
+        async with console(gate, size=(80, 24)) as (app, pilot):
+            for number, (name, text) in enumerate(CARRIED[part::8]):
+                rows = (Row(text, text), Row("Body", text, multiline=True))
+                hostile = replace(request(number, inputs=rows), revision=1)
+                gate.tell("snapshot", replace(hostile, prompt=replace(hostile.prompt, action=text)))
+                await settle(pilot, partial(app.board.items.__contains__, f"act-{number}"))
+                app.board.chosen = f"act-{number}"
+                app.redraw()
+                await pilot.pause()
+                harmless(shown(app), name)
+                await pilot.press(*_DIALOGS[number % len(_DIALOGS)])
+                harmless(shown(app), name)
+                await pilot.press("escape")
+                assert app.is_running
+        assert gate.decided == []
+
+    run()
+
+
+# Half a surrogate pair is no text that JSON carries: a prompt with one is refused before it is shown.
+CARRIED = [(name, text) for name, text in HOSTILE.items() if not any("\ud800" <= it <= "\udfff" for it in text)]
+_DIALOGS = (["D"], ["space", "A"], ["e"])
+
+
+def harmless(screen: str, name: str) -> None:
+    """Nothing that a terminal would act on is on the screen."""
+    odd = [
+        character for character in screen if (character < " " and character != "\n") or "\x7f" <= character <= "\x9f"
+    ]
+    assert odd == [], name
+
+
+def test_settings_have_safe_defaults() -> None:
+    settings = ConsoleSettings()
+    assert settings.arm_seconds == 0.7
+    assert settings.undo_seconds == 2.0
+    assert settings.high_risk == "confirm"

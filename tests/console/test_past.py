@@ -1,0 +1,153 @@
+"""The past: what a gate tells is checked, what a person types becomes a query, days add up."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from aileron_tui.console.past import Day, read_page, shown_in_entries, span, tally, typical
+from aileron_tui.console.wanted import SearchError, Wanted
+from aileron_tui.console.widgets.chart import bars
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.runtime.errors import Untrustworthy
+from tests.console.past_gate import record, records
+
+NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
+
+
+def test_a_page_is_read() -> None:
+    page = read_page({"items": [*records(3)], "next": 7})
+    assert [request.seq for request in page.requests] == [3, 2, 1]
+    assert page.older == 7
+    assert read_page({"items": [], "next": None}).older is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"items": None, "next": None},
+        {"items": [1], "next": None},
+        {"items": [], "next": "7"},
+        {"items": [], "next": 0},
+        {"items": [record(1, changes={"action": 5})], "next": None},
+        {"items": [record(1, changes={"took": "1"})], "next": None},
+        {"items": [record(1, changes={"took": [1]})], "next": None},
+        {"items": [record(1, changes={"seq": "1"})], "next": None},
+        {"items": [record(1, changes={"seq": None})], "next": None},
+    ],
+    ids=lambda answer: json.dumps(answer)[:30],
+)
+def test_what_is_no_page_is_refused(answer: JsonObject) -> None:
+    with pytest.raises(Untrustworthy):
+        read_page(answer)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.0, "0.0 s"),
+        (0.41, "0.4 s"),
+        (9.96, "10.0 s"),
+        (59, "59 s"),
+        (90, "1.5 min"),
+        (7200, "2.0 h"),
+        (200_000, "2 d"),
+    ],
+)
+def test_time_is_said_as_people_say_it(seconds: float, words: str) -> None:
+    assert span(seconds) == words
+
+
+def test_an_outcome_we_do_not_know_is_shown_as_the_gate_says_it() -> None:
+    page = read_page({"items": [record(1, changes={"outcome": "vanished"})], "next": None})
+    assert page.requests[0].ending == ("?", "vanished")
+
+
+def test_days_add_up_in_local_time() -> None:
+    today = date(2026, 5, 12)
+    start = datetime(2026, 5, 12, 9).astimezone()
+    times = [(0, 2.0), (0, 4.0), (0, 9.0), (1, 5.0), (40, 1.0)]
+    made: list[Json] = []
+    for place, (back, took) in enumerate(times):
+        at = start - timedelta(days=back)
+        made.append(record(place, at, {"decided": timestamp(at.astimezone(UTC)), "took": took}))
+    made.append(record(9, start, {"decided": "", "took": None}))
+    made.append(record(10, start, {"decided": "not a time", "took": 1.0}))
+    requests = read_page({"items": made, "next": None}).requests
+    days = tally(requests, today, 3)
+    assert days == (Day(date(2026, 5, 10)), Day(date(2026, 5, 11), 1, 5.0), Day(today, 3, 4.0))
+    assert typical(requests) == 3.0
+    assert typical(()) is None
+
+
+def test_bars_are_as_high_as_their_values() -> None:
+    assert bars([8, 4, None, 0.01], 1, "") == ["█▄ ▁"]
+    assert bars([3, 1], 3, " ") == ["█  ", "█  ", "█ █"]
+    assert bars([None, None], 1) == ["   "]
+    assert bars([], 2) == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "query"),
+    [
+        (Wanted(), {}),
+        (Wanted("  "), {}),
+        (Wanted("recap"), {"text": "recap*"}),
+        (Wanted("recap "), {"text": "recap"}),
+        (Wanted("weekly recap"), {"text": "weekly recap*"}),
+        (Wanted("rec*"), {"text": "rec*"}),
+        (Wanted("a@b.c"), {"text": "a@b.c*"}),
+        (Wanted("recap since:7d"), {"text": "recap", "since": "2026-05-05T12:00:00Z"}),
+        (Wanted("since:"), {}),
+        (Wanted("since:2026-05-12T10:00Z"), {"since": "2026-05-12T10:00:00Z"}),
+        (Wanted("action:send-draft surface:tui"), {"action": ["send-draft"], "surface": ["tui"]}),
+        (Wanted("outcome:denied", "failed"), {"outcome": ["failed", "denied"]}),
+        (Wanted("x", "expired"), {"text": "x*", "outcome": ["expired"]}),
+        (Wanted("http://x"), {"text": "http://x*"}),
+        (Wanted('"; DROP'), {"text": '"; DROP*'}),
+    ],
+)
+def test_what_is_typed_becomes_a_query(wanted: Wanted, query: dict[str, object]) -> None:
+    assert wanted.query(NOON) == query
+
+
+def test_a_date_is_one_of_the_persons_own_zone() -> None:
+    local = datetime(2026, 5, 12).astimezone().astimezone(UTC)
+    assert Wanted("until:2026-05-12").query(NOON) == {"until": f"{local:%Y-%m-%dT%H:%M:%SZ}"}
+
+
+@pytest.mark.parametrize(
+    "text", ["since:tuesday", "until:99999w9", "since:2026-13-01", "outcome:denyed", "outcome:x\x1b"]
+)
+def test_what_cannot_be_understood_is_said(text: str) -> None:
+    with pytest.raises(SearchError) as caught:
+        Wanted(text).query(NOON)
+    assert caught.value.hint
+    assert "\x1b" not in f"{caught.value}{caught.value.hint}"
+
+
+def test_what_the_ledger_kept_is_shown() -> None:
+    made: JsonObject = {"kind": "request.made", "body": {"args": {"to": "x@example.com", "body": "one\ntwo", "n": 2}}}
+    rows: list[Json] = [{"label": "To", "value": "y", "missing": False}, {"label": "Cc", "value": "", "missing": True}]
+    kept: JsonObject = {
+        "kind": "preview.fetched",
+        "body": {"digest": "d", "preview": {"rows": rows, "unavailable": ""}},
+    }
+    shown = shown_in_entries([made, kept])
+    assert [(row.label, row.value, row.multiline) for row in shown.inputs] == [
+        ("to", "x@example.com", False),
+        ("body", "one\ntwo", True),
+        ("n", "2", False),
+    ]
+    assert [(row.label, row.missing) for row in shown.fetched] == [("To", False), ("Cc", True)]
+    lost: JsonObject = {"kind": "preview.fetched", "body": {"digest": "d", "unavailable": "timeout"}}
+    assert shown_in_entries([made, lost]).unavailable == "timeout"
+    digest: JsonObject = {"kind": "preview.fetched", "body": {"digest": "d"}}
+    assert "digest" in shown_in_entries([made, digest]).note
+
+
+@pytest.mark.parametrize("entries", [None, 5, [], [None], [{}], [{"kind": "request.made", "body": []}]])
+def test_entries_that_make_no_sense_show_nothing(entries: Json) -> None:
+    assert shown_in_entries(entries).inputs == ()

@@ -1,0 +1,154 @@
+"""The scripted agent, against a gate whose answers the test decides."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from threading import Event
+
+import pytest
+
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import Asker
+from aileron_tui.demo.agent import Agent, AgentLog, Pace
+from aileron_tui.demo.script import SCRIPT, Scene, Wish
+from aileron_tui.files.bundles import load_bundle
+from aileron_tui.files.places import bundled
+from aileron_tui.gate.calls import faults
+from aileron_tui.runtime.errors import NoGate, NotFound, rejected
+
+FAST = Pace(scene=0.03, look=0.01, patience=2)
+WISH = Wish("send-draft", {"draft_id": "r-1"}, "May I?", "it was sent.", "I will not.")
+
+
+class Gate:
+    """Gives each call the next of the answers; "wait" stands for one that nobody gives."""
+
+    def __init__(self, *answers: JsonObject | str) -> None:
+        self._answers: Iterator[JsonObject | str] = iter(answers)
+        self.calls: list[tuple[str, JsonObject]] = []
+        self._given: dict[str, JsonObject | str] = {}
+        self.gone = False
+        self.forgot = False
+
+    def run(self, name: str, args: JsonObject, *, asker: Asker | None = None, wait: int = 0) -> JsonObject:
+        self._check()
+        assert asker is not None
+        assert asker.agent
+        self.calls.append((name, args))
+        id_ = f"act-{len(self.calls)}"
+        self._given[id_] = next(self._answers, "wait")
+        return {"status": "pending_approval", "approval_id": id_}
+
+    def result(self, id_: str) -> JsonObject:
+        self._check()
+        if self.forgot:
+            raise NotFound(404, {})
+        given = self._given[id_]
+        return {"status": "pending_approval"} if isinstance(given, str) else given
+
+    def _check(self) -> None:
+        if self.gone:
+            raise NoGate("nobody answers")
+
+
+def said(gate: Gate, *script: Scene, pace: Pace = FAST) -> list[str]:
+    log = AgentLog(clock=lambda: datetime(2026, 5, 12, 9, 41, tzinfo=UTC))
+    agent = Agent(gate, log, script, pace)
+    assert agent.play()
+    assert all(line.startswith("09:41:00  ") for line in log.lines())
+    return [line.removeprefix("09:41:00  ") for line in log.lines()]
+
+
+FAILURE: JsonObject = {"status": "failed", "failure": {"error": {"class": "external_api_error", "message": "404"}}}
+TIMEOUT: JsonObject = {"status": "failed", "failure": {"error": {"class": "approval_timeout", "message": "late"}}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"status": "completed", "result": "{}"}, "send-draft approved: it was sent."),
+        ({"status": "denied"}, "send-draft denied: I will not."),
+        ({"status": "denied", "reason": "wrong \x1b[2J"}, "send-draft denied, because “wrong ⟨ESC⟩[2J”: I will not."),
+        (FAILURE, "send-draft approved, but it failed: 404"),
+        (TIMEOUT, "send-draft: nobody answered. That is not a no; I may ask again one day."),
+    ],
+)
+def test_it_says_what_it_makes_of_an_answer(answer: JsonObject, words: str) -> None:
+    assert said(Gate(answer), (WISH,)) == ["May I?", words, "That was all I wanted."]
+
+
+def test_it_tries_something_else_when_denied() -> None:
+    other = Wish("send-draft", {"draft_id": "r-2"}, "This one?", "good.", "no.")
+    wish = Wish("send-draft", {"draft_id": "r-1"}, "May I?", "sent.", "hm.", instead=(other,))
+    gate = Gate({"status": "denied"}, {"status": "completed"})
+    assert said(gate, (wish,))[-2] == "send-draft approved: good."
+    assert [args for _, args in gate.calls] == [{"draft_id": "r-1"}, {"draft_id": "r-2"}]
+
+
+def test_it_goes_on_with_what_a_call_gave() -> None:
+    gate = Gate({"status": "completed", "result": '{"output":{"id":"r-40001"}}'}, {"status": "completed"})
+    assert "The draft is r-40001. May I send it?" in said(gate, SCRIPT[-1])
+    assert gate.calls[1] == ("send-draft", {"draft_id": "r-40001"})
+
+
+def test_it_stops_asking_when_nobody_answers() -> None:
+    gate = Gate()
+    log = AgentLog()
+    with Agent(gate, log, [(WISH,)] * 10, FAST):
+        for _ in range(500):
+            if "Nobody seems to be there" in log.lines()[-1]:
+                break
+            Event().wait(0.01)
+    assert len(gate.calls) == FAST.patience
+    assert "Nobody seems to be there" in log.lines()[-1]
+
+
+def test_an_answer_now_and_then_keeps_it_going() -> None:
+    done: JsonObject = {"status": "completed"}
+    gate = Gate(done, "wait", done, "wait", done)
+    log = AgentLog()
+    with Agent(gate, log, [(WISH,)] * 5, FAST):
+        for _ in range(500):
+            if log.lines() and "That was all" in log.lines()[-1]:
+                break
+            Event().wait(0.01)
+    assert len(gate.calls) == 5
+
+
+def test_it_ends_at_once_when_told_to() -> None:
+    gate = Gate()
+    with Agent(gate, AgentLog(), [(WISH,)] * 10, Pace(scene=60)):
+        pass
+    assert len(gate.calls) <= 1
+
+
+def test_a_gate_that_goes_away_ends_it() -> None:
+    gate = Gate()
+    gate.gone = True
+    log = AgentLog()
+    assert not Agent(gate, log, [(WISH,)], FAST).play()
+    assert log.lines()[-1].endswith("I cannot reach the gate any more: nobody answers")
+
+
+def test_a_request_that_is_forgotten_is_let_go() -> None:
+    gate = Gate()
+    gate.forgot = True
+    assert said(gate, (WISH,))[1] == "send-draft: the gate does not know of it any more."
+
+
+def test_an_action_that_is_not_there_is_skipped() -> None:
+    class Poor(Gate):
+        def run(self, name: str, args: JsonObject, *, asker: Asker | None = None, wait: int = 0) -> JsonObject:
+            raise rejected(404, {"error": {"code": "not_found", "message": "there is no action send-draft"}})
+
+    assert said(Poor(), (WISH,))[1] == "send-draft: the gate refused: there is no action send-draft"
+
+
+def test_the_script_fits_the_suite_and_shows_what_matters() -> None:
+    actions = load_bundle(bundled("manifests")).actions
+    wishes = [wish for scene in SCRIPT for wish in scene]
+    for wish in (*wishes, *(other for asked in wishes for other in asked.instead)):
+        assert faults(actions[wish.action].inputs, wish.args) == []
+        assert actions[wish.action].gated
+    assert len(SCRIPT[0]) > 1
+    assert {"send-draft", "delete-file", "move-file", "draft-mail"} <= {wish.action for wish in wishes}
+    assert any(len(scene) >= 4 and len({wish.action for wish in scene}) == 1 for scene in SCRIPT)

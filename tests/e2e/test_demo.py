@@ -1,0 +1,53 @@
+"""The demo as a newcomer meets it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.e2e.conftest import House
+from tests.e2e.terminal import CTRL_Q, clean, environment
+
+
+def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    house.environment_more["TMPDIR"] = str(temporary)
+    before = {path: path.stat().st_mtime_ns for path in house.home.rglob("*") if path.is_file()}
+    with house.console("demo") as terminal:
+        terminal.until("team@example.com")
+        terminal.until("3 waiting")
+        terminal.press("l")
+        terminal.until("The weekly recap is ready. May I send it to the team?")
+        terminal.press("q")
+        terminal.until("3 waiting")
+        terminal.still(1.0)
+        terminal.press("d")
+        terminal.until("denied")
+        terminal.press("l")
+        terminal.until("send-draft denied: I will ask for the right recipient.")
+        assert len(list(temporary.glob("aileron-demo-*"))) == 1
+        terminal.press(CTRL_Q)
+        assert terminal.end() == 0
+        assert clean(terminal)
+    assert list(temporary.glob("aileron-demo-*")) == []
+    assert {path: path.stat().st_mtime_ns for path in house.home.rglob("*") if path.is_file()} == before
+
+
+def test_without_the_agent_it_says_how_to_be_one(house: House) -> None:
+    with house.console("demo", "--no-agent", size=(120, 30)) as terminal:
+        terminal.until("● connected")
+        terminal.press("l")
+        told = terminal.until("run send-draft")
+        found = re.search(r"AILERON_TUI_HOME=(\S+) aileron-tui run send-draft --arg draft_id=r-12345", told)
+        assert found is not None
+        words = [sys.executable, "-m", "aileron_tui", "run", "send-draft", "--arg", "draft_id=r-12345"]
+        process = subprocess.run(words, env=environment(Path(found[1])), capture_output=True, check=False)
+        assert process.returncode == 75
+        terminal.press("q")
+        terminal.until("team@example.com")
+        terminal.press("q")
+        terminal.until("Quit all the same?")
+        terminal.press("y")
+        assert terminal.end() == 0
+        assert clean(terminal)
