@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test check lint types bench connectors screenshots lock clean
+.PHONY: help demo test check lint types bench crash connectors screenshots keys lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -23,7 +23,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 demo: $(READY) ## see it work: needs no set-up, touches no user file
-	@$(BIN)/python -m aileron_tui lint
+	@$(BIN)/python -m aileron_tui demo
 
 test: $(READY) ## run the tests
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal
@@ -41,12 +41,19 @@ check: lint types test ## everything that must hold before a commit
 bench: $(READY) ## measure, side by side, as ratios
 	@$(BIN)/python -m benchmarks
 
+crash: $(READY) ## pull the plug hundreds of times; takes a while
+	@$(BIN)/python -m tests.ledger.crash --rounds 200
+	@$(BIN)/python -m tests.gate.crash --rounds 500
+
 connectors: $(READY) ## rebuild the sample connectors, bit for bit, and renew their pins
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock
 	@$(BIN)/python -m tools.connectors
 
 screenshots: $(READY) ## draw the pictures of the README from the program
 	@$(BIN)/python -m tools.screenshots
+
+keys: $(READY) ## write docs/keys.md from the table of keys
+	@$(BIN)/python -m tools.keys
 
 lock: $(READY) ## renew requirements.lock
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \

@@ -18,6 +18,8 @@ COMMANDS = {
     "approve": "approve a waiting request",
     "deny": "deny a waiting request",
     "watch": "show requests as they come and go",
+    "history": "what was asked, decided and done; check and export it",
+    "key": "make and manage signing keys, and who may approve",
     "preview": "show the prompt of a call as the operator would see it",
     "lint": "check action, connector and suite manifests",
 }
@@ -42,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout = None  # the reader is gone; nothing may be flushed to it at exit
         return FAILED
     except OSError as error:
-        sys.stderr.write(f"error: {error.strerror or error}\n")
+        _complain(error.strerror or str(error))
         sys.stdout = None
         return FAILED
 

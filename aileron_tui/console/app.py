@@ -15,7 +15,7 @@ from aileron_tui.console import actions
 from aileron_tui.console.board import Board, Tone
 from aileron_tui.console.desk import Desk
 from aileron_tui.console.link import Link
-from aileron_tui.console.render import foreign_line, own
+from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.confirm import ConfirmScreen
 from aileron_tui.console.screens.lock import LockScreen
 from aileron_tui.console.screens.main import MainScreen
@@ -109,10 +109,12 @@ class Console(App[None]):
     def on_console_heard(self) -> None:
         """Takes in what the gate told. A request never takes the focus and never moves the cursor."""
         self.trouble = ""
-        new = self.board.hear(self._link.take())
+        heard = self._link.take()
+        new = self.board.hear(heard)
         self.desk.look_again()
-        if new:
-            self._announce(len(new))
+        reminders = sum(happening.data.get("reminder") is True for happening in heard)
+        if new or reminders:
+            self._announce(len(new) or reminders)
         self._say_title()
         self.redraw()
 
@@ -259,7 +261,7 @@ class Console(App[None]):
             return
         words = "1 request waits" if waiting == 1 else f"{waiting:,} requests wait"
         question = own(f"{words}. Quit all the same?", "bold")
-        detail = own("Quitting decides nothing; they go on waiting until they time out.", "$text-muted")
+        detail = own("Quitting decides nothing; they go on waiting until they time out.", MUTED)
         self.push_screen(ConfirmScreen(question, detail, seconds=0.0), self._left)
 
     def _left(self, sure: bool | None) -> None:

@@ -161,10 +161,14 @@ class Asking:
         """Fetches the preview, anew each time, and shows what came of it."""
         if live.fetching is not Fetching.NONE:
             live.fetching = Fetching.FETCHING
-            preview = await self.preview(live, live.args)
+            try:
+                preview = await self.preview(live, live.args)
+            except AileronError as error:
+                preview = PreviewResult(unavailable=f"it could not be recorded: {error}")
             if live.state is not State.PENDING:
                 return
             live.preview, live.fetching, live.edit = preview, Fetching.READY, None
+            live.previewed = self._context.clock()
             live.revision += 1
         await self.note_shown([live])
         if live.fetching is not Fetching.NONE and live.state is State.PENDING:

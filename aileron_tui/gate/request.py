@@ -55,6 +55,7 @@ class Request:
     expires: datetime
     fetching: Fetching
     preview: PreviewResult | None = None
+    previewed: datetime | None = None
     state: State = State.PENDING
     revision: int = 0
     polled: bool = False
@@ -120,6 +121,8 @@ class Request:
             item["preview"] = (
                 {"unavailable": unavailable_line(lost)} if lost else {"fields": _fields(shown.preview.rows)}
             )
+        if self.previewed:
+            item["previewed_at"] = timestamp(self.previewed)
         if self.after:
             item["asked_again"] = self.after
         return item

@@ -94,20 +94,22 @@ def item(id_: str = "act-000001", **changes: object) -> Item:
 
 
 class PastGate:
-    """Answers as a gate does. `error` makes it fail; `gate` holds answers back until it is set."""
+    """Answers as a gate does. `error` makes it fail; answers wait for `open`, or only those on the outcome `held`."""
 
     def __init__(self, past: Iterable[JsonObject] = (), items: Iterable[Item] = ()) -> None:
         self.past = list(past)
         self.items = {one.id: one for one in items}
         self.asked: list[dict[str, str | int | list[str]]] = []
         self.error: AileronError | None = None
+        self.held: str | None = None
         self.open = Event()
         self.open.set()
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         """A page."""
         self.asked.append(filters)
-        assert self.open.wait(10)
+        if self.held is None or filters.get("outcome") == [self.held]:
+            assert self.open.wait(10)
         if self.error:
             raise self.error
         limit, before = filters.get("limit", 50), filters.get("before")

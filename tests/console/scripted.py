@@ -74,7 +74,8 @@ class ScriptedGate:
             self.tell("updated", fresh)
             return fresh
         args = before.prompt.args | edits
-        prompt = replace(before.prompt, args=args, inputs=tuple(Row(name, str(value)) for name, value in args.items()))
+        rows = zip(before.prompt.inputs, args.values(), strict=True)
+        prompt = replace(before.prompt, args=args, inputs=tuple(replace(row, value=str(value)) for row, value in rows))
         return replace(before, prompt=prompt, digest=prompt.digest)
 
     def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:

@@ -119,14 +119,12 @@ async def test_an_answer_to_an_older_search_is_dropped() -> None:
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 20)
+        gate.held = "executed"
         gate.open.clear()
-        await pilot.press("o")
-        await settle(pilot, lambda: len(gate.asked) > 2)
-        await pilot.press("o")
-        await settle(pilot, lambda: len(gate.asked) > 3)
-        gate.open.set()
+        await pilot.press("o", "o")
         await settle(pilot, lambda: {request.outcome for request in table.requests} == {"failed"})
-        await pilot.pause(0.1)
+        gate.open.set()
+        await pilot.pause(0.3)
         assert {request.outcome for request in table.requests} == {"failed"}
 
 

@@ -1,5 +1,6 @@
 """What an action is once it is read, and in which order its faults are told."""
 
+import re
 from pathlib import Path
 
 from aileron_tui.core.action import Action, Approval, Input, PreviewDirective, Requirement, Step, read_action
@@ -163,6 +164,17 @@ capabilities = []
         ("step-connector", 14),
         ("required", 15),
     ]
+
+
+def test_a_source_is_split_at_its_last_sign_and_its_version_is_judged_first() -> None:
+    def fault(source: str) -> str:
+        (finding,) = read_action(re.sub(r"source = .*", f'source = "{source}"', GOOD), "x.md").findings
+        return finding.message.partition("reference: ")[2]
+
+    assert fault("github://acme/mail@main@1.2.0") == "it must not carry a version"
+    assert fault("https://acme/mail@main") == 'version "main" is not a strict SemVer'
+    assert fault("https://acme/mail") == "the @version at the end is missing"
+    assert fault("https://acme/mail@1.2.0") == 'scheme "https" is not one of github, gitlab, hub, local'
 
 
 def test_a_misspelt_key_is_named() -> None:

@@ -86,6 +86,22 @@ def test_escapes_in_keys_are_read() -> None:
     assert list(places) == [("abc",), ('"',), ("😀",), ("\\u0062",)]
 
 
+def test_quotes_at_the_ends_of_strings_end_nothing() -> None:
+    for string in (
+        "''''a''''",
+        "'''''a'''''",
+        '""""a""""',
+        '"""""a"""""',
+        '"""a\\""""',
+        '"""a\\"""b"""',
+        '"a\\""',
+        "''",
+        '""""""',
+    ):
+        places = locate(f"x = {{ a = {string}, b = [{string}, {string}], c = 1 }}\ny = 1")
+        assert list(places) == [("x",), ("x", "a"), ("x", "b"), ("x", "b", 0), ("x", "b", 1), ("x", "c"), ("y",)]
+
+
 def test_a_key_that_is_not_written_is_placed_at_the_table_around_it() -> None:
     source = Source("x.md", "[match]\nintent = 1\n[[inputs]]\n[[inputs]]\nname = 1\n", first_line=3)
     assert source.place(("match", "intent")) == Position(4, 1)

@@ -27,6 +27,7 @@ from aileron_tui.ledger.store import Ledger
 from aileron_tui.signing.enrolment import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from tests.compiled import shared_cache
 
 T = TypeVar("T")
 
@@ -147,10 +148,8 @@ async def ending(gate: Gate, id_: str) -> JsonObject:
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One compile cache for all tests of a worker."""
-    folder = tmp_path_factory.mktemp("cache")
-    folder.chmod(0o700)
-    return folder
+    """One compile cache for the whole run."""
+    return shared_cache(tmp_path_factory)
 
 
 @pytest.fixture

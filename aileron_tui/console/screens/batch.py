@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from aileron_tui.console.render import foreign_line, own
+from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.risk import Level
 from aileron_tui.runtime.items import Item
@@ -45,7 +45,7 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
         with Vertical(classes="dialog sheet"):
             yield Static(own(f"{len(self._items)} marked", "bold"), classes="question")
             yield OptionList(*(Option(self._line(number)) for number in range(len(self._items))))
-            yield Static(own("space switch · ctrl+s send · esc forget it", "$text-muted"), id="batch-note")
+            yield Static(own("space switch · ctrl+s send · esc forget it", MUTED), id="batch-note")
 
     @staticmethod
     def _possible(item: Item, wanted: Choice) -> Choice:
@@ -54,7 +54,7 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
 
     def _line(self, number: int) -> Content:
         item, choice = self._items[number], self._choices[number]
-        style = {Choice.APPROVE: "bold $text-success", Choice.DENY: "bold", Choice.LEAVE: "$text-muted"}[choice]
+        style = {Choice.APPROVE: "bold $text-success", Choice.DENY: "bold", Choice.LEAVE: MUTED}[choice]
         rows = [*item.prompt.inputs, *(item.prompt.preview.rows if item.prompt.preview else ())]
         keys = Content(" · ").join(
             foreign_line(row.label) + own(" ") + foreign_line(row.value[:60]) for row in rows[:3] if not row.multiline

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from aileron_tui.console.render import own
+from aileron_tui.console.render import MUTED, own
 
 
 class ConfirmScreen(ModalScreen[bool]):
@@ -63,7 +63,7 @@ class TypedConfirmScreen(ModalScreen[bool]):
         with Vertical(classes="dialog"):
             yield Static(self._question, classes="question")
             yield Input(placeholder="type the action's name")
-            yield Static(own("enter confirms the typed name · esc goes back", "$text-muted"))
+            yield Static(own("enter confirms the typed name · esc goes back", MUTED))
 
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text is no answer."""

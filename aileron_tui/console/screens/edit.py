@@ -9,7 +9,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label, Static, TextArea
 
-from aileron_tui.console.render import foreign_line, own
+from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
 from aileron_tui.core.text import visible
 from aileron_tui.runtime.items import Item
@@ -37,15 +37,13 @@ class EditScreen(ModalScreen[JsonObject | None]):
             with VerticalScroll():
                 for number, field in enumerate(self._inputs):
                     yield from self._field(number, field)
-            yield Static(
-                own("ctrl+s show the difference · tab next field · esc forget it", "$text-muted"), id="edit-note"
-            )
+            yield Static(own("ctrl+s show the difference · tab next field · esc forget it", MUTED), id="edit-note")
 
     def _field(self, number: int, field: dict[str, Any]) -> ComposeResult:
         value = self._item.prompt.args.get(str(field.get("name")))
         text = "" if value is None else plain(value)
         note = f"  {field.get('type')}" + ("" if field.get("required") else ", may be empty")
-        yield Label(foreign_line(str(field.get("label") or field.get("name"))) + own(note, "$text-muted"))
+        yield Label(foreign_line(str(field.get("label") or field.get("name"))) + own(note, MUTED))
         # A field is filled with text made visible: what cannot be shown is not edited unseen. An untouched field
         # keeps its original value.
         shown = visible(text)

@@ -6,7 +6,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from aileron_tui.console.render import foreign_line, own
+from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.source import Keyholder
 from aileron_tui.core.errors import AileronError
 
@@ -24,14 +24,14 @@ class LockScreen(ModalScreen[bool]):
             yield Static(own(self._why, "bold"), classes="question")
             yield Static(own("key ") + foreign_line(self._keys.name), classes="foreign-name")
             yield Input(password=True, placeholder="passphrase")
-            yield Static(own("enter unlocks · ctrl+q quits", "$text-muted"), id="lock-note")
+            yield Static(own("enter unlocks · ctrl+q quits", MUTED), id="lock-note")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Tries the passphrase."""
         passphrase = bytearray(event.value.encode())
         event.input.value = ""
         event.input.disabled = True
-        self.query_one("#lock-note", Static).update(own("unlocking…", "$text-muted"))
+        self.query_one("#lock-note", Static).update(own("unlocking…", MUTED))
         self._unlock(passphrase)
 
     @work(thread=True, exit_on_error=False)

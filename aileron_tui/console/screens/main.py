@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from aileron_tui.console.actions import Scope, bindings
 from aileron_tui.console.arming import Arming
 from aileron_tui.console.board import Tone
-from aileron_tui.console.render import foreign_line, own
+from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.header import Header
 from aileron_tui.console.widgets.prompt_view import PromptView
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _WIDE, _NARROW = 90, 60
 _SMALLEST = (40, 15)
 _ANSWERS = frozenset({"approve", "deny", "deny_reason"})
-_TONES = {Tone.QUIET: "$text-muted", Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
+_TONES = {Tone.QUIET: MUTED, Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
 
 
 class MainScreen(Screen[None]):
@@ -121,7 +121,7 @@ class MainScreen(Screen[None]):
         elif not board.waits(board.chosen):
             bar.show(f"{board.pill(board.chosen).words}: nothing to answer here")
         elif obstacle:
-            bar.show(f"◌ not yet: {obstacle}")
+            bar.show(f"◌ {obstacle}")
         elif self._owner.desk.edited:
             bar.show("● a approves the edited call · esc forgets the edit", "bold $text-success")
         else:
@@ -142,7 +142,8 @@ class MainScreen(Screen[None]):
                 return "the preview is still being fetched"
             if item.prompt.risk.level is Level.HIGH and not self.query_one(PromptView).read_to_end:
                 return "high risk: read it to the end first"
-        return self.arming.obstacle()
+        early = self.arming.obstacle()
+        return f"not yet: {early}" if early else ""
 
     # layout
 
@@ -202,7 +203,7 @@ class MainScreen(Screen[None]):
     def action_edit(self) -> None:
         """Opens the form for the inputs."""
         why = self.obstacle(Verdict.DENY)
-        if why and why != self.arming.obstacle():
+        if why and not self.arming.obstacle():
             self._owner.hint(why)
         else:
             self._owner.desk.edit()

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from aileron_tui.console.render import foreign_line, own
+from aileron_tui.console.render import MUTED, foreign_line, own
 
 
 class ReasonScreen(ModalScreen[str | None]):
@@ -24,7 +24,7 @@ class ReasonScreen(ModalScreen[str | None]):
         with Vertical(classes="dialog"):
             yield Static(own("Deny ", "bold") + foreign_line(self._action) + own("?", "bold"))
             yield Input(placeholder="why, for the agent (may be empty)", max_length=500)
-            yield Static(own("enter denies · esc goes back", "$text-muted"))
+            yield Static(own("enter denies · esc goes back", MUTED))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """A denial is safe, so Enter may give it once a person typed in this very form."""

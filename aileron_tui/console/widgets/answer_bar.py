@@ -6,6 +6,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from aileron_tui.console.actions import GAP, Scope, hints
+from aileron_tui.console.render import MUTED
 
 
 class AnswerBar(Widget):
@@ -19,7 +20,7 @@ class AnswerBar(Widget):
         self._leave_out = leave_out
         self._state: tuple[str, str] = ("", "")
 
-    def show(self, words: str, style: str = "$text-muted") -> None:
+    def show(self, words: str, style: str = MUTED) -> None:
         """What to say about answering now, in our own words."""
         if (words, style) != self._state:
             self._state = (words, style)

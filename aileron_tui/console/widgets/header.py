@@ -3,6 +3,8 @@
 from textual.content import Content
 from textual.widget import Widget
 
+from aileron_tui.console.render import MUTED
+
 
 class Header(Widget):
     """One line, always there."""
@@ -23,10 +25,8 @@ class Header(Widget):
 
     def render(self) -> Content:
         state = ("○ not connected", "$text-warning") if self._trouble else ("● connected", "$text-success")
-        left = Content.assemble(
-            " ", ("aileron", "bold"), "  ", state, *((f"  {note}", "$text-muted") for note in self._notes)
-        )
+        left = Content.assemble(" ", ("aileron", "bold"), "  ", state, *((f"  {note}", MUTED) for note in self._notes))
         words = f"{self._waiting:,} waiting" if self._waiting else "nothing waits"
-        right = Content.assemble((words, "bold" if self._waiting else "$text-muted"), " ")
+        right = Content.assemble((words, "bold" if self._waiting else MUTED), " ")
         gap = self.size.width - left.cell_length - right.cell_length
         return Content.assemble(left, " " * max(1, gap), right)

@@ -14,16 +14,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Final
+from unicodedata import category
 
 from aileron_tui.console.render import Part
 from aileron_tui.console.widgets.wrapping import Row, ascii_rows, rows
-from aileron_tui.core.text import BLANK_LINES, block_pieces
+from aileron_tui.core.text import BLANK_LINES, MARKS_PER_BASE, block_pieces
 
 CHUNK: Final = 16 * 1024
 _DENSER: Final = 4
 _CROWDED: Final = 16
 _KEPT: Final = 6
 
+_SITTING: Final = ("Mn", "Mc", "Me", "Cf")
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 _SPACES: Final = re.compile(r"[ \t]*")
 _SIMPLE: Final = re.compile(r"[\n\r\t -~]*\Z")
@@ -245,7 +247,18 @@ class Passage:
         if 0 < kept < size:
             return self._cut_at(start + kept)
         safe = _CUT.search(text, aim, aim + 1024)
-        return self._cut_at(safe.start() if safe and "\n" not in text[aim : safe.start()] else aim)
+        if safe and "\n" not in text[aim : safe.start()]:
+            return self._cut_at(safe.start())
+        return self._cut_at(self._behind_marks(aim))
+
+    def _behind_marks(self, cut: int) -> int:
+        """The cut moved behind what sits on the character before it, unless that is a flood."""
+        end = cut
+        while end < len(self.text) and category(self.text[end]) in _SITTING:
+            end += 1
+            if end - cut > MARKS_PER_BASE:
+                return cut
+        return end
 
     def _cut_at(self, cut: int) -> tuple[int, int]:
         """The end of a chunk at a cut, and the start of the next: behind the newline if there is one."""

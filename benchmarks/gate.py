@@ -1,0 +1,465 @@
+"""The gate against the bare parts it is made of: an HTTP server, a durable write, a signature, a thread, an engine.
+
+Both sides are processes of their own, asked in turns by this one, which also is the watcher and the upstream service.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import socket
+import sqlite3
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from aileron_tui.core.chain import Kind
+from aileron_tui.core.decision import Verdict, pae
+from aileron_tui.demo.bundle import materialise
+from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.store import Ledger
+from aileron_tui.runtime.items import read_item
+from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.envelope import sign
+from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from aileron_tui.signing.session import session_proof
+
+ROUNDS: Final = 150
+WARM: Final = 20
+TOKEN: Final = "sample-token"
+HOST: Final = "127.0.0.1"
+DRAFT: Final = {
+    "id": "r-1",
+    "message": {
+        "text": "Here is the recap from this week. " * 20,
+        "payload": {"headers": [{"name": "To", "value": "team@example.com"}, {"name": "Subject", "value": "Recap"}]},
+    },
+}
+CONFIG: Final = '[connectors."local://aileron/mail".credential]\nenv = "BENCH_TOKEN"\n'
+
+Result = tuple[str, float, float, str]
+
+
+def measure() -> list[Result]:
+    """Name, ratio, limit and note of each measurement."""
+    with tempfile.TemporaryDirectory() as folder, for_this_run("bench") as key:
+        return asyncio.run(_measured(Path(folder), key))
+
+
+async def _measured(folder: Path, key: UnlockedKey) -> list[Result]:
+    async with AsyncExitStack() as stack:
+        upstream = await stack.enter_async_context(_upstream())
+        bundle = materialise(folder / "suite", upstream.port)
+        ours = await stack.enter_async_context(_gate(folder, bundle, key))
+        await ours.turn(upstream)  # the bare side gets the bytes of what the gate sent and wrote in this turn
+        bare = await stack.enter_async_context(_bare(folder, bundle, upstream.port, key, ours))
+        sides: tuple[tuple[Side, list[tuple[float, float]]], ...] = ((ours, []), (bare, []))
+        for _ in range(ROUNDS):
+            for side, times in sides:
+                times.append(await side.turn(upstream))
+        shown, begun = (
+            [statistics.median(turn[column] for turn in times[WARM:]) for _, times in sides] for column in (0, 1)
+        )
+    return [
+        _result("call to `pending` at a watcher / bare SSE echo + durable write", shown),
+        _result("decide to the op's first byte upstream / signed POST + write + wasmtime", begun),
+    ]
+
+
+def _result(name: str, medians: list[float]) -> Result:
+    ours, bare = medians
+    return name, ours / bare, 2.0, f"{ours * 1000:.2f} ms and {bare * 1000:.2f} ms"
+
+
+@dataclass
+class Upstream:
+    """The service that the connector calls: notes when the first byte of each send arrives."""
+
+    port: int = 0
+    sends: "asyncio.Queue[float]" = field(default_factory=asyncio.Queue)
+
+
+@asynccontextmanager
+async def _upstream() -> AsyncIterator[Upstream]:
+    upstream = Upstream()
+    body = json.dumps(DRAFT).encode()
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while first := await reader.read(1):
+                began = time.perf_counter()
+                head = first + await reader.readuntil(b"\r\n\r\n")
+                length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+                await reader.readexactly(int(length or 0))
+                writer.write(answer)
+                if head.startswith(b"POST"):
+                    upstream.sends.put_nowait(began)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(handle, HOST, 0)
+    upstream.port = server.sockets[0].getsockname()[1]
+    try:
+        yield upstream
+    finally:
+        server.close()
+
+
+class Line:
+    """One connection, kept open."""
+
+    def __init__(self, port: int, token: str = "") -> None:
+        self._port = port
+        self._token = token
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def send(self, method: str, path: str, body: bytes = b"") -> asyncio.StreamReader:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(HOST, self._port, limit=2**22)
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: {HOST}:{self._port}\r\nAuthorization: Bearer {self._token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        self._streams[1].write(head.encode() + body)
+        return self._streams[0]
+
+    async def receive(self, reader: asyncio.StreamReader) -> bytes:
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        body = await reader.readexactly(length)
+        if not head.startswith((b"http/1.1 200", b"http/1.1 202")):
+            raise RuntimeError(f"{head!r} {body!r}")
+        return body
+
+    async def ask(self, method: str, path: str, body: bytes = b"") -> Any:
+        return json.loads(await self.receive(await self.send(method, path, body)))
+
+    def close(self) -> None:
+        if self._streams:
+            self._streams[1].close()
+
+
+class Watcher:
+    """Reads events as they come."""
+
+    def __init__(self, port: int, token: str, path: str) -> None:
+        self._line = Line(port, token)
+        self._path = path
+        self._rest = b""
+
+    async def open(self) -> None:
+        self._reader = await self._line.send("GET", self._path)
+        await self._reader.readuntil(b"\r\n\r\n")
+
+    async def next(self, name: bytes) -> tuple[float, bytes]:
+        """When the next event of this name came, and its bytes; others are passed over."""
+        while True:
+            while b"\n\n" not in self._rest:
+                size = int(await self._reader.readline(), 16)
+                self._rest += await self._reader.readexactly(size)
+                await self._reader.readexactly(2)
+            came = time.perf_counter()
+            event, _, self._rest = self._rest.partition(b"\n\n")
+            if b"\nevent: %b\n" % name in event:
+                return came, event + b"\n\n"
+
+    def close(self) -> None:
+        self._line.close()
+
+
+class Side:
+    """One of the two that are compared: from a call to the event, and from a decision to the op."""
+
+    def __init__(self, agent: Line, approver: Line, watcher: Watcher) -> None:
+        self.agent = agent
+        self.approver = approver
+        self.watcher = watcher
+        self.event = self.reply = b""
+        self._number = 0
+
+    async def turn(self, upstream: Upstream) -> tuple[float, float]:
+        """One request from the call to the end, and what it took; all is quiet again afterwards."""
+        self._number += 1
+        call = json.dumps({"args": {"draft_id": f"r-{self._number}"}}).encode()
+        began = time.perf_counter()
+        reader = await self.agent.send("POST", "/v1/actions/send-draft/run", call)
+        came, self.event = await self.watcher.next(b"pending")
+        self.reply = await self.agent.receive(reader)
+        path, body = await self.decision()
+        decided = time.perf_counter()
+        reader = await self.approver.send("POST", path, body)
+        started = await upstream.sends.get()
+        await self.approver.receive(reader)
+        await self.settle()
+        return came - began, started - decided
+
+    async def decision(self) -> tuple[str, bytes]:
+        """Where the decision goes, and its body."""
+        raise NotImplementedError
+
+    async def settle(self) -> None:
+        """Returns when nothing goes on any more."""
+        await asyncio.sleep(0.01)
+
+
+class Ours(Side):
+    """The gate."""
+
+    key: UnlockedKey
+    data: Path
+    body = b""
+
+    async def decision(self) -> tuple[str, bytes]:
+        """Signs what is shown once the preview is there."""
+        _, event = await self.watcher.next(b"updated")
+        item = json.loads(event.split(b"\ndata: ")[1])
+        statement = read_item(item).statement(Verdict.APPROVE, surface="console", now=datetime.now(UTC))
+        self.body = json.dumps({"approved": True, "envelope": sign(statement, self.key).fields()}).encode()
+        return f"/v1/action-approvals/{item['id']}/decide", self.body
+
+    async def settle(self) -> None:
+        """Waits for the events of the start and of the end."""
+        await self.watcher.next(b"updated")
+        await self.watcher.next(b"updated")
+        await super().settle()
+
+    def written(self) -> tuple[list[bytes], list[bytes]]:
+        """The entries that the last request and the last decision made durable."""
+        with Reader(self.data / "ledger.db") as reader:
+            entries = [(json.loads(data)["kind"], data) for _, data, _ in reader.rows()]
+        asked = [data for kind, data in entries if kind == Kind.REQUESTED]
+        begun = [data for kind, data in entries if kind in (Kind.DECIDED, Kind.RUNNING)]
+        return asked[-1:], begun[-2:]
+
+
+@asynccontextmanager
+async def _gate(folder: Path, bundle: Path, key: UnlockedKey) -> AsyncIterator[Ours]:
+    home = folder / "home"
+    home.mkdir(0o700)
+    (home / "config.toml").write_text(CONFIG)
+    (home / "config.toml").chmod(0o600)
+    with Ledger(home / "data" / "ledger.db", role="bench") as ledger:
+        ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment("bench", key.public))
+    environment = {**os.environ, "AILERON_TUI_HOME": str(home), "BENCH_TOKEN": TOKEN}
+    words = ("-m", "aileron_tui", "gate", "--port", "0", "--manifests", str(bundle))
+    async with _process(words, environment) as line:
+        said = json.loads(line)
+        port = int(said["url"].rpartition(":")[2])
+        approver = Line(port)
+        asked = await approver.ask("POST", "/v1/approver/challenge", b"{}")
+        proof = key.sign(session_proof(asked["challenge"], said["instance"]))
+        opening = {"challenge": asked["challenge"], "keyid": key.public.fingerprint}
+        body = json.dumps({**opening, "signature": base64.b64encode(proof).decode()}).encode()
+        session = (await approver.ask("POST", "/v1/approver/session", body))["token"]
+        approver.close()
+        watcher = Watcher(port, session, "/v1/action-approvals/watch?surface=console")
+        await watcher.open()
+        await watcher.next(b"snapshot")
+        agent = Line(port, Path(said["agent_token_file"]).read_text().strip())
+        side = Ours(agent, Line(port, session), watcher)
+        side.key, side.data = key, home / "data"
+        yield side
+        for connection in (side.agent, side.approver, watcher):
+            connection.close()
+
+
+class Bare(Side):
+    """The same bytes, with nothing in between."""
+
+    body = b""
+
+    async def decision(self) -> tuple[str, bytes]:
+        """The decision that the gate was sent, which is as good for measuring as any."""
+        return "/decide", self.body
+
+
+@asynccontextmanager
+async def _bare(folder: Path, bundle: Path, upstream: int, key: UnlockedKey, ours: Ours) -> AsyncIterator[Bare]:
+    asked, begun = ours.written()
+    given = {"event": ours.event, "reply": ours.reply, "asked": b"".join(asked), "begun": b"".join(begun)}
+    for name, data in given.items():
+        (folder / name).write_bytes(data)
+    public = key.public.raw.hex()
+    async with _process(("-m", "benchmarks.gate", "bare", str(folder), str(bundle), str(upstream), public)) as line:
+        port = int(line)
+        watcher = Watcher(port, TOKEN, "/watch")
+        await watcher.open()
+        side = Bare(Line(port, TOKEN), Line(port, TOKEN), watcher)
+        side.body = ours.body
+        yield side
+        for connection in (side.agent, side.approver, watcher):
+            connection.close()
+
+
+@asynccontextmanager
+async def _process(words: tuple[str, ...], environment: dict[str, str] | None = None) -> AsyncIterator[bytes]:
+    """A program, and the first line it prints."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *words,
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        if process.stdout is None or not (line := await process.stdout.readline()):
+            raise RuntimeError(f"{words} does not start")
+        yield line
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+        await process.wait()
+
+
+# the bare side, in a process of its own
+
+
+def _serve_bare(folder: Path, bundle: Path, upstream: int, public: str) -> None:
+    """What one would write if nothing had to be checked, kept in order, or bounded."""
+    import uvicorn  # noqa: PLC0415  # only this process needs them
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
+    from starlette.applications import Starlette  # noqa: PLC0415
+    from starlette.requests import Request  # noqa: PLC0415
+    from starlette.responses import Response, StreamingResponse  # noqa: PLC0415
+    from starlette.routing import Route  # noqa: PLC0415
+
+    event, reply, asked, begun = ((folder / name).read_bytes() for name in ("event", "reply", "asked", "begun"))
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
+    write, call = _writer(folder / "bare.db"), _engine(bundle, upstream)
+    pool = ThreadPoolExecutor(100)
+    watchers: list[asyncio.Queue[bytes]] = []
+
+    async def run(request: Request) -> Response:
+        json.loads(await request.body())
+        await asyncio.to_thread(write, asked)
+        for watcher in watchers:
+            watcher.put_nowait(event)
+        return Response(reply, 202, media_type="application/json")
+
+    async def decide(request: Request) -> Response:
+        envelope = json.loads(await request.body())["envelope"]
+        payload = base64.b64decode(envelope["payload"])
+        key.verify(base64.b64decode(envelope["signatures"][0]["sig"]), pae(envelope["payloadType"], payload))
+        await asyncio.to_thread(write, begun)
+        asyncio.get_running_loop().run_in_executor(pool, call)
+        return Response(b"{}", media_type="application/json")
+
+    async def watch(_: Request) -> Response:
+        mine: asyncio.Queue[bytes] = asyncio.Queue()
+        watchers.append(mine)
+
+        async def events() -> AsyncIterator[bytes]:
+            while True:
+                yield await mine.get()
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    routes = [
+        Route("/v1/actions/{name}/run", run, methods=["POST"]),
+        Route("/decide", decide, methods=["POST"]),
+        Route("/watch", watch),
+    ]
+    config = uvicorn.Config(Starlette(routes=routes), http="h11", log_level="error", access_log=False)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind((HOST, 0))
+    listener.listen()
+    print(listener.getsockname()[1], flush=True)
+    uvicorn.Server(config).run([listener])
+
+
+def _writer(path: Path) -> Callable[[bytes], None]:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("CREATE TABLE entries (seq INTEGER PRIMARY KEY, data BLOB NOT NULL, hash BLOB NOT NULL)")
+    guard = threading.Lock()
+
+    def write(data: bytes) -> None:
+        with guard:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("INSERT INTO entries (data, hash) VALUES (?, ?)", (data, bytes(32)))
+            db.execute("COMMIT")
+
+    return write
+
+
+def _engine(bundle: Path, upstream: int) -> Callable[[], None]:
+    """The same module and the same call, with the few host functions it needs."""
+    import httpx  # noqa: PLC0415
+    import wasmtime  # noqa: PLC0415
+
+    engine = wasmtime.Engine()
+    module = wasmtime.Module(engine, (bundle / "connectors" / "mail" / "connector.wasm").read_bytes())
+    linker = wasmtime.Linker(engine)
+    linker.define_wasi()
+    client = httpx.Client(trust_env=False)
+    last: dict[str, bytes] = {}
+
+    def memory(caller: wasmtime.Caller) -> wasmtime.Memory:
+        found = caller["memory"]
+        if not isinstance(found, wasmtime.Memory):
+            raise TypeError
+        return found
+
+    def request(caller: wasmtime.Caller, start: int, size: int) -> int:
+        wish = json.loads(memory(caller).read(caller, start, start + size))
+        headers = {**(wish.get("headers") or {}), "Authorization": f"Bearer {TOKEN}"}
+        method, body = wish.get("method") or "GET", wish.get("body") or ""
+        last["body"] = client.request(method, wish["url"], headers=headers, content=body.encode()).content
+        return 0
+
+    def read(caller: wasmtime.Caller, start: int, size: int) -> int:
+        return memory(caller).write(caller, last["body"][:size], start)
+
+    number = wasmtime.ValType.i32()
+    functions: dict[str, tuple[int, int, Callable[..., int | None]]] = {
+        "log": (4, 0, lambda *_: None),
+        "http_request": (2, 1, request),
+        "http_response_size": (0, 1, lambda _: len(last["body"])),
+        "http_response_status": (0, 1, lambda _: 200),
+        "http_response_read": (2, 1, read),
+    }
+    for name, (parameters, results, function) in functions.items():
+        kind = wasmtime.FuncType([number] * parameters, [number] * results)
+        linker.define_func("aileron_host", name, kind, function, access_caller=True)
+    ready = linker.instantiate_pre(module)
+    stdin = bundle / "stdin.json"
+    inputs = {"base_url": f"http://{HOST}:{upstream}", "draft_id": "r-1"}
+    stdin.write_text(json.dumps({"args": inputs, "op": "send_draft"}))
+
+    def call() -> None:
+        printed = bytearray()
+        store = wasmtime.Store(engine)
+        wasi = wasmtime.WasiConfig()
+        wasi.stdin_file = stdin
+        wasi.stdout_custom = printed.extend
+        store.set_wasi(wasi)
+        start = ready.instantiate(store).exports(store)["_start"]
+        try:
+            if isinstance(start, wasmtime.Func):
+                start(store)
+        except wasmtime.ExitTrap as end:
+            if end.code:
+                raise
+        store.close()
+
+    return call
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["bare", folder, bundle, upstream, public]:
+            _serve_bare(Path(folder), Path(bundle), int(upstream), public)

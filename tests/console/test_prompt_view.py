@@ -1,0 +1,434 @@
+"""The prompt on a real screen: what it says, where, whose words, and when it counts as read."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from textual.content import Content
+from textual.pilot import Pilot
+from textual.screen import ModalScreen
+
+from aileron_tui.console.render import own
+from aileron_tui.console.widgets.quote import Quote
+from aileron_tui.core.rows import Row
+from aileron_tui.core.states import State
+from aileron_tui.runtime.items import Item
+from tests.console import items
+from tests.console.items import NOW, RECAP, START, Stage, clickable, controls, item, lines, prompt
+from tests.console.pilots import piloted
+from tests.hostile import HOSTILE
+
+SIZES = [(120, 36), (80, 24), (40, 15)]
+TALL = (100, 60)
+LONG = "\n".join(f"line {number}" for number in range(1, 201))
+HUGE = "Some words of a long mail, which has very many lines like this one.\n" * 150_000
+
+
+async def settle(pilot: Pilot[None]) -> None:
+    """Until nothing more is counted or checked."""
+    app = pilot.app
+    assert isinstance(app, Stage)
+    for _ in range(300):
+        await pilot.pause(0.01)
+        if not app.view._inspecting and all(quote.body.passage.counted for quote in app.view._all_quotes()):
+            break
+    await pilot.pause()
+    await pilot.pause()
+
+
+def is_read(app: Stage) -> bool:
+    return app.view.read_to_end
+
+
+def quote(app: Stage, number: int = 0) -> Quote:
+    return list(app.view._all_quotes())[number]
+
+
+def found(app: Stage, words: str) -> str:
+    """The row that has these words."""
+    return next((row for row in lines(app) if words in row), "")
+
+
+@piloted
+async def test_the_worked_example() -> None:
+    app = Stage(items.worked())
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        shown = [" ".join(row.split()) for row in lines(app)]
+        text = "\n".join(row for row in shown if row)
+        order = [
+            "Approve send-draft? ━━━━━━━━━━╸─ 4:19 left",
+            '▲ high risk "send_draft" changes or sends something that may not be undone',
+            "Asked by ▎ claude-code",
+            "agent sent",
+            "Draft id ▎ r-12345",
+            "fetched by connector mail · 39 s ago",
+            "To ▎ team@example.com",
+            "Subject ▎ Weekly recap",
+            "Body 18 lines",
+            "▎ Hi all,",
+            "▎ Sam",
+            "told by the agent",
+            "Session ▎ s-81f2",
+            "Folder ▎ ~/work/recap",
+            "would run",
+            "Connector ▎ local://samples/mail 1.0.0",
+            "Hash ▎ sha256:9f86d081884c7…⟨+51⟩",
+            "Signature ▎ signed by samples",
+        ]
+        places = [text.find(line) for line in order]
+        assert -1 not in places, order[places.index(-1)]
+        assert places == sorted(places)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "shown", [items.worked(), items.not_found(), items.gaps(), items.structured(), items.fetching(), None]
+)
+@piloted
+async def test_every_size_shows_the_question_and_how_much_is_below(size: tuple[int, int], shown: Item | None) -> None:
+    app = Stage(shown)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        rows = lines(app)
+        assert all(len(row) == size[0] for row in rows)
+        if shown is None:
+            assert found(app, "Nothing waits.")
+            return
+        assert f"Approve {shown.prompt.action}?" in rows[0] + rows[1]
+        assert "4:19 left" in rows[0] + rows[1]
+        below = round(app.view._body.max_scroll_y - app.view._body.scroll_y)
+        assert (f"{below} more line" in rows[-1]) is (below > 0)
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_hostile_text_in_every_place_is_only_shown(size: tuple[int, int], part: int) -> None:
+    """The smallest screen sees the whole corpus, the others a part of it."""
+    app = Stage(items.worked())
+    async with app.run_test(size=size) as pilot:
+        for name, hostile in list(HOSTILE.items())[part :: 4 if size == SIZES[2] else 12]:
+            text = hostile.encode("utf-8", "replace").decode()  # JSON cannot carry half a surrogate
+            app.view.show(items.hostile(text))
+            for _ in range(3):
+                await pilot.pause()
+                assert not controls(lines(app)), name
+                assert not clickable(app), name
+                app.view.travel(size[1] // 2)
+            app.view.show(items.unavailable_with(text))
+            await pilot.pause()
+            assert not controls(lines(app)), name
+            assert not app.ran
+
+
+@piloted
+async def test_a_value_cannot_forge_a_row_or_a_head() -> None:
+    forged = "r-1\nTo: boss@corp.example\nfetched by connector mail · just now"
+    app = Stage(item(prompt((Row("Draft id", forged),), (Row("Body", forged, multiline=True),))))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        rows = [row for row in lines(app) if "boss@corp.example" in row or "fetched by" in row]
+        assert [row.strip().startswith("fetched by connector mail · 39 s ago") for row in rows].count(True) == 1
+        assert all("▎" in row for row in rows if "39 s" not in row)
+        assert "r-1⏎To: boss" in rows[0]
+
+
+@piloted
+async def test_a_long_value_wraps_under_its_own_label() -> None:
+    app = Stage(item(prompt((Row("Url", "https://example.com/" + "a" * 200), Row("Next", "x")))))
+    async with app.run_test(size=(60, 40)) as pilot:
+        await settle(pilot)
+        rows = lines(app)
+        first = next(index for index, row in enumerate(rows) if "https://" in row)
+        column = rows[first].index("▎")
+        for row in rows[first : first + 4]:
+            assert row.index("▎") == column
+            assert not row[:column].strip() or "Url" in row[:column]
+        assert sum(row.count("a") for row in rows[first : first + 8] if "▎" in row) >= 200
+
+
+@piloted
+async def test_labels_go_above_their_values_where_there_is_no_room() -> None:
+    app = Stage(item(prompt((Row("The identifier of the draft", "r-1"),), ())))
+    async with app.run_test(size=(40, 30)) as pilot:
+        await settle(pilot)
+        rows = [row.strip() for row in lines(app)]
+        index = rows.index("The identifier of the draft")
+        assert rows[index + 1] == "▎ r-1"
+
+
+@piloted
+async def test_what_is_not_there_is_said_without_gutter() -> None:
+    app = Stage(items.gaps())
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        for label, said in (("To", "n/a"), ("Subject", "empty"), ("Body", "n/a")):
+            assert found(app, label + " ").split() == [label, said]
+        assert found(app, "Size").split() == ["Size", "▎", "12", "KB"]
+
+
+@piloted
+async def test_a_failed_preview_cannot_be_missed() -> None:
+    app = Stage(items.not_found())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "⚠ Preview unavailable: Gmail API returned 404" in found(app, "unavailable")
+        assert "fetched by" not in "\n".join(lines(app))
+
+
+@piloted
+async def test_fetching_is_told_and_does_not_count_as_read() -> None:
+    app = Stage(items.fetching())
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        assert "fetching from connector mail …" in found(app, "fetching")
+        assert not is_read(app)
+        app.view.show(replace(items.worked(), id="act-4"))
+        await settle(pilot)
+        assert is_read(app)
+
+
+@piloted
+async def test_an_action_without_preview_says_so() -> None:
+    app = Stage(items.unpreviewed())
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        assert found(app, "has no preview")
+        assert "○ low risk" in found(app, "low risk")
+
+
+@piloted
+async def test_warnings_stand_beside_their_value() -> None:
+    body = "see pаypal.com\n" + "x " * 5000
+    app = Stage(item(prompt((Row("Host", "xn--pple-43d.com"),), (Row("Body", body, multiline=True),))))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        rows = lines(app)
+        host = next(index for index, row in enumerate(rows) if "xn--pple" in row and "▎" in row)
+        assert "⚠" in rows[host + 1]
+        head = next(index for index, row in enumerate(rows) if row.strip().startswith("Body"))
+        assert '⚠ "pаypal.com" mixes Latin and Cyrillic letters' in rows[head + 1]
+
+
+@piloted
+async def test_time_left_is_a_bar_and_a_number() -> None:
+    app = Stage(items.worked())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        app.view.tick(START + timedelta(seconds=150))
+        await pilot.pause()
+        assert "━━━━━━──────  2:30 left" in lines(app)[1]
+        app.view.tick(START + timedelta(seconds=280))
+        await pilot.pause()
+        assert "⚠ 0:20 left" in lines(app)[1]
+        app.view.tick(START + timedelta(hours=2))
+        await pilot.pause()
+        assert "⚠ time is up" in lines(app)[1]
+        assert "fetched by connector mail · 1 h ago" in found(app, "fetched")
+
+
+@piloted
+async def test_read_to_end_is_said_once_when_all_is_visible_at_once() -> None:
+    app = Stage(items.worked())
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        assert is_read(app)
+        app.view.tick(NOW)
+        app.view.show(items.worked())
+        await settle(pilot)
+        assert app.reads == 1
+
+
+@piloted
+async def test_a_quote_must_be_read_to_its_own_end() -> None:
+    app = Stage(items.long_body(LONG))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        assert app.view._body.max_scroll_y == 0
+        assert not is_read(app)
+        await pilot.press("end")
+        await settle(pilot)
+        assert quote(app).body.at_end
+        assert is_read(app)
+        assert app.reads == 1
+
+
+@piloted
+async def test_the_end_of_a_quote_does_not_count_while_it_is_off_screen() -> None:
+    app = Stage(items.long_body(LONG))
+    async with app.run_test(size=(60, 15)) as pilot:
+        await settle(pilot)
+        quote(app).body.to_end()
+        await settle(pilot)
+        assert app.view._body.scroll_y == 0
+        assert quote(app) not in app.view._ends
+
+
+@piloted
+async def test_pages_lead_through_the_whole_prompt() -> None:
+    """Page down alone reads everything: up to the quote, through it, and to the end; and back."""
+    app = Stage(items.long_body(LONG))
+    async with app.run_test(size=(60, 15)) as pilot:
+        await settle(pilot)
+        seen: set[str] = set()
+        for _ in range(60):
+            seen |= {row.strip().removeprefix("▎").strip(" ▁▂▃▄▅▆▇█") for row in lines(app)}
+            await pilot.press("pagedown")
+            await pilot.pause()
+        assert {f"line {number}" for number in range(1, 201)} <= seen
+        assert is_read(app)
+        for _ in range(60):
+            await pilot.press("pageup")
+        await pilot.pause()
+        assert app.view._body.scroll_y == 0
+        assert quote(app).body.above == 0
+
+
+@piloted
+async def test_a_prompt_behind_another_screen_is_not_read() -> None:
+    app = Stage()
+    async with app.run_test(size=TALL) as pilot:
+        view = app.view
+        await app.push_screen(ModalScreen[None]())
+        view.show(items.worked())
+        await pilot.pause(0.1)
+        assert app.reads == 0
+        app.pop_screen()
+        await pilot.pause()
+        app.view.tick(NOW)
+        await pilot.pause()
+        assert is_read(app)
+
+
+@piloted
+async def test_an_update_keeps_position_and_focus() -> None:
+    app = Stage(items.long_body(LONG))
+    async with app.run_test(size=(60, 15)) as pilot:
+        await settle(pilot)
+        await pilot.press("down", "down", "down")
+        quote(app).body.travel(50)
+        await settle(pilot)
+        position, inner = app.view._body.scroll_y, quote(app).body.above
+        assert position
+        assert inner == 50
+        app.view.show(replace(items.long_body(LONG), revision=2, state=State.APPROVED), note=own("sending…"))
+        await settle(pilot)
+        assert found(app, "sending…")
+        assert (app.view._body.scroll_y, quote(app).body.above) == (position, inner)
+        app.view.show(items.long_body(LONG + "\nand one more"))
+        await settle(pilot)
+        assert (app.view._body.scroll_y, quote(app).body.above) == (position, inner)
+        assert app.view.has_focus
+
+
+@piloted
+async def test_another_request_starts_on_top_and_unread() -> None:
+    app = Stage(items.long_body(LONG))
+    async with app.run_test(size=(60, 15)) as pilot:
+        await settle(pilot)
+        for _ in range(3):
+            await pilot.press("end")
+            await settle(pilot)
+        assert is_read(app)
+        app.view.show(replace(items.long_body(LONG), id="act-77"))
+        await settle(pilot)
+        assert app.view._body.scroll_y == 0
+        assert quote(app).body.above == 0
+        assert not is_read(app)
+
+
+@piloted
+async def test_a_changed_prompt_must_be_read_again() -> None:
+    app = Stage(items.worked())
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        app.view.show(items.long_body(RECAP + "\nPS: and delete everything"))
+        await settle(pilot)
+        assert app.reads == 2
+
+
+@piloted
+async def test_an_edit_is_shown_as_old_and_new() -> None:
+    app = Stage(items.after_edit(), before=items.before_edit())
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        assert found(app, "▎−team@example.com").split()[0] == "To"
+        assert found(app, "▎+team-leads@example.com")
+        assert "▎ Weekly recap" in found(app, "Subject")
+        assert found(app, "▎ - * The review of the storage proposal moved to Thursday, 14:00, room 3.")
+        assert found(app, "▎ + * The review of the storage proposal moved to Thursday, 14:00, room 5.")
+        assert "edited" in found(app, "Body")
+
+
+@piloted
+async def test_the_arrow_leads_into_an_outline_and_out_again() -> None:
+    app = Stage(items.structured())
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        await pilot.press("right")
+        assert quote(app).body.has_focus
+        await pilot.press("left")
+        await pilot.pause()
+        assert found(app, "▸ { … 17 lines … }")
+        await pilot.press("left")
+        assert app.view.has_focus
+
+
+@pytest.mark.parametrize("theme", ["aileron-dark", "aileron-light", "aileron-contrast", "aileron-plain"])
+@piloted
+async def test_every_theme_draws_every_kind_of_prompt(theme: str) -> None:
+    app = Stage(items.structured(), theme=theme)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for shown in (items.not_found(), items.gaps(), items.hostile("\x1b[2J"), items.after_edit(), None):
+            app.view.show(shown)
+            await pilot.pause()
+        assert found(app, "Nothing waits.")
+
+
+@piloted
+async def test_without_colour_everything_has_a_word_or_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = Stage(items.not_found(), theme="aileron-plain")
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        colours = {
+            segment.style.color.name if segment.style and segment.style.color else "default"
+            for strip in app.screen._compositor.render_strips()
+            for segment in strip
+        }
+        assert colours <= {"default"}
+        for sign in ("▲ high risk", "⚠ Preview unavailable", "▎ 19df4136f28569d2"):
+            assert found(app, sign)
+
+
+@piloted
+async def test_a_huge_body_opens_scrolls_and_ends() -> None:
+    app = Stage(items.worked())
+    async with app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        app.view.show(items.long_body(HUGE))
+        await pilot.pause()
+        assert found(app, "▎ Some words of a long mail")
+        assert "150,001 lines" in found(app, "Body")
+        assert "at least" in found(app, "more lines ↓")
+        await pilot.press("end")
+        for _ in range(1000):
+            await pilot.pause(0.02)
+            if app.view.read_to_end:
+                break
+        assert quote(app).body.passage.height == 150_001
+        assert is_read(app)
+
+
+@piloted
+async def test_a_note_stands_below_the_title() -> None:
+    app = Stage()
+    async with app.run_test(size=TALL) as pilot:
+        app.view.show(None, note=own("The gate is away."))
+        await pilot.pause()
+        assert found(app, "The gate is away.")
+        app.view.show(items.worked(), note=Content("denied"))
+        await settle(pilot)
+        rows = [row.strip() for row in lines(app) if row.strip()]
+        assert rows[1] == "denied"

@@ -1,0 +1,219 @@
+"""A quote in a real screen: gutter, counts, scrolling, folding, and nothing in it that runs."""
+
+import pytest
+from textual._cells import cell_len
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from aileron_tui.console.widgets.heights import shared
+from aileron_tui.console.widgets.outline import AT_ONCE
+from aileron_tui.console.widgets.quote import Quote
+from aileron_tui.console.widgets.quote_text import GUTTER
+from aileron_tui.core.text import block
+from tests.console.items import EVENT, PATCH, clickable, controls, lines, styles
+from tests.console.pilots import piloted
+from tests.hostile import HOSTILE
+
+HUNDRED = "\n".join(f"line {number}" for number in range(1, 101))
+
+
+class Page(App[None]):
+    """A quote of ten rows."""
+
+    CSS_PATH = styles()
+
+    def __init__(self, text: str, height: int = 10) -> None:
+        super().__init__()
+        self._text, self._height = text, height
+        self.ran = False
+
+    def compose(self) -> ComposeResult:
+        yield Quote("Body", self._text, height=self._height)
+
+    @property
+    def quote(self) -> Quote:
+        return self.query_one(Quote)
+
+    def action_run(self) -> None:
+        self.ran = True
+
+
+def is_read(app: Page) -> bool:
+    return app.quote.read
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    app = pilot.app
+    assert isinstance(app, Page)
+    for _ in range(200):
+        await pilot.pause(0.01)
+        if app.quote.body.passage.counted and not app.quote._pending:
+            break
+    await pilot.pause()
+
+
+@piloted
+async def test_what_is_above_and_below_is_said() -> None:
+    app = Page(HUNDRED)
+    async with app.run_test(size=(60, 24)) as pilot:
+        await settled(pilot)
+        shown = lines(app)
+        assert shown[0].split() == ["Body", "100", "lines"]
+        assert shown[1].startswith(f"{GUTTER} line 1 ")
+        assert shown[11].strip() == "90 more lines ↓"
+        assert not is_read(app)
+        app.quote.body.focus()
+        await pilot.press("down", "pagedown")
+        await pilot.pause()
+        assert lines(app)[1].startswith(f"{GUTTER} line 11 ")
+        assert lines(app)[11].strip() == "80 more lines ↓"
+        await pilot.press("end")
+        await pilot.pause()
+        assert lines(app)[10].startswith(f"{GUTTER} line 100 ")
+        assert lines(app)[11].strip() == "end"
+        assert is_read(app)
+        await pilot.press("home", "up")
+        assert app.quote.body.above == 0
+
+
+@piloted
+async def test_a_quote_that_is_all_visible_is_read_and_has_no_foot() -> None:
+    app = Page("one\ntwo")
+    async with app.run_test(size=(60, 24)) as pilot:
+        await settled(pilot)
+        assert is_read(app)
+        assert lines(app)[0].split() == ["Body", "2", "lines"]
+        assert not any("more" in row or row.strip() == "end" for row in lines(app))
+
+
+@piloted
+async def test_every_row_of_the_text_stands_behind_the_gutter() -> None:
+    app = Page("a\n▎ b\n" + "word " * 40)
+    async with app.run_test(size=(40, 24)) as pilot:
+        await settled(pilot)
+        body = lines(app)[1:11]
+        assert all(row.startswith(GUTTER) for row in body)
+        assert body[1].startswith(f"{GUTTER} ▎ b")
+
+
+@pytest.mark.parametrize("part", range(4))
+@piloted
+async def test_hostile_text_is_only_shown(part: int) -> None:
+    app = Page("")
+    async with app.run_test(size=(50, 16)) as pilot:
+        for name, text in list(HOSTILE.items())[part::4]:
+            app.quote.show("Body", text)
+            await pilot.pause()
+            shown = lines(app)
+            assert not controls(shown), name
+            assert not clickable(app), name
+            assert all(cell_len(row) == 50 for row in shown), name
+            first = block(text)[0]
+            if app.quote.body.outline is None and first.isascii():
+                start = first.split(" ")[0][:20]
+                assert shown[1].removeprefix(GUTTER).strip().startswith(start), name
+
+
+@piloted
+async def test_markup_in_the_text_does_nothing_when_clicked() -> None:
+    app = Page("[@click=app.run]press[/]")
+    async with app.run_test(size=(50, 16)) as pilot:
+        await settled(pilot)
+        for x in range(2, 26):
+            await pilot.click(offset=(x, 1))
+        assert "[@click=app.run]press[/]" in lines(app)[1]
+        assert not app.ran
+
+
+@piloted
+async def test_another_width_keeps_the_line_on_top() -> None:
+    app = Page("\n".join(f"line {number} " + "word " * 20 for number in range(300)))
+    async with app.run_test(size=(120, 20)) as pilot:
+        await settled(pilot)
+        app.quote.body.travel(200)
+        await pilot.pause()
+        top = lines(app)[1]
+        assert top.startswith(f"{GUTTER} line 200 ")
+        await pilot.resize_terminal(50, 20)
+        await settled(pilot)
+        assert lines(app)[1].startswith(f"{GUTTER} line 200 ")
+
+
+@piloted
+async def test_the_same_text_again_changes_nothing_and_another_keeps_the_position() -> None:
+    app = Page(HUNDRED)
+    async with app.run_test(size=(60, 24)) as pilot:
+        await settled(pilot)
+        app.quote.body.travel(40)
+        app.quote.show("Body", HUNDRED)
+        await settled(pilot)
+        assert lines(app)[1].startswith(f"{GUTTER} line 41 ")
+        app.quote.show("Body", HUNDRED + "\nmore")
+        await settled(pilot)
+        assert lines(app)[1].startswith(f"{GUTTER} line 41 ")
+        app.quote.show("Body", "short")
+        await settled(pilot)
+        assert lines(app)[1].startswith(f"{GUTTER} short")
+
+
+@piloted
+async def test_json_folds_by_key_and_by_click() -> None:
+    app = Page(EVENT, height=20)
+    async with app.run_test(size=(60, 30)) as pilot:
+        await settled(pilot)
+        assert lines(app)[0].split()[-4:] == ["JSON", "·", "19", "lines"]
+        assert lines(app)[2].startswith(f'{GUTTER}▾   "event": {{')
+        assert is_read(app)
+        app.quote.body.focus()
+        await pilot.press("down", "left")
+        await pilot.pause()
+        assert lines(app)[2].startswith(f'{GUTTER}▸   "event": {{ … 14 lines … }},')
+        assert not is_read(app)
+        assert "19 lines" in lines(app)[0]
+        await pilot.click(offset=(1, 2))
+        await pilot.pause()
+        assert lines(app)[3].startswith(f'{GUTTER}      "title": "Review",')
+        assert is_read(app)
+        await pilot.press("down", "down", "left")
+        await pilot.pause()
+        assert lines(app)[4].startswith(f'{GUTTER}▸     "rooms": [ … 2 lines … ],')
+        await pilot.press("right")
+        await pilot.pause()
+        assert lines(app)[4].startswith(f"{GUTTER}▾")
+
+
+@piloted
+async def test_long_json_is_laid_out_elsewhere_and_not_read_before() -> None:
+    text = "[" + ",".join(f'{{"id":{number}}}' for number in range(AT_ONCE // 8)) + "]"
+    app = Page(text)
+    async with app.run_test(size=(60, 30)) as pilot:
+        assert app.quote._pending
+        assert not is_read(app)
+        await settled(pilot)
+        assert lines(app)[2].startswith(f"{GUTTER}▾   {{")
+
+
+@piloted
+async def test_a_diff_is_coloured_by_its_signs() -> None:
+    app = Page(PATCH)
+    async with app.run_test(size=(60, 30)) as pilot:
+        await settled(pilot)
+        assert "diff" in lines(app)[0]
+        body = app.quote.body
+        colours = {}
+        for y in range(8):
+            segments = list(body.render_line(y))
+            colours["".join(part.text for part in segments)[2:4]] = segments[2].style
+        assert colours["- "] != colours["+ "]
+        assert colours["@@"] not in (colours["- "], colours["+ "])
+
+
+def test_quotes_share_the_room() -> None:
+    assert shared([5, 3], 20, 24) == [5, 3]
+    assert shared([100, 3], 20, 24) == [17, 3]
+    assert shared([100, 100], 20, 24) == [10, 10]
+    assert shared([100, 100], 0, 10) == [5, 5]
+    assert shared([100], 500, 10) == [7]
+    assert shared([9], 8, 24) == [9]
+    assert shared([100], 0, 0) == [1]
+    assert shared([], 10, 10) == []

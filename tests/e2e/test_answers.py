@@ -1,0 +1,110 @@
+"""Answers that take more than one key: taken back, edited, and several at once."""
+
+import re
+
+import pytest
+
+from tests.e2e.conftest import House, answer
+from tests.e2e.terminal import CTRL_S, Terminal
+
+READY = "ready for your answer"
+
+
+@pytest.fixture
+def open_house(house: House) -> House:
+    """A gate that runs, and a key that needs no passphrase."""
+    house.make_key()
+    house.start_gate()
+    return house
+
+
+def folder_of(house: House, file: str = "f-1001") -> tuple[str, ...]:
+    return house.service.drive.files[file].sample.parents
+
+
+def move(house: House, terminal: Terminal) -> None:
+    """The agent wants to move a file, and the console is ready for the answer."""
+    house.call("move-file", wait=0, file_id="f-1001", folder_id="d-reports")
+    terminal.until("Quarterly report.pdf")
+    terminal.until(READY)
+
+
+def test_an_approval_is_taken_back_within_the_window(open_house: House) -> None:
+    with open_house.console() as terminal:
+        move(open_house, terminal)
+        terminal.press("a")
+        terminal.until("u takes it back")
+        terminal.press("u")
+        terminal.until(lambda text: "u takes it back" not in text)
+        assert "1 waiting" in terminal.still(2.5)
+        assert folder_of(open_house) == ("d-inbox",)
+        terminal.until(READY)
+        terminal.press("a")
+        terminal.until("done ✓")
+    assert folder_of(open_house) == ("d-reports",)
+
+
+def test_quitting_within_the_window_sends_nothing(open_house: House) -> None:
+    with open_house.console() as terminal:
+        move(open_house, terminal)
+        terminal.press("a")
+        terminal.until("u takes it back")
+        terminal.press("q")
+        terminal.until("Quit all the same?")
+        terminal.press("y")
+        assert terminal.end() == 0
+    assert folder_of(open_house) == ("d-inbox",)
+
+
+def test_an_edited_call_is_previewed_again_and_runs_as_edited(open_house: House) -> None:
+    with open_house.console() as terminal:
+        call = open_house.call("rename-file", file_id="f-1001", name="Report.pdf")
+        terminal.until("Quarterly report.pdf")
+        terminal.until(READY)
+        terminal.press("e")
+        terminal.until("show the difference")
+        terminal.press("\t")
+        terminal.still(0.3)
+        terminal.press("\x15Report of May.pdf")  # ctrl+u clears the field
+        terminal.until("Report of May.pdf")
+        terminal.press(CTRL_S)
+        terminal.until("a approves the edited call")
+        terminal.press("a")
+        terminal.until("done ✓")
+        assert answer(call)[0] == 0
+    assert open_house.service.drive.files["f-1001"].sample.name == "Report of May.pdf"
+
+
+def test_a_batch_does_what_its_sheet_says_and_no_more(open_house: House) -> None:
+    with open_house.console() as terminal:
+        calls = {
+            file: open_house.call("move-file", file_id=file, folder_id="d-archive")
+            for file in ("f-1001", "f-1002", "f-1003")
+        }
+        terminal.until("3 waiting")
+        for _ in calls:
+            terminal.press(" ")
+            terminal.still(0.2)
+            terminal.press("j")
+            terminal.still(0.2)
+        terminal.until("3 marked")
+        terminal.still(1.0)
+        terminal.press("A")
+        shown = terminal.until("ctrl+s send")
+        listed = re.findall(r"approve +move-file +File id (f-\d+)", shown)
+        assert sorted(listed) == sorted(calls)
+        terminal.press(" ", " ")
+        terminal.until("leave ")
+        terminal.press("j")
+        terminal.still(0.2)
+        terminal.press(" ")
+        terminal.until("deny ")
+        terminal.press(CTRL_S)
+        terminal.until("1 approved, 1 denied")
+        terminal.until("1 waiting")
+        left, denied, approved = listed
+        assert answer(calls[denied])[0] == 3
+        assert answer(calls[approved])[0] == 0
+        assert calls[left].poll() is None
+    moved = [file for file in calls if folder_of(open_house, file) == ("d-archive",)]
+    assert moved == [approved]

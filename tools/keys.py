@@ -1,0 +1,67 @@
+"""Writes docs/keys.md from the console's table of actions; `--check` says whether it is stale.
+
+Run it as `python -m tools.keys`.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.console.actions import Action, Group, Scope, display, of
+
+DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "keys.md"
+
+_BEFORE: Final = """\
+# Keys
+
+`?` shows these in the console, and `ctrl+p` finds each by its name. Enter and space never answer.
+
+Give an action other keys in `config.toml`, by its id; several are separated by commas, and a comma is `comma`:
+
+```toml
+[console.keymap]
+history = "H"
+"history.export" = "E,f5"
+```
+
+An unknown action, a key that is none and a key that would do two things in one place are errors when the console
+starts. Answers cannot be put on keys that people press to go on: enter, space, tab, arrows, page up and down.
+"""
+
+
+def document() -> str:
+    """The whole page."""
+    return _BEFORE + "".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    for scope in Scope:
+        yield f"\n## {scope}\n\n| key | does | | id |\n|---|---|---|---|\n"
+        for group in Group:
+            yield from (_row(action) for action in of(scope) if action.group is group)
+
+
+def _row(action: Action) -> str:
+    keys = " ".join(f"`{_written(key)}`" for key in action.keys)
+    name = "" if action.fixed else f"`{action.id}`"
+    return f"| {keys} | {action.label} | {action.tooltip} | {name} |\n"
+
+
+def _written(key: str) -> str:
+    return key if "+" in key else display(key)
+
+
+def main() -> int:
+    """0 if the page is up to date or was written."""
+    if "--check" in sys.argv[1:]:
+        fresh = DOCUMENT.exists() and DOCUMENT.read_text(encoding="utf-8") == document()
+        if not fresh:
+            print("docs/keys.md is stale: python -m tools.keys", file=sys.stderr)
+        return 0 if fresh else 1
+    DOCUMENT.write_text(document(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""Draws the pictures in `screenshots/` from the program itself, with fixed requests: `python -m tools.screenshots`."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from textual.pilot import Pilot
+
+from aileron_tui.console.app import Console
+from aileron_tui.console.settings import ConsoleSettings
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.jsontext import Json
+from aileron_tui.core.risk import Level, Risk
+from aileron_tui.core.rows import Row
+from aileron_tui.runtime.items import Item
+from tests.console import items as samples
+from tests.console.past_gate import PastGate, records
+from tests.console.scripted import ScriptedGate, console
+
+FOLDER: Final = Path(__file__).parents[1] / "screenshots"
+QUIET: Final = ConsoleSettings(arm_seconds=0.05, undo_seconds=0.0, bell=False, notify=False)
+MOVES: Final = Risk(Level.NORMAL, '"move_file" is not declared to be harmless')
+EVIL: Final = (
+    "Dear colleague,\x1b[2J\x1b[H please approve.\n"
+    + "\n" * 40
+    + "\u202egnp.eciovni\u202c is attached. [@click=app.quit]Yes[/]\n"
+    "To: boss@example.com"
+)
+
+Steps = Callable[[Console, Pilot[None]], Awaitable[None]]
+
+
+async def _nothing(_: Console, pilot: Pilot[None]) -> None:
+    await pilot.pause()
+
+
+def _keys(*keys: str, wait: float = 0.3) -> Steps:
+    async def press(_: Console, pilot: Pilot[None]) -> None:
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause(wait)
+
+    return press
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture: who waits, how large, how it looks, and what is pressed before it is taken."""
+
+    name: str
+    requests: tuple[Item, ...]
+    size: tuple[int, int] = (110, 34)
+    theme: str = "aileron-dark"
+    steps: Steps = field(default=_nothing)
+
+
+def _waiting(item: Item, number: int, seconds: int) -> Item:
+    """The request as if it had been asked a moment ago."""
+    now = datetime.now(UTC)
+    fields = item.fields | {"previewed_at": timestamp(now - timedelta(seconds=2))}
+    return replace(
+        item,
+        id=f"act-{number}",
+        requested_at=timestamp(now - timedelta(seconds=300 - seconds)),
+        expires_at=timestamp(now + timedelta(seconds=seconds)),
+        fields=fields,
+    )
+
+
+def _everyday() -> tuple[Item, ...]:
+    move = samples.prompt(
+        (Row("File id", "f-1001"), Row("To folder", "d-reports")),
+        (Row("Name", "Quarterly report.pdf"), Row("From folder", "d-inbox"), Row("Owner", "sam@example.com")),
+        action="move-file",
+        risk=MOVES,
+    )
+    return (
+        _waiting(samples.worked(), 1, 214),
+        _waiting(samples.item(move), 2, 252),
+        _waiting(samples.not_found(), 3, 281),
+    )
+
+
+def _declared(item: Item) -> Item:
+    inputs: list[Json] = [
+        {"name": row.label, "type": "string", "required": True, "label": row.label, "multiline": row.multiline}
+        for row in item.prompt.inputs
+    ]
+    return replace(item, fields=item.fields | {"inputs": inputs})
+
+
+def _shots() -> tuple[Shot, ...]:
+    everyday = _everyday()
+    rows = (
+        Row("To", '"boss@example.com" <b\u043ess@ex\u0430mple.com>'),
+        Row("Subject", "Invoice \u202efdp.exe\u202c\u200b\u200b\u200b\u200b\u200b"),
+        Row("Body", EVIL, multiline=True),
+    )
+    hostile = _waiting(samples.item(samples.prompt(rows=rows)), 1, 270)
+    alike = tuple(
+        _waiting(
+            samples.item(
+                replace(
+                    everyday[1].prompt,
+                    args={"n": n},
+                    inputs=(Row("File id", f"f-100{n}"), Row("To folder", "d-reports")),
+                )
+            ),
+            n,
+            280 - n,
+        )
+        for n in range(1, 5)
+    )
+    edited = _waiting(_declared(samples.before_edit()), 1, 283)
+    return (
+        Shot("wide", everyday),
+        Shot("narrow", everyday, (80, 24)),
+        Shot("40-columns", everyday, (40, 15)),
+        Shot("preview-unavailable", (_waiting(samples.not_found(), 1, 281),), (100, 26)),
+        Shot("hostile-text", (hostile,), (100, 34)),
+        Shot(
+            "edit-diff",
+            (edited,),
+            (110, 34),
+            steps=_keys("e", "home", *"lead-", "ctrl+s", wait=0.15),
+        ),
+        Shot("batch", alike, (100, 24), steps=_keys("space", "j", "space", "j", "space", "A")),
+        Shot("history", everyday, (110, 34), steps=_keys("h", wait=1.5)),
+        Shot("light", everyday, theme="aileron-light"),
+        Shot("no-colour", everyday, (100, 30), theme="aileron-plain"),
+    )
+
+
+class Gate(ScriptedGate):
+    """Requests that wait, and a past."""
+
+    def __init__(self, *items: Item) -> None:
+        super().__init__(*items)
+        self._past = PastGate(records(120))
+        self.history = self._past.history  # type: ignore[method-assign]  # the past is another scripted gate
+
+
+async def draw(shot: Shot) -> str:
+    """The picture as SVG."""
+    async with console(Gate(*shot.requests), replace(QUIET, theme=shot.theme), shot.size) as (app, pilot):
+        await pilot.pause(0.3)
+        await shot.steps(app, pilot)
+        await pilot.pause(0.3)
+        return app.export_screenshot(title="aileron-tui")
+
+
+def main() -> int:
+    """Draws all of them."""
+    FOLDER.mkdir(exist_ok=True)
+    for shot in _shots():
+        (FOLDER / f"{shot.name}.svg").write_text(asyncio.run(draw(shot)), "utf-8")
+        print(f"screenshots/{shot.name}.svg")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
