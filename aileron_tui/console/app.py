@@ -15,12 +15,13 @@ from aileron_tui.console import actions
 from aileron_tui.console.board import Board, Tone
 from aileron_tui.console.desk import Desk
 from aileron_tui.console.link import Link
+from aileron_tui.console.palette import ActionCommands
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.confirm import ConfirmScreen
 from aileron_tui.console.screens.lock import LockScreen
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.console.source import Connect, Keyholder, Source
+from aileron_tui.console.source import Connect, Current, Keyholder, Source
 from aileron_tui.console.themes import THEMES
 from aileron_tui.core.errors import AileronError
 from aileron_tui.files.places import bundled
@@ -34,6 +35,8 @@ class Console(App[None]):
 
     TITLE = "aileron"
     CSS_PATH: ClassVar[list[str]] = sorted(map(str, bundled("styles").glob("*.tcss")))  # type: ignore[assignment]
+
+    COMMANDS = App.COMMANDS | {ActionCommands}
 
     class Heard(Message):
         """The gate told something; it lies in the link."""
@@ -180,10 +183,8 @@ class Console(App[None]):
         """Everything that was."""
         from aileron_tui.console.screens.history import HistoryScreen  # noqa: PLC0415  # screens load when opened
 
-        if self.source is None:
-            self.hint("not connected: the history is the gate's")
-        else:
-            self.push_screen(HistoryScreen(self.source))
+        archive = Current(lambda: self.source)
+        self.push_screen(HistoryScreen(archive, keymap=self.keymap_in_use, entries=archive.past))
 
     def open_raw(self) -> None:
         """The exact call and preview."""
@@ -193,13 +194,13 @@ class Console(App[None]):
         if item is None:
             self.hint("there is no request")
         else:
-            self.push_screen(RawScreen(item))
+            self.push_screen(RawScreen(item, keymap=self.keymap_in_use))
 
     def open_help(self) -> None:
         """Every key."""
         from aileron_tui.console.screens.help import HelpScreen  # noqa: PLC0415
 
-        self.push_screen(HelpScreen())
+        self.push_screen(HelpScreen(keymap=self.keymap_in_use))
 
     def open_log(self) -> None:
         """What the agent of the demo was told."""
@@ -222,13 +223,6 @@ class Console(App[None]):
     def hint(self, words: str, tone: Tone = Tone.QUIET) -> None:
         """A short word to the operator, for a moment."""
         self.notify(foreign_line(words).plain, severity=_SEVERITY.get(tone, "information"), timeout=3, markup=False)
-
-    def binding_of(self, key: str) -> str:
-        """The id of the action a key stands for in the main view, or ""."""
-        for action in actions.of(actions.Scope.MAIN):
-            if key in actions.keys_of(action, self.keymap_in_use):
-                return action.id
-        return ""
 
     # lock and leave
 

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content, Span
 
-from aileron_tui.core.text import block_pieces, inline_pieces, pieces
+from aileron_tui.core.text import block_pieces, clip, inline, inline_pieces, pieces
 
 Part = tuple[str, bool]
 
@@ -44,6 +44,13 @@ def foreign(text: str, style: str = "") -> Content:
 def foreign_line(text: str, style: str = "") -> Content:
     """Foreign text as one line."""
     return assembled(inline_pieces(text), style)
+
+
+def foreign_short(text: str, width: int, style: str = "") -> Content:
+    """Foreign text as one line of at most `width` columns, which tells how much of it is hidden."""
+    shown = inline(text)
+    clipped = clip(shown, width)
+    return foreign_line(text, style) if clipped == shown else Content.styled(clipped, style)
 
 
 def foreign_lines(text: str, style: str = "") -> list[Content]:

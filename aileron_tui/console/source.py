@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, TypeAlias
 
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
 from aileron_tui.runtime.feed import Happening
@@ -33,8 +34,36 @@ class Source(Protocol):
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         """A page of the past."""
 
+    def past(self, id_: str) -> JsonObject:
+        """Everything the ledger has of one request."""
+
     def close(self) -> None:
         """Hangs up."""
+
+
+class Current:
+    """The past of whichever gate is connected now; a screen that stays open outlives connections."""
+
+    def __init__(self, now: Callable[[], Source | None]) -> None:
+        self._now = now
+
+    def history(self, **filters: str | int | list[str]) -> JsonObject:
+        """A page of the past."""
+        return self._source().history(**filters)
+
+    def item(self, id_: str) -> Item:
+        """One request as it is now."""
+        return self._source().item(id_)
+
+    def past(self, id_: str) -> JsonObject:
+        """Everything the ledger has of one request."""
+        return self._source().past(id_)
+
+    def _source(self) -> Source:
+        source = self._now()
+        if source is None:
+            raise AileronError("not connected", hint="It is tried again by itself.")
+        return source
 
 
 Connect: TypeAlias = Callable[[UnlockedKey], Source]

@@ -40,6 +40,7 @@ class ApproverDoor:
             Route("POST", f"{waiting}/{{id}}/decide", Door.APPROVER, self.decide),
             Route("POST", f"{waiting}/{{id}}/refresh", Door.APPROVER, self.refresh),
             Route("GET", "/v1/history", Door.APPROVER, self.history),
+            Route("GET", "/v1/history/{id}", Door.APPROVER, self.past),
             Route("GET", "/v1/audit", Door.APPROVER, self.audit),
             Route("GET", "/v1/audit/{id}", Door.APPROVER, self.audit_event),
             Route("GET", "/v1/status", Door.APPROVER, self.status),
@@ -113,6 +114,14 @@ class ApproverDoor:
         """Requests of the past, newest first, a page at a time."""
         wanted = archive.read_search(visit.query(*archive.SEARCH))
         return answer(await asyncio.to_thread(archive.search, self._gate.ledger_path, wanted))
+
+    async def past(self, visit: Visit) -> Response:
+        """Everything the ledger has of one request."""
+        visit.query()
+        found = await asyncio.to_thread(archive.past, self._gate.ledger_path, visit.names["id"])
+        if found is None:
+            raise no_such("request")
+        return answer(found)
 
     async def audit(self, visit: Visit) -> Response:
         """The same past as events in Aileron's shape."""

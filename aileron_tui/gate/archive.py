@@ -105,6 +105,14 @@ def search(ledger: Path, wanted: Search) -> JsonObject:
     return {"items": items, "next": page[-1].seq if len(found) > len(page) else None}
 
 
+def past(ledger: Path, request: str) -> JsonObject | None:
+    """One request of the past with its entries in order."""
+    with Reader(ledger) as reader:
+        record = ledger_search.find(reader, request)
+        entries: list[Json] = [asdict(entry) for entry in reader.of_request(request)]
+    return {"request": asdict(record), "entries": entries} if record else None
+
+
 def audit(ledger: Path, wanted: AuditSearch) -> JsonObject:
     """Events, newest first."""
     events: list[Json] = []

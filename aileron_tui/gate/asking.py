@@ -38,8 +38,8 @@ class Asking:
         call = fingerprint(agent, action.name, args)
         try:
             if call not in context.calls:
-                answer = await asyncio.to_thread(context.outbox.undelivered, call)
-                if answer and call not in context.calls and await self._deliver(answer):
+                answer = context.outbox.undelivered(call)
+                if answer and await self._deliver(answer):
                     return Reply(200, answer.body)
             live = context.calls.get(call)
             if live is None:
@@ -115,8 +115,11 @@ class Asking:
 
     async def _ask(self, live: Request) -> None:
         """Records a request, then shows it. Whoever makes the same call meanwhile waits for the same record."""
+        writing = self._context.recorder.record(self.request(live))
+        await asyncio.sleep(0)
+        self._context.item(live)  # made while the disk is busy, and kept for those who watch
         try:
-            await self._context.recorder.record(self.request(live))
+            await writing
         except AileronError as error:
             self._context.leave(live)
             live.recorded.set_exception(error)
@@ -144,13 +147,13 @@ class Asking:
         return Draft(Kind.REQUESTED, body, live.id)
 
     def open(self, live: Request) -> None:
-        """A recorded request begins to wait."""
+        """A recorded request begins to wait. Those who watch come first, then the agent, then the preview."""
         context = self._context
+        context.feed.publish("pending", context.item(live))
         live.recorded.set_result(None)
         context.at(live, live.expires, lambda: context.spawn(self.finish(live, State.EXPIRED)))
         if live.expires - live.asked > _REMIND_ABOVE:
             context.at(live, live.asked + (live.expires - live.asked) / 2, lambda: self._remind(live))
-        context.feed.publish("pending", context.item(live))
         context.spawn(self.prepare(live))
 
     def _remind(self, live: Request) -> None:
@@ -193,7 +196,7 @@ class Asking:
         drafts: list[Draft] = []
         for live in requests:
             if live.state is State.PENDING:
-                body: JsonObject = {"digest": live.prompt.digest}
+                body: JsonObject = {"digest": live.digest}
                 drafts.append(Draft(Kind.SHOWN, body | {"surface": surface} if surface else body, live.id))
         if drafts:
             await self._context.recorder.record(*drafts)

@@ -153,9 +153,11 @@ class Context:
 
     # work
 
-    async def in_sandbox(self, work: Callable[[Action, JsonObject], T], action: Action, args: JsonObject) -> T:
-        """Runs blocking sandbox work on a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self.pool, work, action, args)
+    def in_sandbox(
+        self, work: Callable[[Action, JsonObject], T], action: Action, args: JsonObject
+    ) -> "asyncio.Future[T]":
+        """Begins blocking sandbox work on a thread."""
+        return asyncio.get_running_loop().run_in_executor(self.pool, work, action, args)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Does something in the background; a failure there is logged, never lost."""

@@ -6,7 +6,6 @@ from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict, timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
-from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.states import InvalidTransition, State
 from aileron_tui.core.text import inline
 from aileron_tui.gate import answers, replies
@@ -114,16 +113,16 @@ class Deciding:
     async def _settle(self, live: Request, decision: Decision) -> Reply:
         """Verifies an answer, records it, and only then lets it take effect."""
         edit = live.edit if decision.edits is not None else None
-        prompt = edit.prompt if edit else live.prompt
+        digest = edit.prompt.digest if edit else live.digest
         try:
-            self._verify(live, decision, prompt)
+            self._verify(live, decision, digest)
         except Refused as refused:
             return await self._refuse(live, refused)
         drafts = [Draft(Kind.DECIDED, {"envelope": decision.envelope}, live.id)]
         if decision.approved:
             # One commit for an approval and the start of what it approves: an approval never stands alone, so after
             # a crash no request is found of which one would not know whether it may still be run.
-            drafts.append(Draft(Kind.RUNNING, {"digest": prompt.digest}, live.id))
+            drafts.append(Draft(Kind.RUNNING, {"digest": digest}, live.id))
         try:
             await self._context.recorder.record(*drafts)
         except InvalidTransition:
@@ -135,8 +134,9 @@ class Deciding:
         live.decision, live.reason = decision.envelope, decision.reason
         self._context.feed.publish("resolved", self._resolved(live, decision))
         if decision.approved:
-            live.args, live.preview = prompt.args, prompt.preview
-            live.revision += 1
+            if edit:
+                live.args, live.preview = edit.prompt.args, edit.prompt.preview
+                live.revision += 1
             self._running.start(live)
         else:
             answer = answers.denied(live.id, decision.reason)
@@ -145,7 +145,7 @@ class Deciding:
             self._context.end(live, State.DENIED, answer)
         return _decided(live, decision.approved)
 
-    def _verify(self, live: Request, decision: Decision, prompt: Prompt) -> None:
+    def _verify(self, live: Request, decision: Decision, digest: str) -> None:
         """The envelope must hold, and say the same as the fields around it, which other readers may look at."""
         statement = verify(
             decision.envelope,
@@ -153,7 +153,7 @@ class Deciding:
             now=self._context.clock(),
             instance=self._context.instance,
             request=live.id,
-            digest=prompt.digest,
+            digest=digest,
             seen_nonce=self._context.reader.nonce_used,
         )
         signed = (statement.verdict is Verdict.APPROVE, statement.reason, statement.edits)

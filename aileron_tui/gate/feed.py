@@ -1,16 +1,20 @@
 """What approvers watch: every change as an event with a number, so that a watcher who lost one can go on from it."""
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Self
 
-from aileron_tui.core.jsontext import Json, JsonObject, canonical
+from aileron_tui.core.jsontext import Json, JsonObject
 
 _KEPT: Final = 4096
+_KEPT_BYTES: Final = 32 * 1024 * 1024
 _BEHIND: Final = 4096
+_BEHIND_BYTES: Final = 64 * 1024 * 1024
+_BATCH: Final = 64
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Event:
     @cached_property
     def encoded(self) -> bytes:
         """The data as one line of JSON."""
-        return canonical(self.data)
+        return json.dumps(self.data, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 class Subscription:
@@ -33,6 +37,7 @@ class Subscription:
     def __init__(self, feed: "Feed", first: list[Event]) -> None:
         self._feed = feed
         self._events: deque[Event] = deque(first)
+        self._behind = 0
         self._news = asyncio.Event()
         self._closed = False
         if first:
@@ -40,7 +45,8 @@ class Subscription:
 
     def offer(self, event: Event) -> None:
         """Takes an event in, or gives up on a watcher that does not read."""
-        if len(self._events) >= _BEHIND + 1:
+        self._behind += len(event.encoded)
+        if len(self._events) >= _BEHIND + 1 or (self._events and self._behind > _BEHIND_BYTES):
             self.close()
             return
         self._events.append(event)
@@ -56,12 +62,25 @@ class Subscription:
         return self
 
     async def __anext__(self) -> Event:
-        while not self._events:
-            if self._closed:
-                raise StopAsyncIteration
+        if not await self._some():
+            raise StopAsyncIteration
+        return self._next()
+
+    async def batch(self) -> list[Event]:
+        """What has happened since, as soon as something has; nothing at the end."""
+        await self._some()
+        return [self._next() for _ in range(min(_BATCH, len(self._events)))]
+
+    async def _some(self) -> bool:
+        while not self._events and not self._closed:
             self._news.clear()
             await self._news.wait()
-        return self._events.popleft()
+        return bool(self._events)
+
+    def _next(self) -> Event:
+        event = self._events.popleft()
+        self._behind = max(0, self._behind - len(event.encoded))  # what it began with was never counted
+        return event
 
 
 class Feed:
@@ -69,7 +88,8 @@ class Feed:
 
     def __init__(self, waiting: Callable[[], list[JsonObject]]) -> None:
         self._waiting = waiting
-        self._past: deque[Event] = deque(maxlen=_KEPT)
+        self._past: deque[Event] = deque()
+        self._past_bytes = 0
         self._watchers: set[Subscription] = set()
         self._last = 0
 
@@ -83,6 +103,9 @@ class Feed:
         self._last += 1
         event = Event(self._last, name, data)
         self._past.append(event)
+        self._past_bytes += len(event.encoded)
+        while len(self._past) > _KEPT or self._past_bytes > _KEPT_BYTES:
+            self._past_bytes -= len(self._past.popleft().encoded)
         for watcher in tuple(self._watchers):
             watcher.offer(event)
 

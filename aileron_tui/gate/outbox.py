@@ -40,7 +40,7 @@ class Answer:
 
 
 class Outbox:
-    """Safe to use from several threads."""
+    """Writing is safe from several threads. Reading has a connection of its own and never waits for the disk's sync."""
 
     def __init__(self, path: Path) -> None:
         private_folder(path.parent)
@@ -53,6 +53,8 @@ class Outbox:
             self._do(statement)
         self._do(_SCHEMA)
         self._do(_INDEX)
+        self._view = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._view.execute("PRAGMA query_only = ON")
 
     def put(self, answer: Answer, call: str, ended: str) -> None:
         """Keeps an answer; the first one for a request stays."""
@@ -81,14 +83,14 @@ class Outbox:
     def close(self) -> None:
         """Ends the connection."""
         with self._guard:
+            self._view.close()
             self._db.close()
 
     def _one(self, query: str, *values: object) -> Answer | None:
-        with self._guard:
-            try:
-                row = self._db.execute(query, values).fetchone()
-            except sqlite3.Error as error:
-                raise self._failed(error) from None
+        try:
+            row = self._view.execute(query, values).fetchone()
+        except sqlite3.Error as error:
+            raise self._failed(error) from None
         return Answer(row[0], read_object(row[1]), bool(row[2])) if row else None
 
     def _do(self, statement: str, *values: object) -> int:

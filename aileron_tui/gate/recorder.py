@@ -23,12 +23,12 @@ class Recorder:
         self.head = ledger.head
         self._thread.start()
 
-    async def record(self, *drafts: Draft) -> Head:
-        """Returns once these facts are on the disk, all of them; raises, with none recorded, if they cannot be."""
+    def record(self, *drafts: Draft) -> "asyncio.Future[Head]":
+        """Done once these facts are on the disk, all of them; fails, with none recorded, if they cannot be."""
         done: Future[Head] = Future()
         self._jobs.put((drafts, done))
         # A caller that is cancelled must not undo a fact, so the write goes on without it.
-        return await asyncio.shield(asyncio.wrap_future(done))
+        return asyncio.shield(asyncio.wrap_future(done))
 
     def close(self) -> None:
         """Writes what waits, then closes the ledger."""

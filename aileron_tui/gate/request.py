@@ -69,12 +69,17 @@ class Request:
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     ending: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _shown: "tuple[tuple[int, int], JsonObject] | None" = None
+    _shown: "tuple[tuple[int, int], Prompt, JsonObject] | None" = None
 
     @property
     def prompt(self) -> Prompt:
         """What the operator is shown."""
-        return self.prompted(self.args, self.preview)
+        return self._current()[0]
+
+    @property
+    def digest(self) -> str:
+        """The digest of what the operator is shown."""
+        return str(self._current()[1]["digest"])
 
     def prompted(self, args: JsonObject, preview: PreviewResult | None) -> Prompt:
         """The prompt for these arguments."""
@@ -83,7 +88,7 @@ class Request:
 
     def item(self, instance: str, head: str, prompt: Prompt | None = None) -> JsonObject:
         """The request as approvers get it: Aileron's fields, and everything a signed decision needs."""
-        item = self._described(prompt) if prompt else self._current()
+        item = self._described(prompt) if prompt else dict(self._current()[1])
         item |= {"state": self.state, "preview_state": self.fetching, "instance": instance, "head": head}
         if self.reason:
             item["reason"] = self.reason
@@ -91,12 +96,13 @@ class Request:
             item["error"] = self.error
         return item
 
-    def _current(self) -> JsonObject:
+    def _current(self) -> tuple[Prompt, JsonObject]:
         """What is shown now, without what changes by itself; made once for each revision."""
         key = (self.revision, id(self.args))
         if self._shown is None or self._shown[0] != key:
-            self._shown = (key, self._described(self.prompt))
-        return dict(self._shown[1])
+            prompt = self.prompted(self.args, self.preview)
+            self._shown = (key, prompt, self._described(prompt))
+        return self._shown[1:]
 
     def _described(self, shown: Prompt) -> JsonObject:
         item: JsonObject = {

@@ -18,6 +18,7 @@ from aileron_tui.gate.outbox import Answer
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request import Request
 from aileron_tui.ledger.store import Draft
+from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import Failure
 from aileron_tui.sandbox.failure import Kind as Failing
 
@@ -56,14 +57,15 @@ class Running:
     def start(self, live: Request) -> None:
         """Runs a request whose approval and start are on record."""
         live.state = State.RUNNING
-        self._context.still(live)
-        self._context.feed.publish("updated", self._context.item(live))
-        task = self._context.spawn(self._run(live))
+        work = self._context.in_sandbox(live.sandbox.execute, live.action, live.args)
+        task = self._context.spawn(self._run(live, work))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+        self._context.still(live)
+        self._context.feed.publish("updated", self._context.item(live))
 
-    async def _run(self, live: Request) -> None:
-        done = await self._context.in_sandbox(live.sandbox.execute, live.action, live.args)
+    async def _run(self, live: Request, work: "asyncio.Future[Execution]") -> None:
+        done = await work
         if done.failure:
             answer = answers.failed(live.id, done.failure.envelope())
         else:

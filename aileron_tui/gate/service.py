@@ -142,7 +142,7 @@ class Gate:
         if live := self._context.live.get(id_):
             return Reply(200, {"status": "pending_approval" if live.state is State.PENDING else "running"})
         try:
-            answer = await asyncio.to_thread(self._context.outbox.find, id_)
+            answer = self._context.outbox.find(id_)
             if answer is None and (record := search.find(self._context.reader, id_)):
                 answer = recovery.told(self._context.reader, record)
             return await self._asking.delivered(answer) if answer else replies.unknown(id_)

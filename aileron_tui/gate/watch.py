@@ -73,6 +73,7 @@ class Watch(Response):
         subscription = self._feed.subscribe(after)
         self._watchers.add(subscription)
         left = asyncio.create_task(self._visit.left(), name="connection")
+        left.add_done_callback(lambda _: subscription.close())
         try:
             async with asyncio.timeout(None) as patience:
                 await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -91,39 +92,25 @@ class Watch(Response):
     ) -> None:
         limits = self._visit.limits
         loop = asyncio.get_running_loop()
-        coming: asyncio.Task[Event | None] | None = None
-        try:
-            while not left.done():
-                coming = coming or asyncio.create_task(_next(subscription), name="event")
-                await asyncio.wait(
-                    {coming, left}, timeout=limits.heartbeat_seconds, return_when=asyncio.FIRST_COMPLETED
-                )
-                if left.done() or not self._sessions.renew(self._visit.session):
-                    break
+        while True:
+            try:
+                async with asyncio.timeout(limits.heartbeat_seconds):
+                    events = await subscription.batch()
+                chunk = b"".join(map(frame, events))
+            except TimeoutError:
                 chunk = _HEARTBEAT
-                if coming.done():
-                    event = coming.result()
-                    coming = None
-                    if event is None:
-                        break
-                    chunk = frame(event)
-                patience.reschedule(loop.time() + limits.send_seconds)
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                patience.reschedule(None)
+            if not chunk or left.done() or not self._sessions.renew(self._visit.session):
+                break
             patience.reschedule(loop.time() + limits.send_seconds)
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            if coming is not None:
-                coming.cancel()
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            patience.reschedule(None)
+        patience.reschedule(loop.time() + limits.send_seconds)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def frame(event: Event) -> bytes:
     """An event as SSE writes it. Its JSON is one line."""
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.id, event.name.encode(), event.encoded)
-
-
-async def _next(subscription: Subscription) -> Event | None:
-    return await anext(subscription, None)
 
 
 def _number(text: str) -> int | None:

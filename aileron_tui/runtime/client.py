@@ -310,6 +310,10 @@ class ApproverClient:
         """A page of the past; the parameters are those of `GET /v1/history`."""
         return self._ask("GET", "/v1/history", query=filters)
 
+    def past(self, id_: str) -> JsonObject:
+        """Everything the ledger has of one request."""
+        return self._ask("GET", f"/v1/history/{_segment(id_)}")
+
     def status(self) -> JsonObject:
         """How the gate is."""
         return self._ask("GET", "/v1/status")

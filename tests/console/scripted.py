@@ -18,7 +18,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
 from aileron_tui.core.states import State
-from aileron_tui.runtime.errors import NotWaiting, Unanswered
+from aileron_tui.runtime.errors import NotFound, NotWaiting, Unanswered
 from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing.keys import for_this_run
@@ -90,6 +90,9 @@ class ScriptedGate:
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         return {"items": [], "next": None}
+
+    def past(self, id_: str) -> JsonObject:
+        raise NotFound(404, {"error": {"code": "not_found", "message": "there is no such request"}})
 
     def close(self) -> None:
         return None

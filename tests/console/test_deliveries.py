@@ -46,6 +46,9 @@ class Gate:
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         raise AssertionError
 
+    def past(self, id_: str) -> JsonObject:
+        raise NotFound(404, {"error": {"code": "not_found", "message": "there is no such request"}})
+
     def close(self) -> None:
         return None
 

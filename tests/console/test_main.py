@@ -151,6 +151,18 @@ async def test_high_risk_must_be_read_and_confirmed() -> None:
 
 
 @piloted
+async def test_what_does_not_fit_on_the_screen_has_not_been_read() -> None:
+    rows = tuple(Row(f"Row {number}", f"value {number}") for number in range(60))
+    gate = ScriptedGate(request(1, HIGH, inputs=rows))
+    async with console(gate, size=(100, 30)) as (app, pilot):
+        view = app.screen.query_one(PromptView)
+        await pilot.pause(0.3)
+        assert not view.read_to_end
+        await pilot.press("enter", "end")
+        await settle(pilot, lambda: view.read_to_end)
+
+
+@piloted
 async def test_high_risk_by_typing_the_name() -> None:
     gate = ScriptedGate(request(1, HIGH))
     async with console(gate, replace(QUICK, high_risk="type")) as (app, pilot):

@@ -183,12 +183,10 @@ async def test_json_folds_by_key_and_by_click() -> None:
 
 
 @piloted
-async def test_long_json_is_laid_out_elsewhere_and_not_read_before() -> None:
+async def test_long_json_is_laid_out_without_holding_up_the_screen() -> None:
     text = "[" + ",".join(f'{{"id":{number}}}' for number in range(AT_ONCE // 8)) + "]"
     app = Page(text)
     async with app.run_test(size=(60, 30)) as pilot:
-        assert app.quote._pending
-        assert not is_read(app)
         await settled(pilot)
         assert lines(app)[2].startswith(f"{GUTTER}▾   {{")
 

@@ -4,8 +4,18 @@ import pytest
 from rich.style import Style
 from textual.content import Content
 
-from aileron_tui.console.render import MARK, SIGN, assembled, foreign, foreign_line, foreign_lines, own, segments
-from aileron_tui.core.text import block, inline, inline_pieces, visible
+from aileron_tui.console.render import (
+    MARK,
+    SIGN,
+    assembled,
+    foreign,
+    foreign_line,
+    foreign_lines,
+    foreign_short,
+    own,
+    segments,
+)
+from aileron_tui.core.text import block, clip, inline, inline_pieces, visible
 from tests.hostile import HOSTILE
 
 CORPUS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
@@ -37,6 +47,13 @@ def test_a_style_of_ours_lies_under_the_marks() -> None:
     content = foreign_line("a\x1b", "dim")
     assert styled(content) == [("a", "dim"), ("⟨ESC⟩", "dim"), ("⟨ESC⟩", MARK)]
     assert assembled([]).plain == ""
+
+
+@CORPUS
+def test_a_short_form_says_how_much_is_hidden(text: str) -> None:
+    short = foreign_short(text, 30).plain
+    assert short == clip(inline(text), 30)
+    assert short == inline(text) or "…⟨+" in short
 
 
 def test_our_own_words_are_no_markup_either() -> None:

@@ -27,6 +27,7 @@ _MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
 ALTERNATE_SCREEN, CURSOR, FOCUS, PASTE = 1049, 25, 1004, 2004
 MOUSE = (1000, 1002, 1003, 1006, 1015)
 ENTER, CTRL_C, CTRL_Q, CTRL_S, DOWN, PAGE_DOWN = "\r", "\x03", "\x11", "\x13", "\x1b[B", "\x1b[6~"
+CLEAR = "\x15"  # ctrl+u, which empties a field
 
 
 class Terminal:

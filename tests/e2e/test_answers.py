@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.e2e.conftest import House, answer
-from tests.e2e.terminal import CTRL_S, Terminal
+from tests.e2e.terminal import CLEAR, CTRL_S, Terminal
 
 READY = "ready for your answer"
 
@@ -65,8 +65,10 @@ def test_an_edited_call_is_previewed_again_and_runs_as_edited(open_house: House)
         terminal.until("show the difference")
         terminal.press("\t")
         terminal.still(0.3)
-        terminal.press("\x15Report of May.pdf")  # ctrl+u clears the field
-        terminal.until("Report of May.pdf")
+        terminal.press(CLEAR)
+        terminal.still(0.3)
+        terminal.press("Report of May.pdf")
+        terminal.until("  Report of May.pdf")
         terminal.press(CTRL_S)
         terminal.until("a approves the edited call")
         terminal.press("a")

@@ -52,6 +52,21 @@ def test_history_is_filtered_and_paged(bench: Bench) -> None:
     until(main())
 
 
+def test_one_request_of_the_past_with_everything_the_ledger_has(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            executed, *_ = await lived(at)
+            past = (await at.approver.get(f"/v1/history/{executed}")).json()
+            assert (past["request"]["id"], past["request"]["outcome"]) == (executed, "executed")
+            kinds = [entry["kind"] for entry in past["entries"]]
+            assert kinds[0] == "request.made"
+            assert "op.executed" in kinds
+            missing = await at.approver.get("/v1/history/act-nobody")
+            assert (missing.status_code, error_code(missing)) == (404, "not_found")
+
+    until(main())
+
+
 @pytest.mark.parametrize(
     "query",
     [

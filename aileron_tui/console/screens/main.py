@@ -11,7 +11,7 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from aileron_tui.console.actions import Scope, bindings
+from aileron_tui.console.actions import Scope, at, bindings
 from aileron_tui.console.arming import Arming
 from aileron_tui.console.board import Tone
 from aileron_tui.console.render import MUTED, foreign_line, own
@@ -36,6 +36,7 @@ class MainScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.MAIN)]
     AUTO_FOCUS = "WaitingList"
+    SCOPE: ClassVar = Scope.MAIN
 
     def __init__(self, owner: "Console") -> None:
         super().__init__()
@@ -145,6 +146,22 @@ class MainScreen(Screen[None]):
         early = self.arming.obstacle()
         return f"not yet: {early}" if early else ""
 
+    def why_not(self, action: str) -> str:
+        """Why an action can do nothing now, or "", for the command palette."""
+        console, board = self._owner, self._owner.board
+        needs_request = {"edit", "mark", "raw", "refresh", "copy", "deny_reason"}
+        if action in needs_request and board.item is None:
+            return "there is no request"
+        if action in {"edit", "refresh", "deny_reason", "approve_marked", "deny_marked"} and (why := console.unable()):
+            return why
+        if action in {"approve_marked", "deny_marked"} and not board.marked:
+            return "nothing is marked"
+        if action == "undo" and not console.desk.held:
+            return "there is nothing to take back"
+        if action == "lock" and not console.keys.lockable:
+            return "this key could not be unlocked again with a passphrase"
+        return "only in the demo" if action == "log" and console.log_lines is None else ""
+
     # layout
 
     def on_resize(self) -> None:
@@ -162,8 +179,8 @@ class MainScreen(Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Every key that is no answer makes answers wait, so that typing on never answers."""
-        binding = self._owner.binding_of(event.key)
-        if binding not in _ANSWERS:
+        action = at(Scope.MAIN, event.key, self._owner.keymap_in_use)
+        if action is None or action.id not in _ANSWERS:
             self.arming.typed()
 
     def on_paste(self, event: events.Paste) -> None:

@@ -80,6 +80,7 @@ class PromptView(Widget, can_focus=True):
         self._warnings: dict[str, tuple[str, ...]] = {}
         self._inspecting = False
         self._ends: set[Widget] = set()
+        self._rows = 0
         self._quotes: dict[str, list[Quote]] = {"sent": [], "fetched": []}
 
     def compose(self) -> ComposeResult:
@@ -105,7 +106,8 @@ class PromptView(Widget, can_focus=True):
         """Watch what is on screen."""
         self._spread("told-head").show(own("told by the agent", STRONG), Content(""))
         self._spread("runs-head").show(own("would run", STRONG), Content(""))
-        self.watch(self._body, "scroll_y", self._scrolled, init=False)
+        for changing in ("scroll_y", "virtual_size"):
+            self.watch(self._body, changing, self._scrolled, init=False)
         self._ready = True
         item, note, edited_from = self._early
         self.show(item, note=note, edited_from=edited_from)
@@ -146,8 +148,9 @@ class PromptView(Widget, can_focus=True):
             self._draw_times(self._item)
             self._look()
 
-    def travel(self, rows: int) -> None:
-        """Scroll by rows through everything: a quote that is in view moves first, up to its end."""
+    def travel(self, rows: int, *, pages: bool = False) -> None:
+        """Scroll by rows (or pages) through everything: a quote that is in view moves first, up to its end."""
+        count, rows = rows, rows * max(1, self._body.size.height - 1) if pages else rows
         down = rows > 0
         body = self._body
         quotes = list(self._all_quotes()) if down else list(self._all_quotes())[::-1]
@@ -159,7 +162,8 @@ class PromptView(Widget, can_focus=True):
             if down and rows >= _FAR and whole and not quote.body.passage.counted:
                 quote.body.to_end()
                 return
-            if whole and quote.body.travel(rows):
+            inner = count * max(1, quote.body.size.height - 1) if pages else rows
+            if whole and quote.body.travel(inner):
                 return
             if down and quote.body.below and region.bottom > top + height:
                 target = min(target, region.bottom - height)
@@ -173,7 +177,7 @@ class PromptView(Widget, can_focus=True):
 
     def action_page(self, pages: int) -> None:
         """By screens, with a row kept for the eye."""
-        self.travel(pages * max(1, self._body.size.height - 1))
+        self.travel(pages, pages=True)
 
     def action_enter_outline(self) -> None:
         """To the first JSON that is in view, where left and right fold."""
@@ -321,8 +325,10 @@ class PromptView(Widget, can_focus=True):
         height = self._body.size.height
         taken = sum(self._height(child, width) for child in self._body.displayed_children)
         needs = [quote.body.rows_at(width - _INDENT, height) for quote in quotes]
-        for quote, rows in zip(quotes, shared(needs, height - taken, height), strict=True):
+        shares = list(shared(needs, height - taken, height))
+        for quote, rows in zip(quotes, shares, strict=True):
             quote.body.styles.height = rows
+        self._rows = taken + sum(shares)
         self.call_after_refresh(self._look)
 
     def _height(self, child: Widget, width: int) -> int:
@@ -351,7 +357,8 @@ class PromptView(Widget, can_focus=True):
         self._spread("prompt-foot").show(Content(""), own(f"{below:,} more line{plural} ↓" if below else "", STRONG))
         if self.read_to_end or self._inspecting or self._item.fetching or self.app.screen is not self.screen:
             return
-        if not all(part.settled for part in self.query(Laid)):
+        # Until the screen has been laid out with what is shown now, its end only seems to be in view.
+        if body.virtual_size.height < self._rows or not all(part.settled for part in self.query(Laid)):
             return
         quotes = list(self._all_quotes())
         window = body.region

@@ -5,7 +5,7 @@ from typing import Final
 
 from textual.content import Content
 
-from aileron_tui.console.render import ACCENT, DANGER, LOUD, MUTED, STRONG, foreign_line, own
+from aileron_tui.console.render import ACCENT, DANGER, LOUD, MUTED, STRONG, foreign_short, own
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.time_left import ago
 from aileron_tui.core.decision import moment
@@ -19,6 +19,9 @@ _RISKS: Final = {
     Level.NORMAL: ("● normal risk", STRONG),
     Level.HIGH: ("▲ high risk", DANGER),
 }
+# What a well-behaved gate never reaches; beyond it the raw view has the rest.
+_NAME: Final = 80
+_SENTENCE: Final = 400
 _HASH: Final = 26
 _QUIET: Final = ("signed", "unsigned")
 _DOUBTFUL: Final = "it is not certain who made this connector"
@@ -26,13 +29,13 @@ _DOUBTFUL: Final = "it is not certain who made this connector"
 
 def title(prompt: Prompt) -> Content:
     """The question."""
-    return Content.assemble(own("Approve ", STRONG), foreign_line(prompt.action, ACCENT), own("?", STRONG))
+    return Content.assemble(own("Approve ", STRONG), foreign_short(prompt.action, _NAME, ACCENT), own("?", STRONG))
 
 
 def risk(prompt: Prompt) -> Content:
     """How careful an answer must be, and why."""
     words, style = _RISKS[prompt.risk.level]
-    return Content.assemble(own(words, style), "  ", foreign_line(prompt.risk.reason, MUTED))
+    return Content.assemble(own(words, style), "  ", foreign_short(prompt.risk.reason, _SENTENCE, MUTED))
 
 
 def sent(prompt: Prompt) -> Content:
@@ -44,7 +47,7 @@ def sent(prompt: Prompt) -> Content:
 def fetched(item: Item) -> Content:
     """The head of what was fetched, or why there is nothing."""
     prompt = item.prompt
-    connector = foreign_line(short_name(prompt.connector.name))
+    connector = foreign_short(short_name(prompt.connector.name), _NAME)
     if item.fetching:
         return Content.assemble(own("fetching from connector ", STRONG), connector, own(" …", STRONG))
     if prompt.preview is None:
@@ -61,7 +64,7 @@ def unavailable(item: Item) -> Content:
         return Content("")
     return Content.assemble(
         own("⚠ Preview unavailable: ", LOUD),
-        foreign_line(preview.unavailable, STRONG),
+        foreign_short(preview.unavailable, _SENTENCE, STRONG),
         own("\n  Only what the agent sent is known. You can still decide, or press r to try again."),
     )
 
@@ -69,13 +72,13 @@ def unavailable(item: Item) -> Content:
 def asker_field(prompt: Prompt) -> Field:
     """Who asks."""
     agent = prompt.asker.agent
-    return Field("Asked by", agent or None, "" if agent else "an agent that gives no name")
+    return Field("Asked by", _brief(agent), "" if agent else "an agent that gives no name")
 
 
 def told_fields(prompt: Prompt) -> tuple[Field, ...]:
     """What else the agent tells about itself."""
     told = (("Session", prompt.asker.session), ("Folder", prompt.asker.folder))
-    return tuple(Field(label, value) for label, value in told if value)
+    return tuple(Field(label, _brief(value)) for label, value in told if value)
 
 
 def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
@@ -85,10 +88,16 @@ def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
     digest = clip(inline(connector.hash), _HASH) if connector.hash else None
     warned = () if not connector.trust or connector.trust.startswith(_QUIET) else (_DOUBTFUL,)
     return (
-        Field("Connector", name or None, "" if name else "not told"),
+        Field("Connector", _brief(name), "" if name else "not told"),
         Field("Hash", digest, "" if digest else "not told"),
-        Field("Signature", connector.trust or None, "" if connector.trust else "not told", warnings=warned),
+        Field("Signature", _brief(connector.trust), "" if connector.trust else "not told", warnings=warned),
     )
+
+
+def _brief(text: str) -> str | None:
+    if len(text) <= _SENTENCE:
+        return text or None
+    return clip(inline(text), _SENTENCE)
 
 
 def short_name(connector: str) -> str:
