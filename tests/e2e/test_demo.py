@@ -8,6 +8,8 @@ from pathlib import Path
 from tests.e2e.conftest import House
 from tests.e2e.terminal import CTRL_Q, clean, environment
 
+HOW = re.compile(r"AILERON_TUI_HOME=(\S+) aileron-tui run send-draft --arg draft_id=r-12345")
+
 
 def test_the_demo_opens_asks_and_leaves_nothing(house: House, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
@@ -38,8 +40,8 @@ def test_without_the_agent_it_says_how_to_be_one(house: House) -> None:
     with house.console("demo", "--no-agent", size=(120, 30)) as terminal:
         terminal.until("● connected")
         terminal.press("l")
-        told = terminal.until("run send-draft")
-        found = re.search(r"AILERON_TUI_HOME=(\S+) aileron-tui run send-draft --arg draft_id=r-12345", told)
+        told = terminal.until(lambda text: HOW.search(text) is not None)
+        found = HOW.search(told)
         assert found is not None
         words = [sys.executable, "-m", "aileron_tui", "run", "send-draft", "--arg", "draft_id=r-12345"]
         process = subprocess.run(words, env=environment(Path(found[1])), capture_output=True, check=False)

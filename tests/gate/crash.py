@@ -21,7 +21,7 @@ from typing import Final
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import State
 from tests.gate.lives import Plan, World, world
-from tests.gate.process import Agent, Approver, Place
+from tests.gate.process import Place
 
 LIVES_OF_A_FOLDER: Final = 25
 
@@ -101,7 +101,7 @@ def wander(here: World, random_: random.Random) -> Callable[[Place], None]:
     """What goes on in a life that ends by chance: old calls are made again, new ones come, most are answered."""
 
     def flow(place: Place) -> None:
-        agent, approver, told = Agent(place, "agent"), Approver(place, here.key), here.told
+        agent, approver, told = here.agent(place), here.approver(place), here.told
         drafts = [*told.open.values(), *(here.draft() for _ in range(random_.randint(1, 3)))]
         for draft in drafts:
             if random_.random() < 0.8:

@@ -24,7 +24,7 @@ from aileron_tui.gate.service import LEDGER_FILE
 from aileron_tui.ledger.store import Ledger
 from aileron_tui.signing.enrolment import Approvers
 from aileron_tui.signing.keys import UnlockedKey, for_this_run
-from tests.gate.process import PATIENCE, Agent, Approver, Dead, Nursery, Place, Process
+from tests.gate.process import PATIENCE, Agent, Approver, Caller, Dead, Nursery, Place, Process
 from tests.gate.witness import CountedService, Fact, Memory, audited, remembered
 
 ACTION: Final = "send-draft"
@@ -94,6 +94,7 @@ class World:
         self.ends: Counter[str] = Counter()
         self._manifests = materialise(root / "manifests", service.port)
         self._nursery = nursery
+        self._callers: list[Caller] = []
         self.clear()
 
     @property
@@ -135,6 +136,8 @@ class World:
             spare()
             process.kill()
             self.service.release()
+            while self._callers:
+                self._callers.pop().hang_up()
         before, self.memory = self.memory, audited(self.data)
         self.check(before)
 
@@ -172,7 +175,7 @@ class World:
 
     def _outlive(self, place: Place) -> None:
         """Waits for a death that is near."""
-        agent = Agent(place, "agent")
+        agent = self.agent(place)
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline:
             agent.ask("GET", "/v1/health")
@@ -194,16 +197,28 @@ class World:
 
     # what agents and the approver do
 
+    def agent(self, place: Place) -> Agent:
+        """The agent, who hangs up at the end of the gate's life."""
+        agent = Agent(place, "agent")
+        self._callers.append(agent)
+        return agent
+
+    def approver(self, place: Place) -> Approver:
+        """The approver, who hangs up at the end of the gate's life."""
+        approver = Approver(place, self.key)
+        self._callers.append(approver)
+        return approver
+
     def see(self, place: Place, draft: str, plan: Plan) -> None:
         """A request from the call to the answer."""
         if plan.leaves:
             self.leave(place, draft)
             self._outlive(place)
             return
-        agent = Agent(place, "agent")
+        agent = self.agent(place)
         id_ = self.call(agent, draft)
         if plan.verdict:
-            self.decide(Approver(place, self.key), id_, plan.verdict)
+            self.decide(self.approver(place), id_, plan.verdict)
         self.ending(agent, id_)
 
     def call(self, agent: Agent, draft: str) -> str:
@@ -247,7 +262,7 @@ class World:
 
     def leave(self, place: Place, draft: str) -> None:
         """An agent waits on an open connection, hangs up, and takes its request with it."""
-        agent, approver = Agent(place, "agent"), Approver(place, self.key)
+        agent, approver = self.agent(place), self.approver(place)
         agent.send_run(ACTION, {"draft_id": draft}, wait=30)
 
         def waits() -> bool:
@@ -259,7 +274,7 @@ class World:
 
     def see_through(self, place: Place) -> None:
         """Everything that was accepted comes to its end. The same call joins what waits, which is then denied."""
-        agent, approver = Agent(place, "agent"), Approver(place, self.key)
+        agent, approver = self.agent(place), self.approver(place)
         for item in approver.waiting():
             assert self.call(agent, item["args"]["draft_id"]) == item["id"], "the same call must join what waits"
             self.decide(approver, item["id"], Verdict.DENY)
@@ -316,8 +331,8 @@ class World:
     def check_recovered(self, before: Memory, place: Place) -> None:
         """As soon as a gate is ready: nothing is left running, what waited waits, and agents are told so."""
         now = remembered(self.data)
-        waiting = {item["id"]: item for item in Approver(place, self.key).waiting()}
-        agent = Agent(place, "agent")
+        waiting = {item["id"]: item for item in self.approver(place).waiting()}
+        agent = self.agent(place)
         for id_, fact in now.facts.items():
             old = before.facts.get(id_)
             assert fact.state is not State.RUNNING, f"{id_} was left running"

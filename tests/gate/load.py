@@ -13,6 +13,7 @@ import shutil
 import statistics
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from base64 import b64encode
@@ -26,7 +27,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json
 from aileron_tui.signing.session import session_proof
 from tests.gate.lives import ACTION, Plan, World, world
-from tests.gate.process import Place, Process, decision
+from tests.gate.process import ROOT, Caller, Place, Process, decision
 
 PATIENCE: Final = 240.0
 DECIDERS: Final = 8
@@ -164,25 +165,44 @@ class Crowd:
         self._process = process
         self._place = place
         self._size = size
+        self._lines: list[Line] = []
         self._ready: asyncio.Queue[Any] = asyncio.Queue()
         self._events: Counter[str] = Counter()
 
     async def run(self) -> None:
         """Waves of requests, each from the call to the answer, with everyone watching."""
+        try:
+            await self._run()
+        finally:
+            for line in self._lines:
+                line.close()
+
+    def _line(self, token: str) -> Line:
+        line = Line(self._place, token)
+        self._lines.append(line)
+        return line
+
+    async def _run(self) -> None:
         token = await self._session()
-        watchers = [Watcher(Line(self._place, token), None if n else self._look) for n in range(self._size.watchers)]
+        watchers = [Watcher(self._line(token), None if n else self._look) for n in range(self._size.watchers)]
         tasks = [asyncio.create_task(watcher.watch()) for watcher in watchers]
-        probe = asyncio.create_task(self._probe(token))
+        probe = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.gate.load", "--probe", self._place.host, str(self._place.port), token),
+            cwd=ROOT,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
         await asyncio.gather(*(watcher.snapshot.wait() for watcher in watchers))
         self.figures.memory.append(self._process.memory())
         for _ in range(self._size.waves):
             await asyncio.wait_for(self._wave(token), PATIENCE)
             self.figures.memory.append(self._process.memory())
         await self._same(watchers)
-        for task in (*tasks, probe):
+        for task in tasks:
             assert not task.done(), task
             task.cancel()
-        await asyncio.gather(*tasks, probe, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self.figures.seconds["status, all the while"] = json.loads((await probe.communicate())[0])
         self.say(f"events seen by each of {len(watchers)} watchers: {dict(self._events)}")
 
     async def _wave(self, token: str) -> None:
@@ -192,7 +212,7 @@ class Crowd:
         waited = time.perf_counter() - began
         self.say(f"{size.requests} wait after {waited:.1f} s; {self._process.memory() / MIB:.0f} MiB")
         await self._join_late(token)
-        lines = [Line(self._place, token) for _ in range(DECIDERS)]
+        lines = [self._line(token) for _ in range(DECIDERS)]
         await asyncio.gather(*(self._decide(line, items[n::DECIDERS]) for n, line in enumerate(lines)))
         decided = time.perf_counter() - began - waited
         await asyncio.gather(*agents)
@@ -203,7 +223,7 @@ class Crowd:
 
     async def _agent(self, name: str) -> None:
         """Makes its calls, holds the last one open, and comes back for the others."""
-        line, told = Line(self._place, self._place.token), self._here.told
+        line, told = self._line(self._place.token), self._here.told
         calls = []
         for _ in range(self._size.calls - 1):
             began = time.perf_counter()
@@ -226,7 +246,6 @@ class Crowd:
                     await asyncio.sleep(2)
                 else:
                     told.ended[id_] = body
-        line.close()
 
     async def _call(self, line: Line, name: str, draft: str, headers: dict[str, str]) -> tuple[int, Any]:
         body: Json = {"args": {"draft_id": draft}}
@@ -244,29 +263,19 @@ class Crowd:
             self.figures.took("decide", began)
             assert status == 200, answer
             told.decided[item["id"]] = verdict
-        line.close()
 
     async def _join_late(self, token: str) -> None:
         """A watcher who comes when everything waits."""
         began = time.perf_counter()
-        late = Watcher(Line(self._place, token))
+        late = Watcher(self._line(token))
         task = asyncio.create_task(late.watch())
         await late.snapshot.wait()
         self.figures.took("snapshot", began)
         task.cancel()
         began = time.perf_counter()
-        status, body = await Line(self._place, token).ask("GET", "/v1/action-approvals")
+        status, body = await self._line(token).ask("GET", "/v1/action-approvals")
         self.figures.took("list", began)
         assert (status, len(body["items"])) == (200, self._size.requests)
-
-    async def _probe(self, token: str) -> None:
-        """Asks small questions all the time: nobody may be kept waiting by what the others do."""
-        line = Line(self._place, token)
-        while True:
-            began = time.perf_counter()
-            await line.ask("GET", "/v1/status")
-            self.figures.took("status, all the while", began)
-            await asyncio.sleep(0.02)
 
     def _look(self, name: str, data: Any) -> None:
         self._events[name] += 1
@@ -287,13 +296,11 @@ class Crowd:
         assert self._events["pending"] == self._events["resolved"] == total
 
     async def _session(self) -> str:
-        line, key = Line(self._place, ""), self._here.key
+        line, key = self._line(""), self._here.key
         challenge = (await line.ask("POST", "/v1/approver/challenge", {}))[1]["challenge"]
         proof = b64encode(key.sign(session_proof(challenge, self._place.instance))).decode()
         body: Json = {"challenge": challenge, "keyid": key.public.fingerprint, "signature": proof}
-        token = (await line.ask("POST", "/v1/approver/session", body))[1]["token"]
-        line.close()
-        return str(token)
+        return str((await line.ask("POST", "/v1/approver/session", body))[1]["token"])
 
 
 def load(here: World, size: Size, say: Callable[[str], None] = lambda _: None) -> Figures:
@@ -309,8 +316,33 @@ def load(here: World, size: Size, say: Callable[[str], None] = lambda _: None) -
     return crowd.figures
 
 
+def probe(host: str, port: str, token: str) -> None:
+    """Asks a small question again and again until nobody listens; prints how long each answer took.
+
+    In a process of its own, because the one with the crowd in it is too busy to tell how long it waited.
+    """
+    over = threading.Event()
+
+    def listen() -> None:
+        sys.stdin.read()
+        over.set()
+
+    threading.Thread(target=listen, daemon=True).start()
+    caller = Caller(Place(host, int(port), "", ""), token)
+    seconds: list[float] = []
+    while not over.wait(0.02):
+        began = time.perf_counter()
+        status, _ = caller.ask("GET", "/v1/status")
+        seconds.append(time.perf_counter() - began)
+        assert status == 200
+    sys.stdout.write(json.dumps(seconds))
+
+
 def main(words: list[str]) -> int:
     """Prints the figures."""
+    if words[:1] == ["--probe"]:
+        probe(*words[1:])
+        return 0
     size, began = Size(), time.monotonic()
 
     def say(text: str) -> None:

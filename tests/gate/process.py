@@ -34,6 +34,7 @@ from aileron_tui.signing.session import session_proof
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PATIENCE: Final = 30.0
+COMPILING: Final = 150.0
 
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -64,7 +65,7 @@ class Process:
         """Where it is, as soon as it says so; None if it died first."""
         line = b""
         while not line.endswith(b"\n"):
-            chunk = self._read(PATIENCE)
+            chunk = self._read(COMPILING)
             if not chunk:
                 return None
             line += chunk

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import ClassVar, Final
 
 from textual import on, work
@@ -29,6 +30,7 @@ from aileron_tui.runtime.items import Item
 _INDENT: Final = 2
 _FAR: Final = 10**9
 _LOW: Final = 16
+_PAINTED: Final = 0.15
 
 
 class Scroll(VerticalScroll, can_focus=False, inherit_bindings=False):
@@ -224,7 +226,12 @@ class PromptView(Widget, can_focus=True):
         long = [text for text in texts if len(text) > AT_ONCE]
         if long:
             self._inspecting = True
-            self._inspect_long(self._shown, long)
+            # The first paint has the interpreter for itself.
+            self.set_timer(_PAINTED, partial(self._inspect_if_shown, self._shown, long))
+
+    def _inspect_if_shown(self, shown: str, texts: Sequence[str]) -> None:
+        if shown == self._shown:
+            self._inspect_long(shown, texts)
 
     # Without a description Textual writes out the arguments as one, and the texts are long.
     @work(thread=True, exclusive=True, group="inspection", description="look-alikes", exit_on_error=False)
