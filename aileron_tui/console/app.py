@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 
 from textual import events
 from textual.app import App
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
 
@@ -37,6 +38,7 @@ class Console(App[None]):
     CSS_PATH: ClassVar[list[str]] = sorted(map(str, bundled("styles").glob("*.tcss")))  # type: ignore[assignment]
 
     COMMANDS = App.COMMANDS | {ActionCommands}
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True, system=True)]
 
     class Heard(Message):
         """The gate told something; it lies in the link."""
@@ -222,6 +224,7 @@ class Console(App[None]):
 
     def hint(self, words: str, tone: Tone = Tone.QUIET) -> None:
         """A short word to the operator, for a moment."""
+        self.clear_notifications()
         self.notify(foreign_line(words).plain, severity=_SEVERITY.get(tone, "information"), timeout=3, markup=False)
 
     # lock and leave

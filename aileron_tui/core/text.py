@@ -68,6 +68,7 @@ _EMOJI_STYLE, _JOINER, _KEYCAP = "\ufe0f", "\u200d", "\u20e3"
 _ASCII_ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]+")
 _LINE_PADDING = re.compile(rf"[ \t\n]{{{SPACES_IN_LINE + 1},}}|[ \t\n]{{{SPACES_AT_END + 1},}}\Z")
 _BLOCK_PADDING = re.compile(rf"[ \t]{{{SPACES_IN_BLOCK + 1},}}|[ \t]{{{SPACES_AT_END + 1},}}$", re.MULTILINE)
+_ALIKE = re.compile(r"(.)\1*", re.DOTALL)
 _OUR_MARK = re.compile(f"({_OPEN}[^{_CLOSE}]*{_CLOSE}|[\t\r])")
 
 
@@ -192,9 +193,9 @@ def _show(odd: re.Match[str]) -> str:
 def _shown(run: str) -> str:
     """Every character of the run by name or number, many alike as one with a count."""
     found = []
-    for character, same in groupby(run):
-        name = _NAMES.get(character) or f"U+{ord(character):04X}"
-        number = sum(1 for _ in same)
+    for alike in _ALIKE.finditer(run):
+        name = _NAMES.get(alike[1]) or f"U+{ord(alike[1]):04X}"
+        number = len(alike[0])
         if number > ALIKE_IN_A_ROW:
             found.append(f"{_OPEN}{name} ×{number}{_CLOSE}")
         else:

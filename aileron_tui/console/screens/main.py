@@ -93,9 +93,11 @@ class MainScreen(Screen[None]):
 
     def _heading(self) -> None:
         console = self._owner
-        notes = ("read only",) if console.read_only else ()
-        if console.keys.insecure:
-            notes = (*notes, "insecure key")
+        notes = ("⚠ key",) if console.keys.insecure and self.size.width < _NARROW else ()
+        if console.keys.insecure and not notes:
+            notes = ("⚠ insecure key",)
+        if console.read_only:
+            notes = (*notes, "read only")
         if console.board.marked:
             notes = (*notes, f"{len(console.board.marked)} marked")
         self.query_one(Header).show(console.board.waiting, console.trouble, notes)

@@ -25,8 +25,11 @@ class Header(Widget):
 
     def render(self) -> Content:
         state = ("○ not connected", "$text-warning") if self._trouble else ("● connected", "$text-success")
-        left = Content.assemble(" ", ("aileron", "bold"), "  ", state, *((f"  {note}", MUTED) for note in self._notes))
+        left = Content.assemble(" ", ("aileron", "bold"), "  ", state)
         words = f"{self._waiting:,} waiting" if self._waiting else "nothing waits"
         right = Content.assemble((words, "bold" if self._waiting else MUTED), " ")
-        gap = self.size.width - left.cell_length - right.cell_length
-        return Content.assemble(left, " " * max(1, gap), right)
+        room = self.size.width - right.cell_length - 1
+        for note in self._notes:
+            piece = Content.assemble((f"  {note}", MUTED))
+            left += piece if left.cell_length + piece.cell_length <= room else Content("")
+        return Content.assemble(left, " " * max(1, room + 1 - left.cell_length), right)

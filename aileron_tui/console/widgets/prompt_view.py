@@ -36,6 +36,13 @@ _PAINTED: Final = 0.15
 class Scroll(VerticalScroll, can_focus=False, inherit_bindings=False):
     """What scrolls below the title; the view around it has the focus and the keys."""
 
+    class Resized(Message):
+        """It has room now, or other room than before."""
+
+    def on_resize(self) -> None:
+        """Tells the view around it."""
+        self.post_message(self.Resized())
+
 
 class PromptView(Widget, can_focus=True):
     """One request, scrollable. An update of the same request keeps the position; another request starts on top."""
@@ -142,6 +149,11 @@ class PromptView(Widget, can_focus=True):
                 for quote in self._all_quotes():
                     quote.body.scroll_to(y=0, animate=False)
         self._draw(note)
+
+    @on(Scroll.Resized)
+    def _fit(self, event: Scroll.Resized) -> None:
+        event.stop()
+        self._arrange()
 
     def tick(self, now: datetime) -> None:
         """A second has passed."""
@@ -332,10 +344,8 @@ class PromptView(Widget, can_focus=True):
         height = self._body.size.height
         taken = sum(self._height(child, width) for child in self._body.displayed_children)
         needs = [quote.body.rows_at(width - _INDENT, height) for quote in quotes]
-        shares = list(shared(needs, height - taken, height))
-        for quote, rows in zip(quotes, shares, strict=True):
+        for quote, rows in zip(quotes, shared(needs, height - taken, height), strict=True):
             quote.body.styles.height = rows
-        self._rows = taken + sum(shares)
         self.call_after_refresh(self._look)
 
     def _height(self, child: Widget, width: int) -> int:
@@ -362,10 +372,17 @@ class PromptView(Widget, can_focus=True):
         below = max(0, round(body.max_scroll_y - body.scroll_y))
         plural = "" if below == 1 else "s"
         self._spread("prompt-foot").show(Content(""), own(f"{below:,} more line{plural} ↓" if below else "", STRONG))
+        rows = body.virtual_size.height
+        if rows != self._rows:
+            # It is still being laid out, or something was added: what seemed to be the end was not.
+            self.read_to_end = self.read_to_end and rows < self._rows
+            self._rows = rows
+            self._ends.clear()
+            self.call_after_refresh(self._look)
+            return
         if self.read_to_end or self._inspecting or self._item.fetching or self.app.screen is not self.screen:
             return
-        # Until the screen has been laid out with what is shown now, its end only seems to be in view.
-        if body.virtual_size.height < self._rows or not all(part.settled for part in self.query(Laid)):
+        if not all(part.settled for part in self.query(Laid)):
             return
         quotes = list(self._all_quotes())
         window = body.region
