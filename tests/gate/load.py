@@ -202,7 +202,7 @@ class Crowd:
             assert not task.done(), task
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self.figures.seconds["status, all the while"] = json.loads((await probe.communicate())[0])
+        self.figures.seconds["status, all the while"] = json.loads((await probe.communicate(b""))[0])
         self.say(f"events seen by each of {len(watchers)} watchers: {dict(self._events)}")
 
     async def _wave(self, token: str) -> None:
