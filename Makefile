@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test check lint types bench crash connectors screenshots keys lock clean
+.PHONY: help demo test check lint types bench crash load connectors screenshots keys lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ bench: $(READY) ## measure, side by side, as ratios
 crash: $(READY) ## pull the plug hundreds of times; takes a while
 	@$(BIN)/python -m tests.ledger.crash --rounds 200
 	@$(BIN)/python -m tests.gate.crash --rounds 500
+
+load: $(READY) ## a crowd at one gate
+	@$(BIN)/python -m tests.gate.load
 
 connectors: $(READY) ## rebuild the sample connectors, bit for bit, and renew their pins
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock

@@ -100,7 +100,7 @@ def _unknown(word: str) -> int:
     from aileron_tui.core.schema import nearest  # noqa: PLC0415
     from aileron_tui.core.text import inline  # noqa: PLC0415
 
-    close = nearest(word, list(COMMANDS))
+    close = nearest(word, [*COMMANDS])  # the command module `list` hides the builtin here
     hint = f'Did you mean "{close}"?' if close else "aileron-tui --help lists the commands."
     sys.stderr.write(f'error: there is no command "{inline(word)}"\n  {hint}\n')
     return USAGE

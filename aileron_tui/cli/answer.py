@@ -29,7 +29,7 @@ def give(options: argparse.Namespace, verdict: Verdict) -> int:
             item = approver.settled(client, approver.pick(client, options.id))
             if not item.state.decidable:
                 return _too_late(item.id, item.state)
-            sys.stderr.write("".join(f"{line}\n" for line in approver.shown(item)))
+            sys.stderr.write("".join(f"{line}\n" for line in approver.shown(item, sys.stderr)))
             _check(item, verdict, options.digest)
             return _send(client, item, verdict, options)
         except approver.NoSuchRequest as error:

@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TextIO
 
+from aileron_tui.cli.columns import columns
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt import lines
 from aileron_tui.core.risk import Level
-from aileron_tui.core.text import Visible, cells, clip, inline
+from aileron_tui.core.text import Visible, cells, clip, inline, wrap
 from aileron_tui.files.places import places
 from aileron_tui.runtime.client import ApproverClient
 from aileron_tui.runtime.discovery import discover
@@ -28,6 +29,7 @@ PREVIEW_SECONDS: Final = 8.0
 
 _POLL_SECONDS: Final = 0.1
 _SHORTEST: Final = 4
+_HANG: Final = " " * 12
 
 
 class NotDecided(AileronError):
@@ -100,9 +102,10 @@ def confirmed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def shown(item: Item) -> Iterator[str]:
+def shown(item: Item, out: TextIO) -> Iterator[str]:
     """The prompt as the operator sees it, and what else there is to know before answering."""
-    yield from lines(item.prompt)
+    room = columns(out)
+    yield from lines(item.prompt, room)
     if item.fetching:
         yield "  (the preview is still being fetched)"
     yield ""
@@ -121,7 +124,7 @@ def shown(item: Item) -> Iterator[str]:
     }
     for name, value in about.items():
         if value:
-            yield f"{name:<11} {inline(value)}"
+            yield from wrap(Visible(f"{name:<11} {inline(value)}"), room, _HANG)
 
 
 def hint(item: Item) -> Iterator[str]:

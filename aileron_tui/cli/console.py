@@ -12,6 +12,7 @@ from typing import Final
 
 from aileron_tui.cli import OK
 from aileron_tui.cli.screen import check_terminal, patience, show
+from aileron_tui.console.actions import keymap
 from aileron_tui.console.keys import RunKeyholder, StoredKeyholder
 from aileron_tui.console.screens.first_run import FirstRun, Start, Way
 from aileron_tui.console.settings import ConsoleSettings
@@ -19,7 +20,8 @@ from aileron_tui.console.source import Keyholder
 from aileron_tui.console.themes import NAMES
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.errors import AileronError
-from aileron_tui.files.config import Config, load_config
+from aileron_tui.core.schema import nearest
+from aileron_tui.files.config import Config, ConfigError, load_config
 from aileron_tui.files.places import bundled, places
 from aileron_tui.files.private import private_folder
 from aileron_tui.runtime.client import ApproverClient, Wire
@@ -48,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--manifests", metavar="DIR", type=Path, help="what can be called on the gate inside")
     parser.add_argument("--key", metavar="NAME", default="", help="the key to sign with, if there are several")
     parser.add_argument("--read-only", action="store_true", help="look, but answer nothing")
-    parser.add_argument("--theme", choices=NAMES, default=NAMES[0], help="how it looks")
+    parser.add_argument("--theme", choices=NAMES, help="how it looks")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -56,14 +58,15 @@ def run(options: argparse.Namespace) -> int:
     check_terminal()
     protect_process()
     config = load_config(places().config)
+    settings = _settings(options.theme, config)
     running = _running(options)
-    start = None if keys.stored(places().keys) else _first_run(options, running)
+    start = None if keys.stored(places().keys) else _first_run(options, running, settings.theme)
     if start and start.way is Way.LEAVE:
         return OK
     if start and start.way is Way.DEMO:
         from aileron_tui.cli import demo  # noqa: PLC0415  # only if it is wanted
 
-        return demo.open_demo(options.theme)
+        return demo.open_demo(settings.theme)
     from aileron_tui.console.app import Console  # noqa: PLC0415  # not needed to leave, or for the demo
 
     with ExitStack() as stack:
@@ -72,11 +75,30 @@ def run(options: argparse.Namespace) -> int:
         console = Console(
             lambda key: ApproverClient(gate.find(), key, surface="console"),
             holder,
-            ConsoleSettings(theme=options.theme),
+            settings,
             log_lines=gate.log,
             read_only=options.read_only,
         )
         return show(console)[0]
+
+
+def _settings(theme: str | None, config: Config) -> ConsoleSettings:
+    """What the configuration says, and the command line over it."""
+    wanted = theme or config.console.theme or NAMES[0]
+    if wanted not in NAMES:
+        close = nearest(wanted, list(NAMES))
+        hint = f'Did you mean "{close}"?' if close else f"Write one of {', '.join(NAMES)}."
+        raise ConfigError(f'there is no theme "{wanted}"', str(places().config), hint)
+    console = config.console
+    return ConsoleSettings(
+        theme=wanted,
+        undo_seconds=console.undo_seconds,
+        lock_minutes=console.lock_minutes,
+        bell=console.bell,
+        notify=console.notify,
+        high_risk=config.policy.high_risk,
+        keymap=keymap(console.keys),
+    )
 
 
 def _running(options: argparse.Namespace) -> Found | None:
@@ -96,7 +118,7 @@ def _running(options: argparse.Namespace) -> Found | None:
     return None
 
 
-def _first_run(options: argparse.Namespace, running: Found | None) -> Start:
+def _first_run(options: argparse.Namespace, running: Found | None, theme: str) -> Start:
     """How to go on without a key, asked on the screen."""
     if options.url and not (running and running.instance):
         detail = f"the gate at {options.url} lets in only keys that it knows"
@@ -105,7 +127,7 @@ def _first_run(options: argparse.Namespace, running: Found | None) -> Start:
     missing = ["There is no key yet to sign answers with."]
     if running is None:
         missing.insert(0, "No gate is running here.")
-    return show(FirstRun(missing, options.theme))[1] or Start(Way.LEAVE)
+    return show(FirstRun(missing, theme))[1] or Start(Way.LEAVE)
 
 
 @contextmanager

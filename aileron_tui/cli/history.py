@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import IO, Final
 
 from aileron_tui.cli import FAILED, OK
+from aileron_tui.cli.columns import columns
 from aileron_tui.core.chain import Damage, Entry, Fault, Kind
 from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.jsontext import JsonObject, plain
 from aileron_tui.core.states import State
-from aileron_tui.core.text import Visible, block, cells, clip, inline
+from aileron_tui.core.text import Visible, block, cells, clip, inline, wrap
 from aileron_tui.files.places import places
 from aileron_tui.ledger import search
 from aileron_tui.ledger.access import FILE, MAGIC, lock_path
@@ -219,13 +220,18 @@ def _show(request: str, *, as_json: bool) -> int:
     }
     for name, value in about.items():
         if value:
-            sys.stdout.write(f"  {name:<10}  {inline(value)}\n")
+            _print_line(f"  {name:<10}  {inline(value)}", " " * 14)
     for entry in entries:
         sys.stdout.write(f"\n{entry.seq}  {inline(entry.time)}  {inline(entry.kind)}\n")
         shown = {name: value for name, value in entry.body.items() if name != "envelope"}
         for line in block(plain(shown)) if shown else ():
-            sys.stdout.write(f"  > {line}\n")
+            _print_line(f"  > {line}", "  > ")
     return OK
+
+
+def _print_line(line: str, hang: str) -> None:
+    """A line that holds foreign text, wrapped where a terminal would let it go on in the first column."""
+    sys.stdout.write("".join(f"{row}\n" for row in wrap(Visible(line), columns(sys.stdout), hang)))
 
 
 def _signature(entries: tuple[Entry, ...], changes: tuple[Entry, ...]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aileron_tui.cli import FAILED, OK, USAGE, inputs
+from aileron_tui.cli.columns import columns
 from aileron_tui.cli.exits import NOT_FOUND
 from aileron_tui.core.action import Action
 from aileron_tui.core.bundle import Bundle
@@ -131,7 +132,7 @@ def _print(action: Action, prompt: Prompt, outcome: PreviewOutcome | None) -> No
     if not action.gated:
         sys.stdout.write(f"{inline(action.name)} needs no approval, so nobody is asked.\n")
         return
-    sys.stdout.write("".join(f"{line}\n" for line in lines(prompt)))
+    sys.stdout.write("".join(f"{line}\n" for line in lines(prompt, columns(sys.stdout))))
     if outcome and outcome.failure and outcome.failure.message != outcome.failure.reason:
         sys.stderr.write(f"  {inline(outcome.failure.message)}\n")
 

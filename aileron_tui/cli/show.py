@@ -1,6 +1,7 @@
 """Show one request exactly as the operator is asked about it."""
 
 import argparse
+import sys
 
 from aileron_tui.cli import OK, approver
 from aileron_tui.cli.exits import NOT_FOUND
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         approver.say_json(item.fields)
         return OK
-    approver.say(*approver.shown(item))
+    approver.say(*approver.shown(item, sys.stdout))
     if item.state.decidable:
         approver.say("", *approver.hint(item))
     return OK

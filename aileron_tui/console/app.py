@@ -250,6 +250,12 @@ class Console(App[None]):
             self._touched = monotonic()
         await super().on_event(event)
 
+    def on_app_focus(self) -> None:
+        """The click or switch that brought the window forward is no answer."""
+        self._main.arming.focused()
+        if isinstance(self.screen, ConfirmScreen):
+            self.screen.wait_anew()
+
     def leave(self) -> None:
         """Quits; asks first if something waits. Nothing is decided by quitting."""
         waiting = self.board.waiting

@@ -24,6 +24,10 @@ class Arming:
             self._shown = (request, digest)
             self._events["just shown"] = self.clock()
 
+    def uncovered(self) -> None:
+        """Something that lay over the prompt is gone, so it can be seen again."""
+        self._events["just shown"] = self.clock()
+
     def typed(self) -> None:
         """A key that is not an answer, or an answer that came too early."""
         self._events["you were typing"] = self.clock()

@@ -9,10 +9,12 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, ki
 from aileron_tui.core.lookalikes import warnings
 from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
-from aileron_tui.core.text import Visible, block, cells, inline
+from aileron_tui.core.text import Visible, block, cells, inline, wrap
 
 NOT_AVAILABLE: Final = "n/a"
 _LABEL_WIDTH: Final = 24
+_GUTTER: Final = "    > "
+_INDENT: Final = "      "
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,31 +142,35 @@ def unavailable_line(reason: str) -> Visible:
     return inline(f"Preview unavailable: {reason}")
 
 
-def lines(prompt: Prompt) -> Iterator[Visible]:
+def lines(prompt: Prompt, width: int = 0) -> Iterator[Visible]:
     """The prompt as plain text: a header, the inputs, then what was fetched; blocks are quoted below the rows.
 
     Every label and value passes through the function that makes foreign text visible, and every line of content
-    stands behind an indent or a gutter of ours, so that content cannot pass for a row.
+    stands behind an indent or a gutter of ours, so that content cannot pass for a row. With the `width` of a
+    terminal, that holds for lines that it would wrap as well.
     """
-    yield inline(f"Approve {prompt.action}?")
+    yield Visible(f"Approve {inline(prompt.action)}?")
     fetched = prompt.preview.rows if prompt.preview else ()
     rows = (*prompt.inputs, *fetched)
-    width = max((cells(inline(row.label)) for row in rows if not row.multiline), default=0)
+    labels = max((cells(inline(row.label)) for row in rows if not row.multiline), default=0)
     for row in rows:
         if not row.multiline:
-            yield from _inline_row(row, min(width, _LABEL_WIDTH))
+            line = _inline_row(row, min(labels, _LABEL_WIDTH))
+            yield from wrap(line, width, " " * (min(labels, _LABEL_WIDTH) + 4))
+            yield from _warned(row, width)
     for row in rows:
         if row.multiline:
-            yield from _block_row(row)
+            for line in _block_row(row):
+                yield from wrap(line, width, _GUTTER)
+            yield from _warned(row, width)
     if prompt.preview and prompt.preview.unavailable:
-        yield Visible(f"  {unavailable_line(prompt.preview.unavailable)}")
+        yield from wrap(Visible(f"  {unavailable_line(prompt.preview.unavailable)}"), width, _INDENT)
 
 
-def _inline_row(row: Row, width: int) -> Iterator[Visible]:
+def _inline_row(row: Row, width: int) -> Visible:
     label = inline(row.label) + ":"
     padding = " " * max(0, width + 1 - cells(label))
-    yield Visible(f"  {label}{padding} {NOT_AVAILABLE if row.missing else inline(row.value)}")
-    yield from _warned(row)
+    return Visible(f"  {label}{padding} {NOT_AVAILABLE if row.missing else inline(row.value)}")
 
 
 def _block_row(row: Row) -> Iterator[Visible]:
@@ -174,13 +180,12 @@ def _block_row(row: Row) -> Iterator[Visible]:
         return
     yield Visible(f"  {label}:")
     for line in block(row.value):
-        yield Visible(f"    > {line}")
-    yield from _warned(row)
+        yield Visible(f"{_GUTTER}{line}")
 
 
-def _warned(row: Row) -> Iterator[Visible]:
+def _warned(row: Row, width: int) -> Iterator[Visible]:
     for warning in _unique(warnings(row.value)):
-        yield Visible(f"    ! {inline(warning)}")
+        yield from wrap(Visible(f"    ! {inline(warning)}"), width, _INDENT)
 
 
 def _unique(items: Iterable[str]) -> Iterator[str]:

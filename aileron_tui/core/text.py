@@ -39,6 +39,7 @@ BLANK_LINES = 2
 SPACES_IN_LINE = 8
 SPACES_IN_BLOCK = 24
 SPACES_AT_END = 2
+_NARROWEST = 8
 
 # While we work, our own marks stand between these two, which no text that was made visible can contain. Tabs
 # and newlines stay themselves until the last step.
@@ -130,6 +131,24 @@ def clip(text: Visible, width: int) -> Visible:
         if taken + len(notice) <= width:
             return Visible(text[:end] + notice)
     return Visible(notice)
+
+
+def wrap(text: Visible, width: int, hang: str) -> Iterator[Visible]:
+    """One line as rows of at most `width` columns, of which all but the first begin with `hang`.
+
+    A terminal would go on in its first column, where text could pass for a line of ours. No `width`, no rows.
+    """
+    row, used, room = "", 0, max(width, cells(hang) + _NARROWEST)
+    if not width or cells(text) <= room:
+        yield text
+        return
+    for unit in _unit().finditer(text):
+        size = cells(unit[0])
+        if used + size > room and row not in ("", hang):
+            yield Visible(row)
+            row, used = hang, cells(hang)
+        row, used = row + unit[0], used + size
+    yield Visible(row)
 
 
 def clip_lines(lines: Sequence[Visible], height: int) -> tuple[Visible, ...]:

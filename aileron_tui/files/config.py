@@ -11,16 +11,23 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Finding, Problems, Source
 from aileron_tui.core.names import fqn_fault
 from aileron_tui.core.risk import Level, Rule
-from aileron_tui.core.schema import Fields, Items, Named, Table, Tables, conform
+from aileron_tui.core.schema import Fields, Items, Named, Table, Tables, Texts, conform
 from aileron_tui.files.bundles import Unreadable, read_file
 
 _CREDENTIAL: Final[Fields] = {"env": str, "command": Items(), "keyring": str, "region": str, "access_key_id": str}
 _SOURCES: Final = ("env", "command", "keyring")
 _FIELDS: Final[Fields] = {
-    "policy": Table({"keep_previews": bool, "headless_decisions": bool, "timeout": int}),
+    "policy": Table({"keep_previews": bool, "headless_decisions": bool, "timeout": int, "high_risk": str}),
+    "console": Table(
+        {"theme": str, "undo_seconds": int, "lock_minutes": int, "bell": bool, "notify": bool, "keys": Texts()}
+    ),
     "risk": Tables({"level": str, "action": str, "connector": str, "op": str}),
     "connectors": Named({"memory_mib": int, "preview_may_post": bool, "credential": Table(_CREDENTIAL)}),
 }
+
+
+HIGH_RISK: Final = ("confirm", "type", "passphrase")
+_LONGEST_UNDO: Final = 60
 
 
 class ConfigError(AileronError):
@@ -34,6 +41,19 @@ class Policy:
     keep_previews: bool = False
     headless_decisions: bool = False
     timeout: int = LONGEST_TIMEOUT
+    high_risk: str = "confirm"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleConfig:
+    """How the console looks and behaves; 0 turns the undo window or the idle lock off."""
+
+    theme: str = ""
+    undo_seconds: int = 2
+    lock_minutes: int = 15
+    bell: bool = True
+    notify: bool = True
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +83,7 @@ class Config:
     policy: Policy = Policy()
     risk: tuple[Rule, ...] = ()
     connectors: Mapping[str, ConnectorSettings] = field(default_factory=dict)
+    console: ConsoleConfig = field(default_factory=ConsoleConfig)
 
 
 def load_config(path: Path) -> Config:
@@ -95,9 +116,19 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
     if not 1 <= policy.timeout <= LONGEST_TIMEOUT:
         message = f"a timeout of {policy.timeout} s is not possible"
         problems.add(("policy", "timeout"), "timeout", message, f"Write 1 to {LONGEST_TIMEOUT}.")
+    if policy.high_risk not in HIGH_RISK:
+        message, mend = f'"{policy.high_risk}" is no way to ask once more', f"Write one of {', '.join(HIGH_RISK)}."
+        problems.add(("policy", "high_risk"), "high-risk", message, mend)
+    console = ConsoleConfig(**table.get("console", {}))
+    if not 0 <= console.undo_seconds <= _LONGEST_UNDO:
+        message = f"an undo window of {console.undo_seconds} s is not possible"
+        problems.add(("console", "undo_seconds"), "undo", message, f"Write 0 to {_LONGEST_UNDO}.")
+    if console.lock_minutes < 0:
+        message, mend = f"{console.lock_minutes} minutes is not possible", "Write 0 for never, or more."
+        problems.add(("console", "lock_minutes"), "lock", message, mend)
     rules = tuple(_rule(item, index, problems) for index, item in enumerate(table.get("risk", ())))
     connectors = {name: _settings(name, item, problems) for name, item in table.get("connectors", {}).items()}
-    return Config(policy, rules, connectors)
+    return Config(policy, rules, connectors, console)
 
 
 def _rule(table: dict[str, Any], index: int, problems: Problems) -> Rule:

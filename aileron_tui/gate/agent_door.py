@@ -17,8 +17,6 @@ from aileron_tui.gate.wire import Gone, Visit, answer, answered, invalid_body, n
 if TYPE_CHECKING:
     from aileron_tui.gate.service import Gate
 
-UNNAMED = "agent"
-
 
 class AgentDoor:
     """The four things an agent can ask."""
@@ -97,5 +95,8 @@ def _args(body: JsonObject) -> JsonObject:
 
 
 def _identity(asker: Asker) -> str:
-    """Tells one agent's calls from another's, as far as agents name themselves. It must outlive the token."""
-    return " ".join(filter(None, (asker.agent or UNNAMED, asker.session)))
+    """Tells one agent's calls from another's, as far as agents name themselves. It must outlive the token.
+
+    No header can hold a line break, so no agent's name can pass for another's name and session.
+    """
+    return f"{asker.agent}\n{asker.session}"

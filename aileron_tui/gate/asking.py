@@ -9,7 +9,7 @@ from aileron_tui.core.action import Action
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.prompt import Asker, PreviewResult
 from aileron_tui.core.risk import assess
 from aileron_tui.core.states import State
@@ -82,7 +82,7 @@ class Asking:
             live.polled = True
             return Reply(202, live.pending())
         if live.answer is None:
-            return replies.error(503, "not_recorded", "the outcome could not be recorded; the gate's log says why")
+            return replies.outcome_unrecorded()
         return await self.delivered(live.answer)
 
     def _full(self, agent: str) -> Reply | None:
@@ -91,6 +91,8 @@ class Asking:
             message = f"{limits.waiting:,} requests wait already; try again when some are answered"
         elif self._context.count(agent) >= limits.waiting_per_agent:
             message = f"{limits.waiting_per_agent:,} requests of this agent wait already; let some be answered first"
+        elif self._context.bytes_waiting >= limits.waiting_bytes:
+            message = "the requests that wait already are too large together; try again when some are answered"
         else:
             return None
         return replies.error(429, "too_many_waiting", message)
@@ -111,6 +113,7 @@ class Asking:
             asked=now,
             expires=self._context.default_expiry(action, now),
             fetching=Fetching.FETCHING if action.approval.preview else Fetching.NONE,
+            size=len(canonical(args)),
         )
 
     async def _ask(self, live: Request) -> None:

@@ -37,6 +37,7 @@ class Limits:
 
     waiting: int = 10_000
     waiting_per_agent: int = 2_000
+    waiting_bytes: int = 256 * 1024 * 1024
     threads: int = 100
 
 
@@ -74,6 +75,7 @@ class Context:
         self.live: dict[str, Request] = {}
         self._ended: dict[str, Request] = {}
         self._counts: dict[str, int] = {}
+        self.bytes_waiting = 0
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -100,6 +102,7 @@ class Context:
         self.live[live.id] = live
         self.calls[live.call] = live
         self._counts[live.agent] = self.count(live.agent) + 1
+        self.bytes_waiting += live.size
 
     def at(self, live: Request, moment: datetime, act: Callable[[], object]) -> None:
         """Does something at a time, unless the request has left or was answered before."""
@@ -119,6 +122,7 @@ class Context:
             return
         if self.calls.get(live.call) is live:
             del self.calls[live.call]
+        self.bytes_waiting -= live.size
         self._counts[live.agent] = self.count(live.agent) - 1
         if not self._counts[live.agent]:
             del self._counts[live.agent]

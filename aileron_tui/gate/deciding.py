@@ -1,13 +1,14 @@
 """The approver's side of a request: only the first signed answer counts, and only for exactly what was shown."""
 
 import contextlib
+from typing import Final
 
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict, timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.states import InvalidTransition, State
-from aileron_tui.core.text import inline
+from aileron_tui.core.text import clip, inline
 from aileron_tui.gate import answers, replies
 from aileron_tui.gate.asking import Asking
 from aileron_tui.gate.calls import faults
@@ -22,6 +23,8 @@ from aileron_tui.ledger.store import Draft
 from aileron_tui.signing.enrolment import Approvers
 from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.errors import Reason, Refused
+
+_LONGEST_DETAIL: Final = 300
 
 
 class Deciding:
@@ -163,8 +166,10 @@ class Deciding:
             raise Refused(Reason.MALFORMED, "it names another action or connector")
 
     async def _refuse(self, live: Request, refused: Refused) -> Reply:
-        log.warning("a decision on %s was refused: %s", live.id, inline(str(refused)))
-        body: JsonObject = {"reason": refused.reason.value, "detail": refused.detail}
+        # What is quoted here was sent by whoever holds a session, and may be as long as a body.
+        detail = clip(inline(refused.detail), _LONGEST_DETAIL)
+        log.warning("a decision on %s was refused: %s: %s", live.id, refused.reason.value, detail)
+        body: JsonObject = {"reason": refused.reason.value, "detail": detail}
         with contextlib.suppress(AileronError):  # it is refused whether or not that can be recorded
             await self._context.recorder.record(Draft(Kind.REFUSED, body, live.id))
         if refused.reason is Reason.DIGEST_DIFFERS:
@@ -177,7 +182,7 @@ class Deciding:
 
     def _again(self, live: Request, decision: Decision) -> Reply:
         if live.decision is not None and live.decision == decision.envelope:
-            return _decided(live, decision.approved)
+            return _decided(live, live.state is not State.DENIED)  # as it was signed, whatever the fields around it say
         return self.not_waiting(live.id)
 
     def not_waiting(self, id_: str) -> Reply:

@@ -76,9 +76,10 @@ class Outbox:
         """Marks an answer as given; False if it was before."""
         return bool(self._do("UPDATE answers SET delivered = 1 WHERE request = ? AND delivered = 0", request))
 
-    def forget(self, before: str) -> None:
-        """Drops delivered answers to requests that ended before this time."""
-        self._do("DELETE FROM answers WHERE delivered = 1 AND ended < ?", before)
+    def forget(self, delivered: str, uncollected: str) -> None:
+        """Drops answers to requests that ended before these times: given ones, and ones nobody came for."""
+        statement = "DELETE FROM answers WHERE ended < CASE delivered WHEN 1 THEN ? ELSE ? END"
+        self._do(statement, delivered, uncollected)
 
     def close(self) -> None:
         """Ends the connection."""

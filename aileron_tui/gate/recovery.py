@@ -22,12 +22,14 @@ from aileron_tui.ledger.search import Record
 from aileron_tui.ledger.store import Draft
 
 _ANSWERS_KEPT: Final = timedelta(days=1)
+_UNCOLLECTED_KEPT: Final = timedelta(days=7)
 _NEWEST: Final = 100
 
 
 async def recover(context: Context, asking: Asking, running: Running) -> None:
     """Settles every request the ledger has no end for, and answers that were recorded but not kept."""
-    context.outbox.forget(timestamp(context.clock() - _ANSWERS_KEPT))
+    now = context.clock()
+    context.outbox.forget(timestamp(now - _ANSWERS_KEPT), timestamp(now - _UNCOLLECTED_KEPT))
     unfinished = search.Filter(outcomes=(State.PENDING, State.APPROVED, State.RUNNING))
     for record in reversed(list(search.every(context.reader, unfinished))):
         if record.outcome != State.PENDING and (answer := context.outbox.find(record.id)):

@@ -36,3 +36,9 @@ def unknown(id_: str) -> Reply:
 def unrecorded(failure: AileronError) -> Reply:
     """The ledger cannot be written, so nothing may happen."""
     return error(503, "not_recorded", f"nothing was done, because it could not be recorded: {failure}")
+
+
+def outcome_unrecorded() -> Reply:
+    """It ran, but how it ended is not on record; whoever hears this must not take it for undone."""
+    message = "it ran, but its outcome could not be recorded; the gate's log says why"
+    return error(503, "outcome_not_recorded", message)

@@ -54,6 +54,7 @@ class Request:
     asked: datetime
     expires: datetime
     fetching: Fetching
+    size: int = 0
     preview: PreviewResult | None = None
     previewed: datetime | None = None
     state: State = State.PENDING

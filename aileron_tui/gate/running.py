@@ -45,11 +45,15 @@ class Running:
         record = self._context.recorder.record
         try:
             await record(Draft(Kind.RUNNING, about, id_))
-            done = await self._context.in_sandbox(self._context.installed.sandbox.execute, action, args)
-            end: JsonObject = {"gated": False, **_error(done.failure)}
-            await record(Draft(Kind.FAILED if done.failure else Kind.EXECUTED, end, id_))
         except AileronError as error:
             return replies.unrecorded(error)
+        done = await self._context.in_sandbox(self._context.installed.sandbox.execute, action, args)
+        end: JsonObject = {"gated": False, **_error(done.failure)}
+        try:
+            await record(Draft(Kind.FAILED if done.failure else Kind.EXECUTED, end, id_))
+        except AileronError as error:
+            log.error("%s ran, but its outcome cannot be recorded: %s", id_, inline(str(error)))
+            return replies.outcome_unrecorded()
         if done.failure:
             return Reply(_STATUS.get(done.failure.agent_kind, 500), done.failure.envelope())
         return Reply(200, {"audit_id": f"audit-{id_}", "result": done.text})

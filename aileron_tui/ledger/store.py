@@ -242,7 +242,7 @@ def _rebuild(db: sqlite3.Connection, path: Path) -> None:
             try:
                 entry = decode(data)
                 index.record(db, entry, index.decision_of(entry))
-            except (JsonError, EntryRefused) as error:
+            except (JsonError, EntryRefused, ValueError) as error:  # the last of a time that does not exist
                 raise LedgerDamaged(path, f"entry {seq}: {error}") from None
         db.execute("COMMIT")
     except BaseException:

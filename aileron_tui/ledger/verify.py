@@ -164,9 +164,9 @@ class _Verification:
             self._ended(entry.request, state)
         else:
             known.state = state
-            digest = entry.body.get("digest", known.digest)
+            digest = entry.body.get("digest")
             if digest != known.digest:
-                raise _Wrong(Damage.OTHER, f"approved was {known.digest}, started was {digest}")
+                raise _Wrong(Damage.OTHER, f"approved was {known.digest}, started was {digest or 'something unnamed'}")
 
     def _decided(self, entry: Entry) -> None:
         statement, text = self.signers.check(entry.body.get("envelope"))
@@ -206,7 +206,12 @@ class _Verification:
     def _bound(self, entry: Entry, statement: Statement, asked: int) -> None:
         if statement.request != entry.request:
             raise _Wrong(Damage.SIGNATURE, f"it was signed for request {statement.request}")
-        if moment(entry.time) > moment(statement.expires) + _LATE:
+        try:
+            late = moment(entry.time) - moment(statement.expires) > _LATE
+        except ValueError:
+            detail = f"a time that does not exist: {entry.time} or {statement.expires}"
+            raise _Wrong(Damage.UNREADABLE, detail) from None
+        if late:
             raise _Wrong(Damage.SIGNATURE, f"it had expired at {statement.expires}")
         oldest = max(asked, entry.seq - WINDOW + 1)
         for seq in range(entry.seq - 1, oldest - 1, -1):

@@ -102,7 +102,7 @@ async def test_the_window_that_just_got_the_focus_is_not_armed() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, replace(QUICK, arm_seconds=0.5)) as (app, pilot):
         await pilot.pause(0.6)
-        app.screen.post_message(events.AppFocus())
+        app.post_message(events.AppFocus())  # to the app, as a terminal's report goes
         await pilot.pause(0.05)
         await pilot.press("a")
         await pilot.pause(0.1)

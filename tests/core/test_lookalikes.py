@@ -43,6 +43,7 @@ from tests.hostile import HOSTILE
         ("google．com apple｡com", ['"google．com" is really google.com', '"apple｡com" is really apple.com']),
         ("goo\u200bgle.com", ['"goo⟨U+200B⟩gle.com" is really google.com']),
         ('"boss@corp.example" <evil@x.example>', ['the address is evil@x.example, not "boss@corp.example"']),
+        ("boss@corp.example < evil@x.example\n>", ['the address is evil@x.example, not "boss@corp.example"']),
         ("boss@corp.example <mailto:evil@x.example>", ['the address is evil@x.example, not "boss@corp.example"']),
         (
             '"Boss, boss@corp.example" (CEO) <evil@x.example>',

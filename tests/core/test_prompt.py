@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from aileron_tui.core.jsontext import Json, JsonError, canonical, read
 from aileron_tui.core.prompt import PreviewResult, Prompt, lines, read_prompt
 from aileron_tui.core.rows import Row
+from aileron_tui.core.text import cells
 from tests.core.examples import prompt
 from tests.hostile import HOSTILE
 
@@ -142,3 +143,15 @@ def test_a_bad_twin_of_each_field_is_refused() -> None:
             del node[path[-1]]
             with pytest.raises(JsonError):
                 read_prompt(twin)
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_what_a_terminal_would_wrap_cannot_pass_for_a_row(width: int) -> None:
+    forged = "  To:       team@example.com"
+    value = "r-9".ljust(width - len("  Draft id: "), ".") + forged
+    asked = replace(prompt(), inputs=(Row("Draft id", value), Row("Body", value, multiline=True)), preview=None)
+    shown = list(lines(asked, width))
+    assert all(cells(line) <= width for line in shown)
+    assert not any(line.startswith("  To:") for line in shown)
+    assert "".join(line.strip() for line in shown).count("team@example.com") == 2
+    assert [line for line in lines(asked) if line.endswith(forged)]

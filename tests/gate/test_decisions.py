@@ -9,6 +9,8 @@ import pytest
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict, timestamp
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.gate.service import LEDGER_FILE
+from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Ledger
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.keys import for_this_run
@@ -145,3 +147,33 @@ def test_the_same_decision_twice_gets_the_same_answer_and_another_one_409(bench:
 
     until(work())
     assert len(bench.service.sent) == 1
+
+
+def test_a_denial_sent_again_with_other_words_around_it_is_still_a_denial(bench: Bench) -> None:
+    async def work() -> None:
+        async with bench.gate() as gate:
+            id_ = str((await ask(gate)).body["approval_id"])
+            body = bench.answer(await shown(gate, id_), Verdict.DENY)
+            first = await gate.decide(id_, body)
+            assert (await gate.decide(id_, body | {"approved": True})).body == first.body
+            assert first.body["state"] == "denied"
+
+    until(work())
+    assert bench.service.sent == ()
+
+
+def test_a_refused_decision_cannot_fill_the_ledger(bench: Bench) -> None:
+    async def work() -> str:
+        async with bench.gate() as gate:
+            id_ = str((await ask(gate)).body["approval_id"])
+            envelope = sign(bench.statement(await shown(gate, id_)), bench.key).fields() | {
+                "payloadType": "x" * 2_000_000
+            }
+            reply = await gate.decide(id_, {"approved": True, "envelope": envelope})
+            assert (reply.status, code(reply)) == (403, "wrong_type")
+            return id_
+
+    id_ = until(work())
+    with Reader(bench.data / LEDGER_FILE) as reader:
+        refused = next(entry for entry in reader.of_request(id_) if entry.kind == Kind.REFUSED)
+    assert len(str(refused.body)) < 1000

@@ -170,3 +170,17 @@ def test_a_bucket_fills_with_time() -> None:
     assert [bucket.take() for _ in range(3)] == [0, 0, 1]
     now = 50.0
     assert bucket.take() == 1
+
+
+def test_only_the_same_agent_joins_a_call_that_waits(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench) as at:
+            ids: list[str] = []
+            for agent, session in (("a b", ""), ("a", "b"), ("", "a b"), ("agent", ""), ("", ""), ("a", "b")):
+                names = {"X-Aileron-Agent": agent, "X-Aileron-Session-Id": session}
+                answer = await at.agent.post(SEND, json=DRAFT, headers=names)
+                ids.append(answer.json()["approval_id"])
+            assert len(set(ids)) == 5
+            assert ids[1] == ids[5]
+
+    until(main())

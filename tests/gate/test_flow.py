@@ -3,15 +3,20 @@
 import asyncio
 import base64
 import json
+from collections.abc import Sequence
 
 import pytest
 
+from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.context import Limits
 from aileron_tui.gate.service import Gate
+from aileron_tui.ledger.errors import LedgerUnusable
+from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.store import Draft, Ledger
 from aileron_tui.ledger.verify import verify
 from aileron_tui.signing.record import RecordedSigners
 from tests.gate.conftest import ASKER, Bench, ask, code, dig, ending, shown, until
@@ -277,6 +282,17 @@ def test_more_than_the_limit_is_refused_and_nothing_is_lost(bench: Bench) -> Non
     until(work())
 
 
+def test_few_but_large_requests_are_limited_too(bench: Bench) -> None:
+    bench.limits = Limits(waiting_bytes=100)
+
+    async def work() -> None:
+        async with bench.gate() as gate:
+            statuses = [(await ask(gate, draft_id=f"{number}" * 60)).status for number in range(4)]
+            assert statuses == [202, 202, 429, 429]
+
+    until(work())
+
+
 def test_the_preview_is_fetched_again_on_request(bench: Bench) -> None:
     async def work() -> None:
         async with bench.gate() as gate:
@@ -370,3 +386,21 @@ def test_a_batch_answers_each_for_itself(bench: Bench) -> None:
 
     until(main())
     assert sound(bench)
+
+
+def test_what_ran_is_never_called_undone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    append = Ledger.append_all
+
+    def full(ledger: Ledger, drafts: Sequence[Draft]) -> Head:
+        if any(draft.kind == Kind.EXECUTED for draft in drafts):
+            raise LedgerUnusable("the disk is full")
+        return append(ledger, drafts)
+
+    async def work() -> None:
+        async with bench.gate() as gate:
+            monkeypatch.setattr(Ledger, "append_all", full)
+            reply = await gate.call("list-drafts", {}, ASKER, agent="agent-1")
+            assert (reply.status, code(reply)) == (503, "outcome_not_recorded")
+            assert "it ran" in dig(reply.body, "error", "message")
+
+    until(work())

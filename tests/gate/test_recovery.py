@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 from aileron_tui.core.chain import Kind
-from aileron_tui.core.decision import Verdict
+from aileron_tui.core.decision import Verdict, read_statement
 from aileron_tui.core.states import State
 from aileron_tui.demo.service import Fault
 from aileron_tui.files.config import Policy
@@ -14,7 +14,7 @@ from aileron_tui.gate.service import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.search import find
 from aileron_tui.ledger.store import Draft, Ledger
-from aileron_tui.signing.envelope import sign
+from aileron_tui.signing.envelope import read_envelope, sign
 from tests.gate.conftest import Bench, ask, dig, ending, shown, until
 from tests.gate.test_flow import sound
 
@@ -43,7 +43,8 @@ def left_running(bench: Bench) -> str:
     id_, envelope = waiting_request(bench)
     with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
         decided = Draft(Kind.DECIDED, {"envelope": json.loads(envelope)}, id_)
-        ledger.append_all([decided, Draft(Kind.RUNNING, {}, id_)])
+        digest = read_statement(read_envelope(envelope.encode()).payload).digest
+        ledger.append_all([decided, Draft(Kind.RUNNING, {"digest": digest}, id_)])
     return id_
 
 
@@ -221,3 +222,15 @@ def test_previews_are_kept_only_where_the_user_says_so(bench: Bench) -> None:
     until(work())
     with Reader(bench.data / LEDGER_FILE) as reader:
         assert any(text.encode() in data for _, data, _ in reader.rows())
+
+
+def test_answers_are_forgotten_once_given_or_when_nobody_comes(bench: Bench) -> None:
+    outbox = Outbox(bench.data / OUTBOX_FILE)
+    for name, ended in (("old", "2026-01-01"), ("new", "2026-02-01")):
+        for given in ("given", "uncollected"):
+            outbox.put(Answer(f"{name}-{given}", {"status": "denied"}), "call", ended)
+        outbox.deliver(f"{name}-given")
+    outbox.forget("2026-02-02", "2026-01-15")
+    left = [name for name in ("old-given", "old-uncollected", "new-given", "new-uncollected") if outbox.find(name)]
+    outbox.close()
+    assert left == ["new-uncollected"]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aileron_tui.core.chain import Kind
 from aileron_tui.ledger.store import Ledger
-from tests.ledger.scenes import Scene, check
+from tests.ledger.scenes import DIGEST, Scene, check
 
 _LONGEST_LIFE = 0.12
 _ROOT = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ def write(path: Path) -> None:
             lambda name: scene.ask(name, body="x" * random.randint(0, 3000)),
             scene.show,
             scene.decide,
-            partial(scene.step, Kind.RUNNING),
+            partial(scene.step, Kind.RUNNING, digest=DIGEST),
             partial(scene.step, Kind.EXECUTED),
         )
         for step in steps:

@@ -12,7 +12,7 @@ from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.verify import Report
 from aileron_tui.signing.envelope import read_envelope
 from aileron_tui.signing.keys import for_this_run
-from tests.ledger.scenes import START, Scene, change_entry, check, tampering
+from tests.ledger.scenes import DIGEST, START, Scene, change_entry, check, tampering
 
 # Entry 1 enrols the key; act-1 has 2 to 7, act-2 has 8 to 13, act-3 (denied) 14 to 17.
 LAST = 17
@@ -274,7 +274,7 @@ def test_every_way_a_request_can_end_is_fine(scene: Scene) -> None:
     for kind in (Kind.EXECUTED, Kind.FAILED, Kind.INTERRUPTED):
         scene.ask(kind.value)
         scene.decide(kind.value)
-        scene.step(Kind.RUNNING, kind.value)
+        scene.step(Kind.RUNNING, kind.value, digest=DIGEST)
         scene.step(kind, kind.value)
         scene.step(Kind.DELIVERED, kind.value)
     for kind in (Kind.STARTED, Kind.STOPPED, Kind.FELL_BACK, Kind.CONFIG_CHANGED, Kind.REFUSED):
@@ -302,3 +302,16 @@ def test_a_clock_that_went_back_is_noted_and_harmless(scene: Scene) -> None:
     report = check(scene.close())
     assert report.fault is None
     assert [note[:41] for note in report.notes] == ["the clock went back before entry 8, from "]
+
+
+def test_a_time_that_does_not_exist_is_damage_and_no_crash(ledger: Path) -> None:
+    with tampering(ledger) as db:
+        change_entry(db, LAST, lambda entry: replace(entry, time="yesterday"))
+    assert found(check(ledger)) == (LAST, Damage.UNREADABLE)
+
+
+def test_a_start_that_does_not_say_what_was_started(scene: Scene) -> None:
+    scene.ask("act-1")
+    scene.decide("act-1")
+    started = scene.step(Kind.RUNNING, "act-1")
+    assert found(check(scene.close())) == (started.seq, Damage.OTHER)

@@ -11,10 +11,14 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from aileron_tui.console.render import MUTED, foreign_line, own
+from aileron_tui.console.render import MUTED, WARNING, foreign_line, foreign_short, own
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.prompt import NOT_AVAILABLE, unavailable_line
 from aileron_tui.core.risk import Level
+from aileron_tui.core.rows import Row
 from aileron_tui.runtime.items import Item
+
+_ROWS, _WIDEST = 3, 60
 
 
 class Choice(StrEnum):
@@ -55,10 +59,9 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
     def _line(self, number: int) -> Content:
         item, choice = self._items[number], self._choices[number]
         style = {Choice.APPROVE: "bold $text-success", Choice.DENY: "bold", Choice.LEAVE: MUTED}[choice]
-        rows = [*item.prompt.inputs, *(item.prompt.preview.rows if item.prompt.preview else ())]
-        keys = Content(" · ").join(
-            foreign_line(row.label) + own(" ") + foreign_line(row.value[:60]) for row in rows[:3] if not row.multiline
-        )
+        keys = _key_rows([*item.prompt.inputs, *(item.prompt.preview.rows if item.prompt.preview else ())])
+        if item.prompt.preview and (lost := item.prompt.preview.unavailable):
+            keys += own("  ") + foreign_line(unavailable_line(lost), WARNING)
         risk = (
             own("  ⚠ high risk: only by itself", "$text-warning") if item.prompt.risk.level is Level.HIGH else own("")
         )
@@ -96,3 +99,15 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
             self.dismiss(chosen)
         else:
             self.query_one("#batch-note", Static).update(own("everything is left as it is", "$text-warning"))
+
+
+def _key_rows(rows: list[Row]) -> Content:
+    """The first short rows, and how many others there are."""
+    short = [row for row in rows if not row.multiline][:_ROWS]
+    parts = [
+        foreign_line(row.label) + own(" ") + (own(NOT_AVAILABLE) if row.missing else foreign_short(row.value, _WIDEST))
+        for row in short
+    ]
+    if more := len(rows) - len(short):
+        parts.append(own(f"{more} more", MUTED))
+    return Content(" · ").join(parts)

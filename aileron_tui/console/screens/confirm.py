@@ -16,7 +16,7 @@ from aileron_tui.console.render import MUTED, own
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """`y` confirms after a moment; every other key goes back."""
+    """`y` confirms after a moment; every other key goes back, so that typing on confirms nothing."""
 
     def __init__(
         self, question: Content, detail: Content, *, seconds: float, clock: Callable[[], float] = monotonic
@@ -35,18 +35,38 @@ class ConfirmScreen(ModalScreen[bool]):
             yield Static(own("n", "bold $primary") + own(" no, go back    ") + own("y", "bold $primary") + own(" yes"))
 
     def on_key(self, event: events.Key) -> None:
-        """Takes the answer; a `y` that was typed before one could read is dropped."""
+        """Takes the answer; a `y` that was typed before one could read is dropped, however long it is held down."""
         event.stop()
-        if event.key == "y":
-            if self._clock() - self._since >= self._seconds:
-                self.dismiss(True)
-        elif event.key in ("n", "escape", "q", "enter"):
+        if event.key != "y":
             self.dismiss(False)
+        elif self._clock() - self._since >= self._seconds:
+            self.dismiss(True)
+        else:
+            self.wait_anew()
 
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text is no answer."""
         event.stop()
+        self.wait_anew()
+
+    def on_screen_resume(self) -> None:
+        """What was covered has to be read again."""
+        self.wait_anew()
+
+    def wait_anew(self) -> None:
+        """From now on it takes a moment until `y` counts."""
         self._since = self._clock()
+
+
+class TypedInput(Input):
+    """A field that takes keys and nothing else."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+
+    def action_paste(self) -> None:
+        """The clipboard is not typed either."""
 
 
 class TypedConfirmScreen(ModalScreen[bool]):
@@ -62,13 +82,8 @@ class TypedConfirmScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(self._question, classes="question")
-            yield Input(placeholder="type the action's name")
+            yield TypedInput(placeholder="type the action's name")
             yield Static(own("enter confirms the typed name · esc goes back", MUTED))
-
-    def on_paste(self, event: events.Paste) -> None:
-        """Pasted text is no answer."""
-        event.stop()
-        event.prevent_default()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Confirms only the very name."""

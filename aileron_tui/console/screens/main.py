@@ -140,8 +140,10 @@ class MainScreen(Screen[None]):
         pill = console.board.pill(item.id)
         if pill.words:
             return pill.words
-        if verdict is Verdict.APPROVE and not console.desk.edited:
-            if item.fetching:
+        if verdict is Verdict.APPROVE:
+            if self.has_class("-small"):
+                return "the window is too small to read it"
+            if item.fetching and not console.desk.edited:
                 return "the preview is still being fetched"
             if item.prompt.risk.level is Level.HIGH and not self.query_one(PromptView).read_to_end:
                 return "high risk: read it to the end first"
@@ -190,9 +192,9 @@ class MainScreen(Screen[None]):
         event.stop()
         self.arming.pasted()
 
-    def on_app_focus(self) -> None:
-        """The click or switch that brought the window forward is no answer."""
-        self.arming.focused()
+    def on_screen_resume(self) -> None:
+        """What was under another screen has been seen by nobody."""
+        self.arming.uncovered()
 
     def _refused(self, verdict: Verdict) -> bool:
         """Whether an answer is dropped now; says why."""

@@ -1,0 +1,118 @@
+"""Ways in which a person might answer without meaning to: each is tried on a console that is ready for an answer."""
+
+from dataclasses import replace
+
+from textual import events
+from textual.widgets import Input
+
+from aileron_tui.console.screens.batch import BatchScreen
+from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen
+from aileron_tui.console.widgets.prompt_view import PromptView
+from aileron_tui.core.prompt import PreviewResult
+from aileron_tui.core.risk import Level, Risk
+from aileron_tui.core.rows import Row
+from tests.console.pilots import piloted, settle
+from tests.console.scripted import QUICK, ScriptedGate, console, request, shown, told
+
+HIGH = Risk(Level.HIGH, "it sends something")
+SLOW = replace(QUICK, arm_seconds=0.5)
+LONG = PreviewResult((Row("Body", "\n".join(f"line {number}" for number in range(200)), multiline=True),))
+
+
+@piloted
+async def test_a_prompt_that_was_covered_counts_as_just_shown() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate, SLOW) as (_, pilot):
+        for there, back in (("question_mark", "escape"), ("h", "q"), ("v", "escape")):
+            await pilot.press(there)
+            await pilot.pause(0.7)
+            await pilot.press(back, "a")
+            await pilot.pause(0.1)
+            assert gate.decided == [], there
+
+
+@piloted
+async def test_what_was_being_typed_does_not_confirm_high_risk() -> None:
+    gate = ScriptedGate(request(1, HIGH))
+    async with console(gate, SLOW) as (app, pilot):
+        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        for key in ("a", "space", "v", "e", "r", "y"):
+            await pilot.press(key)
+            await pilot.pause(0.2)
+        await pilot.pause(0.6)
+        assert not isinstance(app.screen, ConfirmScreen)
+    assert gate.decided == []
+
+
+@piloted
+async def test_a_confirmation_waits_anew_when_the_window_gets_the_focus() -> None:
+    gate = ScriptedGate(request(1, HIGH))
+    async with console(gate, SLOW) as (app, pilot):
+        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await pilot.press("a")
+        await pilot.pause(0.6)
+        app.post_message(events.AppFocus())
+        await pilot.pause(0.05)
+        await pilot.press("y")
+        await pilot.pause(0.1)
+        assert gate.decided == []
+        await pilot.pause(0.6)
+        await pilot.press("y")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+
+
+@piloted
+async def test_the_name_of_a_risky_action_cannot_be_pasted() -> None:
+    gate = ScriptedGate(request(1, HIGH))
+    async with console(gate, replace(QUICK, high_risk="type")) as (app, pilot):
+        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await pilot.press("a")
+        await settle(pilot, lambda: isinstance(app.screen, TypedConfirmScreen))
+        app.post_message(events.Paste("act-on-1"))
+        app.copy_to_clipboard("act-on-1")
+        await pilot.pause(0.1)
+        await pilot.press("ctrl+v")
+        await pilot.pause(0.1)
+        assert app.screen.query_one(Input).value == ""
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+        assert gate.decided == []
+        await pilot.press(*"act-on-1", "enter")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+
+
+@piloted
+async def test_a_window_too_small_to_read_in_approves_nothing() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate, size=(39, 14)) as (app, pilot):
+        await pilot.press("a")
+        await pilot.pause(0.2)
+        assert "too small" in told(app)
+    assert gate.decided == []
+
+
+@piloted
+async def test_an_edited_call_of_high_risk_must_be_read_too() -> None:
+    gate = ScriptedGate(request(1, HIGH, preview=LONG))
+    async with console(gate, size=(100, 24)) as (app, pilot):
+        await pilot.press("e")
+        await pilot.pause(0.2)
+        await pilot.press("x", "ctrl+s")
+        await settle(pilot, lambda: app.desk.edited is not None)
+        await pilot.pause(0.3)
+        await pilot.press("a")
+        await pilot.pause(0.2)
+        assert not isinstance(app.screen, ConfirmScreen)
+        assert "read it to the end" in told(app)
+
+
+@piloted
+async def test_the_sheet_says_what_it_leaves_out() -> None:
+    long = (Row("To", "team@example.com, " * 4 + "mallory@evil.example"),)
+    gate = ScriptedGate(request(1, inputs=long), request(2, preview=PreviewResult(unavailable="timeout")))
+    async with console(gate, size=(160, 40)) as (app, pilot):
+        await pilot.press("space", "j", "space", "A")
+        await settle(pilot, lambda: isinstance(app.screen, BatchScreen))
+        await pilot.pause(0.1)
+        assert "…⟨+" in shown(app)
+        assert "Preview unavailable: timeout" in shown(app)
