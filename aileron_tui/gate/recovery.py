@@ -28,8 +28,6 @@ _NEWEST: Final = 100
 
 async def recover(context: Context, asking: Asking, running: Running) -> None:
     """Settles every request the ledger has no end for, and answers that were recorded but not kept."""
-    now = context.clock()
-    context.outbox.forget(timestamp(now - _ANSWERS_KEPT), timestamp(now - _UNCOLLECTED_KEPT))
     unfinished = search.Filter(outcomes=(State.PENDING, State.APPROVED, State.RUNNING))
     for record in reversed(list(search.every(context.reader, unfinished))):
         if record.outcome != State.PENDING and (answer := context.outbox.find(record.id)):
@@ -47,6 +45,8 @@ async def recover(context: Context, asking: Asking, running: Running) -> None:
     unrun = search.Filter(outcomes=(State.DENIED, State.EXPIRED, State.WITHDRAWN))
     for record in search.page(context.reader, unrun, limit=_NEWEST):
         await _keep_answer(context, record)
+    now = context.clock()
+    context.outbox.forget(timestamp(now - _ANSWERS_KEPT), timestamp(now - _UNCOLLECTED_KEPT))
 
 
 def told(reader: Reader, record: Record) -> Answer | None:

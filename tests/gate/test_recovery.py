@@ -118,7 +118,7 @@ def test_an_outcome_that_was_kept_is_not_lost(bench: Bench) -> None:
     """The crash came after the op ran and before the ledger said so."""
     id_ = left_running(bench)
     outbox = Outbox(bench.data / OUTBOX_FILE)
-    outbox.put(Answer(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2026-01-01")
+    outbox.put(Answer(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
     outbox.close()
 
     async def work() -> None:
