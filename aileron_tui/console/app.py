@@ -38,7 +38,10 @@ class Console(App[None]):
     CSS_PATH: ClassVar[list[str]] = sorted(map(str, bundled("styles").glob("*.tcss")))  # type: ignore[assignment]
 
     COMMANDS = App.COMMANDS | {ActionCommands}
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True, system=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "quit", show=False, priority=True, system=True),
+        Binding("ctrl+z", "suspend_process", show=False, system=True),
+    ]
 
     class Heard(Message):
         """The gate told something; it lies in the link."""

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.decision import timestamp
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
 from aileron_tui.core.text import inline
@@ -148,7 +149,11 @@ class Context:
         """Notes, once, that an agent was given its answer; False if it was before."""
         if not await asyncio.to_thread(self.outbox.deliver, answer.request):
             return False
-        await self.recorder.record(record)
+        try:
+            await self.recorder.record(record)
+        except AileronError as error:
+            # The answer is true whether or not it is on record that it was given; to withhold it would be worse.
+            log.error("the answer to %s is given, which cannot be recorded: %s", answer.request, inline(str(error)))
         return True
 
     def default_expiry(self, action: Action, now: datetime) -> datetime:

@@ -1,12 +1,14 @@
 """The approver's side of a request: only the first signed answer counts, and only for exactly what was shown."""
 
 import contextlib
+from datetime import timedelta
 from typing import Final
 
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict, timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
+from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.states import InvalidTransition, State
 from aileron_tui.core.text import clip, inline
 from aileron_tui.gate import answers, replies
@@ -25,6 +27,10 @@ from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.errors import Reason, Refused
 
 _LONGEST_DETAIL: Final = 300
+
+
+FRESH: Final = timedelta(seconds=10)
+"""How old a preview may be when its approval comes, before it is fetched once more to compare."""
 
 
 class Deciding:
@@ -67,8 +73,11 @@ class Deciding:
             return replies.unrecorded(error)
         if live.state is not State.PENDING:
             return self.not_waiting(live.id)
-        live.edit = Edit(edits, args, prompt)
-        return Reply(200, {"item": live.item(self._context.instance, self._context.recorder.head.hash, prompt)})
+        live.edit = Edit(edits, args, prompt, self._context.clock())
+        return Reply(200, {"item": self._edited_item(live, prompt)})
+
+    def _edited_item(self, live: Request, prompt: Prompt) -> JsonObject:
+        return live.item(self._context.instance, self._context.recorder.head.hash, prompt)
 
     async def decide(self, id_: str, body: JsonObject) -> Reply:
         """Takes a signed answer; the same one sent again gets the same reply."""
@@ -121,6 +130,8 @@ class Deciding:
             self._verify(live, decision, digest)
         except Refused as refused:
             return await self._refuse(live, refused)
+        if decision.approved and (changed := await self._changed_meanwhile(live, edit)):
+            return changed
         drafts = [Draft(Kind.DECIDED, {"envelope": decision.envelope}, live.id)]
         if decision.approved:
             # One commit for an approval and the start of what it approves: an approval never stands alone, so after
@@ -147,6 +158,28 @@ class Deciding:
                 await self._context.file(answer, live.call)
             self._context.end(live, State.DENIED, answer)
         return _decided(live, decision.approved)
+
+    async def _changed_meanwhile(self, live: Request, edit: Edit | None) -> Reply | None:
+        """Looks once more at what an approval is about if that was fetched a while ago.
+
+        The draft may have been rewritten since it was shown. What differs is a new prompt, not an approved one.
+        """
+        prompt, fetched = (edit.prompt, edit.made) if edit else (live.prompt, live.previewed)
+        now = self._context.clock()
+        if prompt.preview is None or fetched is None or now - fetched < FRESH:
+            return None
+        try:
+            preview = await self._asking.preview(live, prompt.args)
+        except AileronError as error:
+            return replies.unrecorded(error)
+        if preview == prompt.preview:
+            return None
+        if edit:
+            live.edit = Edit(edit.edits, edit.args, live.prompted(edit.args, preview), now)
+            return self._changed(live, self._edited_item(live, live.edit.prompt))
+        live.preview, live.previewed, live.revision = preview, now, live.revision + 1
+        self._context.feed.publish("updated", self._context.item(live))
+        return self._changed(live, self._context.item(live))
 
     def _verify(self, live: Request, decision: Decision, digest: str) -> None:
         """The envelope must hold, and say the same as the fields around it, which other readers may look at."""

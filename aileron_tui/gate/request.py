@@ -32,6 +32,7 @@ class Edit:
     edits: JsonObject
     args: JsonObject
     prompt: Prompt
+    made: datetime
 
 
 @dataclass(slots=True, eq=False)

@@ -133,6 +133,7 @@ class Gate:
             return replies.error(404, "not_found", f"there is no action {name}")
         if wrong := faults(action.inputs, args):
             return replies.wrong_inputs(wrong)
+        args = {key: value for key, value in args.items() if value is not None}  # null is not supplied
         if not action.gated:
             return await self._running.ungated(action, args, asker)
         return await self._asking.call(action, args, asker, agent, wait)

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -12,6 +13,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.context import Limits
+from aileron_tui.gate.deciding import FRESH
 from aileron_tui.gate.service import Gate
 from aileron_tui.ledger.errors import LedgerUnusable
 from aileron_tui.ledger.head import Head
@@ -309,6 +311,50 @@ def test_the_preview_is_fetched_again_on_request(bench: Bench) -> None:
             assert (await gate.decide(id_, bench.answer(after))).status == 200
 
     until(work())
+
+
+@pytest.mark.parametrize("edits", [None, {"draft_id": "r-12345"}], ids=["as asked", "edited"])
+def test_what_changed_upstream_since_it_was_shown_is_not_sent(bench: Bench, edits: JsonObject | None) -> None:
+    """The draft is rewritten between the look and the answer."""
+    ahead = timedelta()
+
+    async def work() -> None:
+        nonlocal ahead
+        async with bench.gate(clock=lambda: datetime.now(UTC) + ahead) as gate:
+            asked = "r-18220" if edits else "r-12345"
+            id_ = str((await ask(gate, draft_id=asked)).body["approval_id"])
+            item = await shown(gate, id_)
+            if edits:
+                item = dig((await gate.refresh(id_, {"edited_payload": edits})).body, "item")
+            bench.service.mailbox.update_draft("r-12345", raw_mail("Send me the money"))
+            ahead = FRESH
+            reply = await gate.decide(id_, bench.answer(item, edits=edits))
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert bench.service.sent == ()
+            changed = dig(reply.body, "item")
+            assert "Send me the money" in json.dumps(changed["preview"])
+            assert (await gate.decide(id_, bench.answer(changed, edits=edits))).status == 200
+            assert (await ending(gate, id_))["status"] == "completed"
+
+    until(work())
+    assert len(bench.service.sent) == 1
+    assert sound(bench)
+
+
+def test_an_old_preview_that_still_holds_is_approved(bench: Bench) -> None:
+    ahead = timedelta()
+
+    async def work() -> None:
+        nonlocal ahead
+        async with bench.gate(clock=lambda: datetime.now(UTC) + ahead) as gate:
+            id_ = str((await ask(gate)).body["approval_id"])
+            item = await shown(gate, id_)
+            ahead = FRESH * 3
+            assert (await gate.decide(id_, bench.answer(item))).status == 200
+            assert (await ending(gate, id_))["status"] == "completed"
+
+    until(work())
+    assert len(bench.service.sent) == 1
 
 
 def test_nothing_can_be_approved_before_its_preview_is_there(bench: Bench) -> None:
