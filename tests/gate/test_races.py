@@ -67,7 +67,7 @@ def test_of_two_who_come_for_one_answer_one_gets_it(bench: Bench) -> None:
 def test_an_outcome_that_was_kept_counts_even_if_the_action_is_gone(bench: Bench) -> None:
     id_ = left_running(bench)
     outbox = Outbox(bench.data / OUTBOX_FILE)
-    outbox.put(Answer(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2026-01-01")
+    outbox.put(Answer(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
     outbox.close()
     (bench.manifests / "actions" / "send-draft.md").unlink()
 
