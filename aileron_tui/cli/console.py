@@ -17,7 +17,7 @@ from aileron_tui.console.keys import RunKeyholder, StoredKeyholder
 from aileron_tui.console.screens.first_run import FirstRun, Start, Way
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.source import Keyholder
-from aileron_tui.console.themes import NAMES
+from aileron_tui.console.themes import NAMES, default
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.schema import nearest
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _settings(theme: str | None, config: Config) -> ConsoleSettings:
     """What the configuration says, and the command line over it."""
-    wanted = theme or config.console.theme or NAMES[0]
+    wanted = theme or config.console.theme or default()
     if wanted not in NAMES:
         close = nearest(wanted, list(NAMES))
         hint = f'Did you mean "{close}"?' if close else f"Write one of {', '.join(NAMES)}."

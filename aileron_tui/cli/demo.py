@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from aileron_tui.cli import FAILED, OK
 from aileron_tui.cli.screen import check_terminal, patience, show
-from aileron_tui.console.themes import NAMES
+from aileron_tui.console.themes import NAMES, default
 from aileron_tui.demo.agent import Agent, AgentLog
 from aileron_tui.files.places import places
 from aileron_tui.files.private import private_folder
@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     who.add_argument("--no-agent", action="store_true", help="you are the agent, from another terminal")
     who.add_argument("--agent-only", action="store_true", help="only the agent, on a gate that runs already")
     parser.add_argument("--url", default="", help="with --agent-only: the gate to call")
-    parser.add_argument("--theme", choices=NAMES, default=NAMES[0], help="how the console looks")
+    parser.add_argument("--theme", choices=NAMES, default=default(), help="how the console looks")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,0 +1,230 @@
+"""What the whole console looks like: its text and its styles, against the files in `snapshots/`.
+
+The clock of the console stands still, so that ages and times left are part of the picture. To renew the files after a
+change that is meant, run the tests with `UPDATE_SNAPSHOTS=1` and read the difference before keeping it.
+"""
+
+import difflib
+import os
+import string
+import sys
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Final
+
+import pytest
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+from textual.pilot import Pilot
+
+from aileron_tui.console.app import Console
+from aileron_tui.console.themes import THEMES
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.risk import Level, Risk
+from aileron_tui.core.rows import Row
+from aileron_tui.core.text import cells
+from aileron_tui.runtime.items import Item
+from tests.console import items as samples
+from tests.console.pilots import UNSAFE, lines, piloted
+from tests.console.scripted import QUICK, ScriptedGate, console
+
+FOLDER: Final = Path(__file__).parent / "snapshots"
+RENEW: Final = "UPDATE_SNAPSHOTS"
+HOW: Final = f"If it is meant to look like this, renew the files: {RENEW}=1 make test"
+MOVES: Final = Risk(Level.NORMAL, '"move_file" is not declared to be harmless')
+EVIL: Final = "Dear colleague,\x1b]52;c;b3duZWQ=\x07 please approve.\n" + "\n" * 40 + "To: boss@example.com"
+READ: Final = "high risk: read it to the end first"
+READY: Final = "ready for your answer"
+ATTRIBUTES: Final = ("bold", "dim", "italic", "underline", "strike", "reverse", "blink", "conceal", "link")
+ROLES: Final = (
+    "foreground",
+    "background",
+    "surface",
+    "panel",
+    "primary",
+    "secondary",
+    "success",
+    "warning",
+    "error",
+)
+
+
+class Still(datetime):
+    """A clock that shows the same moment for ever."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "Still":
+        return cls.fromtimestamp(samples.NOW.timestamp(), tz)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One picture; `says` is what the answer bar comes to say when everything is drawn."""
+
+    name: str
+    requests: tuple[Item, ...]
+    size: tuple[int, int] = (80, 24)
+    theme: str = "aileron-dark"
+    says: str = READ
+
+
+def waiting(item: Item, number: int, seconds: int) -> Item:
+    """The request with an id of its own and so many of its 300 seconds left."""
+    return replace(
+        item,
+        id=f"act-{number}",
+        requested_at=timestamp(samples.NOW - timedelta(seconds=300 - seconds)),
+        expires_at=timestamp(samples.NOW + timedelta(seconds=seconds)),
+        fields=item.fields | {"previewed_at": timestamp(samples.NOW - timedelta(seconds=2))},
+    )
+
+
+def move() -> Item:
+    """One that can be undone and is read at a glance."""
+    shown = samples.prompt(
+        (Row("File id", "f-1001"), Row("To folder", "d-reports")),
+        (Row("Name", "Quarterly report.pdf"), Row("Owner", "sam@example.com")),
+        action="move-file",
+        risk=MOVES,
+    )
+    return waiting(samples.item(shown), 2, 252)
+
+
+def everyday() -> tuple[Item, ...]:
+    """One that cannot be undone, one that can, and one whose preview failed."""
+    return (waiting(samples.worked(), 1, 214), move(), waiting(samples.not_found(), 3, 281))
+
+
+def hostile() -> tuple[Item, ...]:
+    """Text that would clear the screen, turn around, hide, be clicked, or be taken for another."""
+    sent = (Row("Draft id", "r-1\x1b[2J\x1b[H[@click=app.quit]Yes[/]"),)
+    rows = (
+        Row("Subject", "Invoice \u202efdp.exe\u202c\u200b\u200b\u200b\u200b\u200b"),
+        Row("Body", EVIL, multiline=True),
+        Row("To", "b\u043ess@example.com"),
+    )
+    return (waiting(samples.item(samples.prompt(sent, rows)), 1, 270),)
+
+
+CASES: Final = (
+    Case("wide-dark", everyday(), (120, 36)),
+    Case("narrow-dark", everyday()),
+    Case("folded-dark", everyday(), (40, 15)),
+    Case("narrow-light", everyday(), theme="aileron-light"),
+    Case("narrow-plain", everyday(), theme="aileron-plain"),
+    Case("ready", (move(),), says=READY),
+    Case("preview-unavailable", (waiting(samples.not_found(), 1, 21),)),
+    Case("hostile-text", hostile()),
+)
+
+
+def named(cases: tuple[Case, ...]) -> pytest.MarkDecorator:
+    """The cases as parameters of a test."""
+    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No time passes for the console, and nothing of this terminal's environment decides on colours."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("aileron_tui.console.") and getattr(module, "datetime", None) is datetime:
+            monkeypatch.setattr(module, "datetime", Still)
+
+
+# how a picture is written down
+
+
+def segments(app: Console) -> list[list[Segment]]:
+    """The screen as it would go to the terminal."""
+    return [list(strip) for strip in app.screen._compositor.render_strips()][: app.size.height]
+
+
+def colour(value: Color | None, roles: dict[str, str]) -> str:
+    """A colour and, if it is one of the theme, what it is there for."""
+    if value is None or value.is_default:
+        return "default"
+    written = value.triplet.hex if value.triplet else value.name
+    return f"{roles[written]} {written}" if written in roles else written
+
+
+def described(style: Style | None, roles: dict[str, str]) -> str:
+    """A style in words."""
+    style = style or Style.null()
+    words = [name for name in ATTRIBUTES if getattr(style, name)]
+    return ", ".join([f"{colour(style.color, roles)} on {colour(style.bgcolor, roles)}", *words])
+
+
+def snapshot(app: Console, case: Case) -> str:
+    """The text, a letter for the style of each cell, and what the letters mean."""
+    theme = next(theme for theme in THEMES if theme.name == case.theme)
+    roles = {str(getattr(theme, role)): role for role in reversed(ROLES)}
+    letters: dict[str, str] = {}
+    rows: list[str] = []
+    for line in segments(app):
+        row = ""
+        for segment in line:
+            style = described(segment.style, roles)
+            letter = letters.setdefault(style, string.ascii_letters[len(letters)])
+            row += letter * cells(segment.text)
+        rows.append(row)
+    width, height = case.size
+    legend = [f"{letter}  {style}" for style, letter in letters.items()]
+    parts = [f"{case.name}: {width} × {height}, {case.theme}"], lines(app), rows, legend
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+async def drawn(app: Console, pilot: Pilot[None], case: Case) -> str:
+    """The picture, once the answer bar says what it comes to say and nothing changes any more.
+
+    If it never comes to that, the picture of then: its difference tells more than that the wait was in vain.
+    """
+    seen: list[str] = []
+    for _ in range(500):
+        await pilot.pause(0.02)
+        seen = [*seen[-3:], snapshot(app, case)]
+        if case.says in lines(app)[-2] and len(seen) == 4 and len(set(seen)) == 1:
+            break
+    return seen[-1]
+
+
+def compare(case: Case, got: str) -> None:
+    """Fails with a readable difference; writes the file instead when that is asked for."""
+    file = FOLDER / f"{case.name}.txt"
+    if os.environ.get(RENEW):
+        FOLDER.mkdir(exist_ok=True)
+        file.write_text(got, "utf-8", newline="\n")
+        return
+    kept = file.read_text("utf-8") if file.exists() else ""
+    if got != kept:
+        change = difflib.unified_diff(kept.splitlines(), got.splitlines(), f"{file.name}, kept", "now", lineterm="")
+        pytest.fail("\n".join(["the console looks different:", *change, "", HOW]), pytrace=False)
+
+
+# the tests
+
+
+@named(CASES)
+@piloted
+async def test_it_looks_as_kept(case: Case) -> None:
+    async with console(ScriptedGate(*case.requests), replace(QUICK, theme=case.theme), case.size) as (app, pilot):
+        got = await drawn(app, pilot, case)
+        compare(case, got)
+        assert not UNSAFE.findall("".join(lines(app)))
+
+
+@piloted
+async def test_without_colour_there_is_none_in_any_style() -> None:
+    (case,) = (case for case in CASES if case.theme == "aileron-plain")
+    async with console(ScriptedGate(*case.requests), replace(QUICK, theme=case.theme), case.size) as (app, pilot):
+        await drawn(app, pilot, case)
+        styles = {segment.style for line in segments(app) for segment in line if segment.style}
+        found = {described(style, {}) for style in styles}
+        assert {words for words in found if not words.startswith("default on default")} == set()
+        assert any("bold" in words for words in found)
+
+
+def test_every_file_is_looked_at() -> None:
+    assert {file.stem for file in FOLDER.iterdir()} == {case.name for case in CASES}
