@@ -1,5 +1,6 @@
 """The console: holds the board, the link to the gate and the desk, which outlive every screen."""
 
+import gc
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -28,6 +29,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.files.places import bundled
 
 _IDLE_LOOK: Final = 5.0
+_FULL_COLLECTION: Final = 1000
 _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "warning"}
 
 
@@ -77,6 +79,7 @@ class Console(App[None]):
         self.desk = Desk(self)
         self._link = Link(connect, keys, self._heard, self._silenced)
         self._touched = monotonic()
+        self._collecting = gc.get_threshold()
         self._main = MainScreen(self)
         for theme in THEMES:
             self.register_theme(theme)
@@ -85,6 +88,9 @@ class Console(App[None]):
 
     def on_mount(self) -> None:
         """Begins to listen."""
+        # A full collection stops the loop for longer than one waits for a key: what is loaded stays, the rest is rare.
+        gc.freeze()
+        gc.set_threshold(*self._collecting[:2], _FULL_COLLECTION)
         self.theme = self.settings.theme
         self.set_keymap(self.keymap_in_use)
         self.push_screen(self._main)
@@ -97,6 +103,8 @@ class Console(App[None]):
 
     def on_unmount(self) -> None:
         """Hangs up. An answer that is still held is not sent."""
+        gc.set_threshold(*self._collecting)
+        gc.unfreeze()
         self._link.stop()
 
     @property
@@ -256,6 +264,7 @@ class Console(App[None]):
     def on_app_focus(self) -> None:
         """The click or switch that brought the window forward is no answer."""
         self._main.arming.focused()
+        self._main.show_state()
         if isinstance(self.screen, ConfirmScreen):
             self.screen.wait_anew()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.queue import Arrived, Changed, Event, Forgotten, Lost, Queue, Request, Snapshot, apply_all
 from aileron_tui.core.risk import Level
 from aileron_tui.core.states import State
@@ -62,6 +63,7 @@ class Board:
     _pills: dict[str, Pill] = field(default_factory=dict)
     _visible: list[str] | None = None
     _ended_at: dict[str, float] = field(default_factory=dict)
+    _words: dict[str, tuple[Prompt, str]] = field(default_factory=dict)
 
     def hear(self, happenings: Iterable[Happening]) -> list[str]:
         """Takes in what the gate told; returns the ids of requests that are new."""
@@ -123,9 +125,16 @@ class Board:
         if self._visible is None:
             needle = self.filter.casefold()
             self._visible = [
-                id_ for id_, request in self.queue.requests.items() if not needle or needle in _words(request)
+                id_ for id_, request in self.queue.requests.items() if not needle or needle in self._searched(request)
             ]
         return self._visible
+
+    def _searched(self, request: Request) -> str:
+        """The words that the filter looks at, put together once for each prompt."""
+        kept = self._words.get(request.id)
+        if kept is None or kept[0] is not request.prompt:
+            kept = self._words[request.id] = (request.prompt, _words(request.prompt))
+        return kept[1]
 
     def narrow(self, text: str) -> None:
         """Shows only requests that contain these words."""
@@ -153,6 +162,7 @@ class Board:
         for gone in ended:
             self.items.pop(gone.id, None)
             self._pills.pop(gone.id, None)
+            self._words.pop(gone.id, None)
             del self._ended_at[gone.id]
         self._visible = None
         return True
@@ -188,8 +198,7 @@ class Board:
             self.items[item.id] = item
 
 
-def _words(request: Request) -> str:
-    prompt = request.prompt
+def _words(prompt: Prompt) -> str:
     rows = [*prompt.inputs, *(prompt.preview.rows if prompt.preview else ())]
     parts = [prompt.action, prompt.asker.agent, *(row.value[:500] for row in rows)]
     return inline(" ".join(parts)).casefold()

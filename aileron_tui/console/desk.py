@@ -140,8 +140,8 @@ class Desk:
         self.edited = None
         self._board.say(answer.item.id, "sending…")
         self._board.marked.discard(answer.item.id)
-        self._console.redraw()
         self._work(partial(self._deliver, [answer]), "answers")
+        self._console.redraw()
 
     def _deliver(self, answers: list[Answer]) -> None:
         """Off the loop: sends one answer, or several one after the other."""

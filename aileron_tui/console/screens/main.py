@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from aileron_tui.console.actions import Scope, at, bindings
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _WIDE, _NARROW = 90, 60
 _SMALLEST = (40, 15)
+_SOON = 0.02
 _ANSWERS = frozenset({"approve", "deny", "deny_reason"})
 _TONES = {Tone.QUIET: MUTED, Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
 
@@ -42,6 +44,7 @@ class MainScreen(Screen[None]):
         super().__init__()
         self._owner = owner
         self.arming = Arming(owner.settings.arm_seconds)
+        self._wake: Timer | None = None
 
     def compose(self) -> ComposeResult:
         console = self._owner
@@ -60,7 +63,6 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         """Time passes: ages, time left, whether an answer counts."""
         self.set_interval(1.0, self._tick)
-        self.set_interval(0.1, self.show_state)
         self.redraw()
 
     # what is shown
@@ -86,10 +88,11 @@ class MainScreen(Screen[None]):
 
     def _tick(self) -> None:
         self.query_one(PromptView).tick(datetime.now(UTC))
+        self.show_state()
         if self._owner.board.dismiss_ended(monotonic()):
             self.redraw()
         else:
-            self.query_one(WaitingList).refresh()
+            self.query_one(WaitingList).tick()
 
     def _heading(self) -> None:
         console = self._owner
@@ -111,8 +114,11 @@ class MainScreen(Screen[None]):
             )
 
     def show_state(self) -> None:
-        """Whether an answer counts now."""
+        """Whether an answer counts now; looks again when the last obstacle will be gone."""
         bar = self.query_one(AnswerBar)
+        if self._wake:
+            self._wake.stop()
+        self._wake = self.set_timer(left + _SOON, self.show_state) if (left := self.arming.remaining()) else None
         held = self._owner.desk.held
         if held:
             bar.show(f"approved, sent in {held:.0f} s — u takes it back", "$text-warning")
@@ -186,15 +192,18 @@ class MainScreen(Screen[None]):
         action = at(Scope.MAIN, event.key, self._owner.keymap_in_use)
         if action is None or action.id not in _ANSWERS:
             self.arming.typed()
+            self.show_state()
 
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text is never an answer."""
         event.stop()
         self.arming.pasted()
+        self.show_state()
 
     def on_screen_resume(self) -> None:
         """What was under another screen has been seen by nobody."""
         self.arming.uncovered()
+        self.show_state()
 
     def _refused(self, verdict: Verdict) -> bool:
         """Whether an answer is dropped now; says why."""

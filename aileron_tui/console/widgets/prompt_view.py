@@ -31,6 +31,7 @@ _INDENT: Final = 2
 _FAR: Final = 10**9
 _LOW: Final = 16
 _PAINTED: Final = 0.15
+_NONE: Final = Content("")
 
 
 class Scroll(VerticalScroll, can_focus=False, inherit_bindings=False):
@@ -82,6 +83,7 @@ class PromptView(Widget, can_focus=True):
         self.read_to_end = False
         self._ready = False
         self._early: tuple[Item | None, Content | None, Item | None] = (None, None, None)
+        self._drawn: tuple[Item | None, Content | None, Item | None] = (None, None, None)
         self._item: Item | None = None
         self._shown = ""
         self._now = datetime.now(UTC)
@@ -134,6 +136,10 @@ class PromptView(Widget, can_focus=True):
             self._early = (item, note, edited_from)
             return
         before = self._item
+        drawn, said, was = self._drawn
+        if item is not None and item is drawn and edited_from is was and (note or _NONE).is_same(said or _NONE):
+            return
+        self._drawn = (item, note, edited_from)
         same = item is not None and before is not None and item.id == before.id
         shown = f"{item.id} {item.digest} {edited_from.digest if edited_from else ''}" if item else ""
         changed = shown != self._shown or (item and before and item.fetching != before.fetching)

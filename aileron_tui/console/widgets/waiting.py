@@ -46,6 +46,19 @@ class WaitingList(ScrollView, can_focus=True):
         super().__init__()
         self._board = board
         self._folded = False
+        self._blank = Strip.blank(0)
+
+    def notify_style_update(self) -> None:
+        """Other colours: what was kept is drawn anew."""
+        super().notify_style_update()
+        self._blank = Strip.blank(0)
+
+    def tick(self) -> None:
+        """A second has passed: only lines with a request on them have changed."""
+        top, count = self.scroll_offset.y, len(self._board.visible)
+        rows = 1 if self._folded else min(self.size.height, count - top)
+        if rows > 0:
+            self.refresh(Region(0, 0, self.size.width, rows))
 
     def update(self, *, folded: bool = False) -> None:
         """Draws the board anew; `folded` shows only the request that is looked at, on one line."""
@@ -59,7 +72,6 @@ class WaitingList(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
-        base = self.rich_style
         ids = self._board.visible
         if not ids:
             return self._empty(y, width)
@@ -67,7 +79,9 @@ class WaitingList(ScrollView, can_focus=True):
             ids.index(self._board.chosen) if self._folded and self._board.chosen in ids else y + self.scroll_offset.y
         )
         if index >= len(ids) or (self._folded and y):
-            return Strip.blank(width, base)
+            if self._blank.cell_length != width:
+                self._blank = Strip.blank(width, self.rich_style)
+            return self._blank
         place = f"{index + 1}/{len(ids)} " if self._folded else ""
         return self._row(ids[index], width, place)
 
