@@ -79,7 +79,7 @@ def prompt(
         args=args,
         inputs=inputs,
         preview=result if preview else None,
-        asker=asker if asker is not None else Asker("claude-code", "s-81f2", "~/work/recap"),
+        asker=asker if asker is not None else Asker("claude-code", "s-81f2", "~/mail/recap"),
         risk=risk,
     )
 

@@ -70,7 +70,7 @@ async def test_the_worked_example() -> None:
             "▎ Sam",
             "told by the agent",
             "Session ▎ s-81f2",
-            "Folder ▎ ~/work/recap",
+            "Folder ▎ ~/mail/recap",
             "would run",
             "Connector ▎ local://samples/mail 1.0.0",
             "Hash ▎ sha256:9f86d081884c7…⟨+51⟩",
