@@ -182,12 +182,15 @@ def _inside(options: argparse.Namespace, config: Config) -> Iterator[_Gate]:
     from aileron_tui.gate.context import Setup  # noqa: PLC0415
     from aileron_tui.gate.journal import Journal  # noqa: PLC0415
     from aileron_tui.gate.server import Address, GateStartError  # noqa: PLC0415
+    from aileron_tui.sandbox.pinned import load_keyring  # noqa: PLC0415
 
     here = places()
     manifests: Path = options.manifests or bundled("manifests")
     if not manifests.is_dir():
         raise AileronError(f"there is no folder {manifests}", hint="Name one with --manifests.")
-    setup = Setup(private_folder(here.data), manifests, config, private_folder(here.cache))
+    setup = Setup(
+        private_folder(here.data), manifests, config, private_folder(here.cache), keyring=load_keyring(here.keyring)
+    )
     lines = _Lines()
     with ExitStack() as stack:
         with patience("Preparing the connectors; the first time takes a few seconds…"):

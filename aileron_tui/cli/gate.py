@@ -15,6 +15,7 @@ from aileron_tui.gate.journal import Journal
 from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, Address
 from aileron_tui.gate.server import run as serve
 from aileron_tui.gate.service import Gate
+from aileron_tui.sandbox.pinned import load_keyring
 from aileron_tui.signing.memory import protect_process
 
 
@@ -34,7 +35,13 @@ def run(options: argparse.Namespace) -> int:
     manifests: Path = options.manifests or bundled("manifests")
     if not manifests.is_dir():
         raise AileronError(f"there is no folder {manifests}", hint="Name one with --manifests.")
-    setup = Setup(private_folder(here.data), manifests, load_config(here.config), private_folder(here.cache))
+    setup = Setup(
+        private_folder(here.data),
+        manifests,
+        load_config(here.config),
+        private_folder(here.cache),
+        keyring=load_keyring(here.keyring),
+    )
     journal = Journal(sys.stderr, as_json=options.log_json)
     address = Address(options.host, options.port, options.allow_remote)
     asyncio.run(serve(Gate(setup), setup.data, address, ready=sys.stdout, journal=journal))

@@ -29,7 +29,7 @@ from aileron_tui.files.places import bundled, places
 from aileron_tui.files.private import private_folder
 from aileron_tui.gate.calls import faults
 from aileron_tui.gate.installed import settings_of
-from aileron_tui.sandbox.pinned import read_packages
+from aileron_tui.sandbox.pinned import load_keyring, read_packages
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
 
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _prompted(bench: _Bench, action: Action, args: JsonObject) -> tuple[Prompt, PreviewOutcome | None]:
-    settings = settings_of(bench.config, private_folder(places().cache))
+    settings = settings_of(bench.config, private_folder(places().cache), load_keyring(places().keyring))
     with Sandbox(read_packages(bench.manifests), settings) as sandbox:
         outcome = sandbox.preview(action, args) if action.gated else None
         connector = _connector(sandbox, action)

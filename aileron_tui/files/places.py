@@ -16,6 +16,7 @@ class Places:
     """One gate's files. Folders may not exist yet."""
 
     config: Path
+    keyring: Path
     data: Path
     keys: Path
     cache: Path
@@ -25,12 +26,13 @@ def places() -> Places:
     """Everything under AILERON_TUI_HOME if it is set, else the user's ordinary folders."""
     if home := os.environ.get(HOME_VARIABLE):
         root = Path(home).expanduser().absolute()
-        return Places(root / "config.toml", root / "data", root / "keys", root / "cache")
+        return Places(root / "config.toml", root / "keyring.json", root / "data", root / "keys", root / "cache")
     import platformdirs  # noqa: PLC0415  # not needed under a home of one's own
 
     data = Path(platformdirs.user_data_dir(_APP, appauthor=False))
     cache = Path(platformdirs.user_cache_dir(_APP, appauthor=False))
-    return Places(Path.home() / ".aileron" / "config.toml", data, data / "keys", cache)
+    aileron = Path.home() / ".aileron"
+    return Places(aileron / "config.toml", aileron / "keyring.json", data, data / "keys", cache)
 
 
 def bundled(name: Literal["manifests", "styles"]) -> Path:

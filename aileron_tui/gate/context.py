@@ -24,6 +24,7 @@ from aileron_tui.gate.recorder import Recorder
 from aileron_tui.gate.request import Request
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Draft
+from aileron_tui.sandbox.pinned import Keyring
 
 T = TypeVar("T")
 
@@ -51,6 +52,7 @@ class Setup:
     config: Config = field(default_factory=Config)
     cache: Path | None = None
     limits: Limits = field(default_factory=Limits)
+    keyring: Keyring = field(default_factory=Keyring)
 
 
 def utc_now() -> datetime:

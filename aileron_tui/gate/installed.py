@@ -17,7 +17,7 @@ from aileron_tui.sandbox.connectors import Settings
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand, FromEnvironment, FromKeyring
 from aileron_tui.sandbox.failure import Failure
 from aileron_tui.sandbox.network import Client
-from aileron_tui.sandbox.pinned import read_packages
+from aileron_tui.sandbox.pinned import Keyring, read_packages
 from aileron_tui.sandbox.sandbox import Sandbox
 
 Look = tuple[tuple[str, int, int], ...]
@@ -108,7 +108,7 @@ def described(action: Action) -> JsonObject:
     }
 
 
-def settings_of(config: Config, cache: Path | None) -> Settings:
+def settings_of(config: Config, cache: Path | None, keyring: Keyring) -> Settings:
     """The sandbox's settings from the user's configuration."""
     bindings: dict[str, Binding] = {}
     bounds: dict[str, Bounds] = {}
@@ -128,4 +128,4 @@ def settings_of(config: Config, cache: Path | None) -> Settings:
             memory=connector.memory_mib * 1024 * 1024 if connector.memory_mib else bound.memory,
             preview_methods=bound.preview_methods | {"POST"} if connector.preview_may_post else bound.preview_methods,
         )
-    return Settings(cache=cache, credentials=Credentials(bindings), bounds_of=bounds)
+    return Settings(cache=cache, credentials=Credentials(bindings), keyring=keyring, bounds_of=bounds)

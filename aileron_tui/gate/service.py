@@ -62,7 +62,7 @@ class Gate:
         """Opens the ledger, loads the bundle, settles what a crash left open, and begins to take calls."""
         context, setup = self._context, self._context.setup
         context.pool = ThreadPoolExecutor(setup.limits.threads, thread_name_prefix="sandbox")
-        settings = settings_of(setup.config, setup.cache)
+        settings = settings_of(setup.config, setup.cache, setup.keyring)
         with contextlib.ExitStack() as undo:
             undo.callback(context.pool.shutdown, wait=False)
             context.recorder = Recorder(await asyncio.to_thread(Ledger, self.ledger_path))

@@ -90,6 +90,16 @@ def read_keyring(data: bytes) -> Keyring:
     return Keyring(read)
 
 
+def load_keyring(path: Path) -> Keyring:
+    """The publishers a file names; without the file nobody is trusted."""
+    if not path.exists():
+        return Keyring()
+    try:
+        return read_keyring(read_file(str(path)))
+    except Unreadable as error:
+        raise PackageError("the keyring cannot be read", f"{path}: {error}") from None
+
+
 def _key(authority: str, text: object) -> bytes:
     plain = str(text).rstrip("=").replace("-", "+").replace("_", "/")
     try:

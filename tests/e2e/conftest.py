@@ -20,6 +20,7 @@ from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleSe
 from aileron_tui.files.places import bundled
 from aileron_tui.files.private import private_folder
 from aileron_tui.gate.installed import install, settings_of
+from aileron_tui.sandbox.pinned import Keyring
 from aileron_tui.signing import keys
 from tests.compiled import shared_cache
 from tests.e2e.terminal import Terminal, environment
@@ -110,7 +111,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample connectors, compiled."""
     folder = shared_cache(tmp_path_factory)
     with sample_config() as config:
-        install(bundled("manifests"), settings_of(config, folder)).sandbox.close()
+        install(bundled("manifests"), settings_of(config, folder, Keyring())).sandbox.close()
     return folder
 
 

@@ -4,9 +4,11 @@ import asyncio
 import base64
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict
@@ -20,6 +22,7 @@ from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Draft, Ledger
 from aileron_tui.ledger.verify import verify
+from aileron_tui.sandbox.pinned import UNKNOWN_PUBLISHER, Keyring, load_keyring
 from aileron_tui.signing.record import RecordedSigners
 from tests.gate.conftest import ASKER, Bench, ask, code, dig, ending, shown, until
 
@@ -450,3 +453,25 @@ def test_what_ran_is_never_called_undone(bench: Bench, monkeypatch: pytest.Monke
             assert "it ran" in dig(reply.body, "error", "message")
 
     until(work())
+
+
+def test_a_publisher_in_the_users_keyring_is_named_in_the_prompt(bench: Bench) -> None:
+    key = Ed25519PrivateKey.generate()
+    folder = bench.manifests / "connectors" / "mail"
+    signed = (folder / "connector.wasm").read_bytes() + (folder / "manifest.toml").read_bytes()
+    (folder / "signature.sig").write_bytes(key.sign(signed))
+    public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
+    path = bench.folder / "keyring.json"
+    path.write_text(json.dumps({"version": 1, "publishers": {"local://aileron": [public]}}))
+
+    async def trust(keyring: Keyring) -> str:
+        gate = Gate(replace(bench.setup(), keyring=keyring))
+        await gate.start()
+        try:
+            id_ = str((await ask(gate)).body["approval_id"])
+            return str(dig(await shown(gate, id_), "prompt", "connector", "trust"))
+        finally:
+            await gate.stop()
+
+    assert "signed" in until(trust(load_keyring(path)))
+    assert until(trust(load_keyring(bench.folder / "nothing.json"))) == UNKNOWN_PUBLISHER
