@@ -10,8 +10,8 @@ from aileron_tui.core.interpolation import TOKEN
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.names import fqn_fault, is_semver, reference_fault
 from aileron_tui.core.schema import Fields, Free, Items, Table, Tables, Texts, conform, dotted
+from aileron_tui.core.states import LONGEST_TIMEOUT
 
-LONGEST_TIMEOUT: Final = 300
 TYPES: Final = ("string", "integer", "number", "boolean", "array", "object")
 ITEM_TYPES: Final = ("string", "integer", "number", "boolean", "object")
 _USE_A_TYPE: Final = f"Use one of {', '.join(TYPES)}."

@@ -1,23 +1,24 @@
 """Ledger entries and the hash chain over them, as pure functions over the stored bytes."""
 
 import hashlib
-import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, canonical, kind, read_object
+from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, canonical, kind, read_object
 
 GENESIS: Final = "sha256:" + "0" * 64
 
 _DOMAIN: Final = b"aileron ledger v1\n"
 _LIMITS: Final = Limits(size=16 * 1024 * 1024)
-_WRITER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 _FIELDS: Final = {"seq": int, "time": str, "kind": str, "request": str, "body": dict}
 
 
 class Kind(StrEnum):
-    """What an entry records: each step of a request, and each change of the gate itself."""
+    """What an entry records: each step of a request, and each change of the gate itself.
+
+    `TOLD` is what another runtime says became of a request that it carries out itself; it is never an approval of ours.
+    """
 
     REQUESTED = "request.made"
     PREVIEWED = "preview.fetched"
@@ -30,6 +31,7 @@ class Kind(StrEnum):
     EXPIRED = "request.expired"
     WITHDRAWN = "request.withdrawn"
     INTERRUPTED = "op.interrupted"
+    TOLD = "runtime.told"
     DELIVERED = "result.delivered"
     FELL_BACK = "surface.fell_back"
     KEY_ENROLLED = "key.enrolled"
@@ -51,25 +53,8 @@ class Entry:
 
 
 def encode(entry: Entry) -> bytes:
-    """The bytes that are stored and hashed: canonical JSON, by the quicker of two writers where both agree."""
-    fields: JsonObject = {name: getattr(entry, name) for name in _FIELDS}
-    try:
-        if _is_plain(fields):
-            return _WRITER.encode(fields).encode()
-    except (RecursionError, UnicodeEncodeError):
-        pass  # the canonical writer says what is wrong, and where
-    return canonical(fields)
-
-
-def _is_plain(value: Json) -> bool:
-    """Whether the standard library spells a value as RFC 8785 does: no fractions, no large numbers, ASCII keys."""
-    if isinstance(value, dict):
-        return all(key.isascii() and _is_plain(item) for key, item in value.items())
-    if isinstance(value, list):
-        return all(map(_is_plain, value))
-    if isinstance(value, int):
-        return -(2**53) < value < 2**53
-    return not isinstance(value, float)
+    """The bytes that are stored and hashed: canonical JSON."""
+    return canonical({name: getattr(entry, name) for name in _FIELDS})
 
 
 def decode(data: bytes) -> Entry:
@@ -105,6 +90,7 @@ class Damage(StrEnum):
     KEY = "the key was not allowed to decide at the time"
     REPEATED = "a request ran more than once, or without an approval"
     OTHER = "what ran is not what was approved"
+    TOLD = "what a runtime told does not fit the request"
     INDEX = "the history shown differs from the entries"
 
 

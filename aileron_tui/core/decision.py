@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, canonical, kind, read_object
@@ -12,6 +13,7 @@ PAYLOAD_TYPE: Final = "application/vnd.aileron.decision+json"
 
 _LIMITS: Final = Limits(size=1024 * 1024, depth=32, count=20_000)
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
+_HASH_IF_TOLD: Final = re.compile(f"(?:{_HASH.pattern})?")
 _NONCE: Final = re.compile(r"[0-9a-f]{32}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
@@ -27,8 +29,9 @@ class Verdict(StrEnum):
 class Statement:
     """Everything a decision is bound to, so that it can serve for nothing else.
 
-    `edits` are the inputs the operator changed (merged over the agent's), or None; `head` is the ledger's head
-    when the decision was made; `nonce` makes each decision single-use.
+    `connector` is the hash of what would run, "" where a daemon does not tell it; `edits` are the inputs the operator
+    changed (merged over the agent's), or None; `head` is the ledger's head when the decision was made; `nonce` makes
+    each decision single-use.
     """
 
     request: str
@@ -52,7 +55,7 @@ class Statement:
 
 _FIELDS: Final = tuple(Statement.__dataclass_fields__)
 _SHAPES: Final = {
-    "connector": (_HASH, "a hash such as sha256:… with 64 hex digits"),
+    "connector": (_HASH_IF_TOLD, "nothing, or a hash such as sha256:… with 64 hex digits"),
     "digest": (_HASH, "a hash such as sha256:… with 64 hex digits"),
     "head": (_HASH, "a hash such as sha256:… with 64 hex digits"),
     "nonce": (_NONCE, "32 hex digits"),
@@ -102,6 +105,7 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+@lru_cache(maxsize=4096)
 def moment(text: str) -> datetime:
     """The moment a `timestamp` names."""
     return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
@@ -68,7 +68,22 @@ class Prompt:
 
     def fields(self) -> JsonObject:
         """The prompt as JSON; `read_prompt` reads it back."""
-        return asdict(self) | {"inputs": _row_fields(self.inputs), "preview": self.preview and self.preview.fields()}
+        connector, asker, risk = self.connector, self.asker, self.risk
+        return {
+            "kind": self.kind,
+            "action": self.action,
+            "connector": {
+                "name": connector.name,
+                "version": connector.version,
+                "hash": connector.hash,
+                "trust": connector.trust,
+            },
+            "args": self.args,
+            "inputs": _row_fields(self.inputs),
+            "preview": self.preview.fields() if self.preview else None,
+            "asker": {"agent": asker.agent, "session": asker.session, "folder": asker.folder},
+            "risk": {"level": risk.level, "reason": risk.reason},
+        }
 
     @property
     def digest(self) -> str:
@@ -134,7 +149,9 @@ def _row(value: Json, path: str) -> Row:
 
 
 def _row_fields(rows: tuple[Row, ...]) -> Json:
-    return [asdict(row) for row in rows]
+    return [
+        {"label": row.label, "value": row.value, "missing": row.missing, "multiline": row.multiline} for row in rows
+    ]
 
 
 def unavailable_line(reason: str) -> Visible:

@@ -1,38 +1,49 @@
 """The list of requests a console shows, as a value: `apply(queue, event)` gives the next one.
 
 Workers post what happened; nothing else changes the queue. An order of arrival that the network shuffled (a state
-before its request, a request twice, an old snapshot) must not lose or revive anything.
+before its request, a request twice, an old snapshot) must not lose or revive anything. Several sources may tell of
+requests: each speaks of its own only, and what it says of another's is not heard.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.states import State
 
+if TYPE_CHECKING:
+    from aileron_tui.core.prompt import Prompt
+
 _NOTHING: Final[Mapping[str, "Request"]] = MappingProxyType({})
+_HEARD: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One gated call as the operator sees it. `revision` grows with each change its gate makes to it."""
+    """One gated call as the operator sees it; its id is unique over all sources.
+
+    `revision` grows with each change its gate makes to it. `unseen` means that it was no longer among what waits, and
+    nobody has told what became of it.
+    """
 
     id: str
-    prompt: Prompt
+    prompt: "Prompt"
     requested_at: str
     expires_at: str = ""
     state: State = State.PENDING
     note: str = ""
     revision: int = 0
+    source: str = ""
+    unseen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything that waits, as the gate has it now."""
+    """Everything that waits, as this source has it now."""
 
     waiting: tuple[Request, ...]
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,8 @@ class Changed:
     id: str
     state: State
     note: str = ""
+    source: str = ""
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +73,10 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The gate cannot be heard since this time: what is shown may be out of date."""
+    """The source cannot be heard since this time: what is shown of it may be out of date."""
 
     since: str
+    source: str = ""
 
 
 Event: TypeAlias = Snapshot | Arrived | Changed | Forgotten | Lost
@@ -70,10 +84,10 @@ Event: TypeAlias = Snapshot | Arrived | Changed | Forgotten | Lost
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Requests by id, in the order of asking. `stale_since` is set while the gate cannot be heard."""
+    """Requests by id, in the order of asking. `stale` has the sources that cannot be heard, and since when."""
 
     requests: Mapping[str, Request] = field(default_factory=lambda: _NOTHING)
-    stale_since: str = ""
+    stale: Mapping[str, str] = field(default_factory=lambda: _HEARD)
 
     @property
     def waiting(self) -> tuple[Request, ...]:
@@ -89,12 +103,12 @@ def apply(queue: Queue, event: Event) -> Queue:
 def apply_all(queue: Queue, events: Iterable[Event]) -> Queue:
     """The queue after several events, at the cost of one copy."""
     requests = dict(queue.requests)
-    stale_since = queue.stale_since
+    stale = dict(queue.stale)
     for event in events:
         match event:
             case Snapshot():
                 requests = _replaced(requests, event)
-                stale_since = ""
+                stale.pop(event.source, None)
             case Arrived(request):
                 _arrive(requests, request)
             case Changed():
@@ -102,22 +116,26 @@ def apply_all(queue: Queue, events: Iterable[Event]) -> Queue:
             case Forgotten(id=gone):
                 if gone in requests and not requests[gone].state.decidable:
                     del requests[gone]
-            case Lost(since):
-                stale_since = stale_since or since
-    return Queue(MappingProxyType(requests), stale_since)
+            case Lost(since, source):
+                stale.setdefault(source, since)
+    return Queue(MappingProxyType(requests), MappingProxyType(stale))
 
 
 def _replaced(requests: dict[str, Request], snapshot: Snapshot) -> dict[str, Request]:
     """What waits comes from the snapshot; what was answered stays in view; what vanished unseen is withdrawn."""
-    waiting = {request.id: request for request in snapshot.waiting if request.state.decidable}
+    source = snapshot.source
+    waiting = {
+        request.id: request for request in snapshot.waiting if request.state.decidable and request.source == source
+    }
     kept: dict[str, Request] = {}
     for id_, request in requests.items():
-        if not request.state.decidable:
+        told = waiting.get(id_)
+        if request.source != source or not (request.state.decidable or request.unseen):
             kept[id_] = request
-        elif id_ not in waiting:
-            kept[id_] = replace(request, state=State.WITHDRAWN, note="no longer waiting; the answer was not seen here")
+        elif told is not None:
+            kept[id_] = _newer(request, told) if request.state.decidable else told
         else:
-            kept[id_] = _newer(request, waiting[id_])
+            kept[id_] = replace(request, state=State.WITHDRAWN, note="", unseen=True)
     arrivals = [request for id_, request in waiting.items() if id_ not in kept]
     merged = kept | {request.id: request for request in arrivals}
     if not arrivals:
@@ -129,7 +147,7 @@ def _arrive(requests: dict[str, Request], request: Request) -> None:
     known = requests.get(request.id)
     if known is None:
         requests[request.id] = request
-    elif known.state.decidable:
+    elif known.state.decidable and known.source == request.source:
         requests[request.id] = _newer(known, request)
 
 
@@ -139,9 +157,14 @@ def _newer(known: Request, told: Request) -> Request:
 
 def _change(requests: dict[str, Request], change: Changed) -> None:
     known = requests.get(change.id)
-    if known is None or known.state.final or _ORDER[change.state] <= _ORDER[known.state]:
+    if known is None or known.source != change.source or change.state.decidable:
         return
-    requests[change.id] = replace(known, state=change.state, note=change.note)
+    further = _ORDER[change.state] - _ORDER[known.state]
+    # The same step again may say something else about it. What was only missed is known once it is told.
+    again = further == 0 and not known.state.final and change.revision >= known.revision
+    if further > 0 or again or known.unseen:
+        revision = max(known.revision, change.revision)
+        requests[change.id] = replace(known, state=change.state, note=change.note, revision=revision, unseen=False)
 
 
 _ORDER: Final = {

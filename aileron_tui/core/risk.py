@@ -1,13 +1,14 @@
 """How careful an answer must be: low, normal or high, and the reason, in words for the operator."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.action import Action
+if TYPE_CHECKING:
+    from aileron_tui.core.action import Action, Step
 
 _DANGEROUS: Final = ("delete", "modify", "update", "send", "fulfill", "receive", "correct", "rebuild")
 _READING: Final = ("get", "list", "search", "read", "find", "fetch", "describe", "count", "query", "lookup")
@@ -44,38 +45,46 @@ class Rule:
     connector: str = ""
     op: str = ""
 
-    def matches(self, action: Action, ops: Iterable[tuple[str, str]]) -> bool:
-        """Whether every pattern that is set matches this action, or one of its steps."""
-        if self.action and not fnmatchcase(action.name, self.action):
+    def matches(self, action: str, steps: "Iterable[Step]") -> bool:
+        """Whether every pattern that is set matches the action of this name, or one of its steps."""
+        if self.action and not fnmatchcase(action, self.action):
             return False
         return any(
-            (not self.connector or fnmatchcase(connector, self.connector)) and (not self.op or fnmatchcase(op, self.op))
-            for connector, op in ops
+            (not self.connector or fnmatchcase(step.connector, self.connector))
+            and (not self.op or fnmatchcase(step.op, self.op))
+            for step in steps
         )
 
 
-def assess(action: Action, rules: Iterable[Rule] = (), annotation: Level | None = None) -> Risk:
+def assess(action: "Action", rules: Iterable[Rule] = (), annotation: Level | None = None) -> Risk:
     """The risk of a call: the user's first matching rule, else the riskiest step of the manifest.
 
     What the agent's side says (`annotation`) can raise it and never lower it.
     """
-    risk = _ruled(action, rules) or _declared(action)
+    risk = by_rule(action.name, action.execute, rules) or by_steps(action.execute)
     if annotation is not None and annotation.rank > risk.level.rank:
         return Risk(annotation, "the agent's side calls it " + annotation.value)
     return risk
 
 
-def _ruled(action: Action, rules: Iterable[Rule]) -> Risk | None:
-    ops = [(step.connector, step.op) for step in action.execute]
+def by_rule(action: str, steps: "Sequence[Step]", rules: Iterable[Rule]) -> Risk | None:
+    """What the user's first matching rule says."""
     for number, rule in enumerate(rules, start=1):
-        if rule.matches(action, ops):
+        if rule.matches(action, steps):
             return Risk(rule.level, f"your risk rule {number}")
     return None
 
 
-def _declared(action: Action) -> Risk:
-    risks = [_of_op(step.op, step.idempotent) for step in action.execute]
+def by_steps(steps: "Iterable[Step]") -> Risk:
+    """The risk of the riskiest step."""
+    risks = [_of_op(step.op, step.idempotent) for step in steps]
     return max(risks, key=lambda risk: risk.level.rank, default=Risk(Level.NORMAL, "nothing is known about it"))
+
+
+def by_name(action: str) -> Risk:
+    """The risk of an action of which only the name is known: the name may warn, but it promises nothing."""
+    risk = _of_op(action, None)
+    return risk if risk.level is not Level.LOW else Risk(Level.NORMAL, f'nothing but the name "{action}" is known')
 
 
 def _of_op(op: str, idempotent: bool | None) -> Risk:

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from aileron_tui.core.action import Input, PreviewDirective
 from aileron_tui.core.fieldpath import MISSING, resolve
 from aileron_tui.core.jsontext import Json, JsonObject, compact, plain
+
+if TYPE_CHECKING:
+    from aileron_tui.core.action import Input, PreviewDirective
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Row:
     multiline: bool = False
 
 
-def input_rows(inputs: Iterable[Input], args: JsonObject) -> tuple[Row, ...]:
+def input_rows(inputs: Iterable["Input"], args: JsonObject) -> tuple[Row, ...]:
     """What the agent sent: declared inputs in the manifest's order, then whatever else it sent, by name.
 
     A required input that is absent or null is a missing row; an optional one is left out.
@@ -40,7 +43,7 @@ def input_rows(inputs: Iterable[Input], args: JsonObject) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def preview_rows(preview: PreviewDirective, answer: Json) -> tuple[Row, ...]:
+def preview_rows(preview: "PreviewDirective", answer: Json) -> tuple[Row, ...]:
     """What the connector answered, at the paths the manifest names, in its order."""
     rows: list[Row] = []
     for label, path in preview.render:

@@ -5,6 +5,9 @@ from typing import Final
 
 from aileron_tui.core.errors import AileronError
 
+LONGEST_TIMEOUT: Final = 300
+"""Seconds after which nobody has answered, whatever a manifest says."""
+
 
 class State(StrEnum):
     """Where a request stands."""

@@ -19,6 +19,11 @@ def test_a_statement_survives_its_bytes() -> None:
     assert read_statement(edited.payload()) == edited
 
 
+def test_a_connector_of_which_no_hash_is_told_may_be_named_by_nothing() -> None:
+    untold = replace(statement(), connector="")
+    assert read_statement(untold.payload()) == untold
+
+
 def test_every_field_is_in_the_bytes() -> None:
     assert set(json.loads(statement().payload())) == {field.name for field in fields(Statement)}
 
@@ -31,6 +36,8 @@ BAD: list[tuple[str, Callable[[JsonObject], object], str]] = [
     ("edits", lambda it: it.update(edits=[]), "$.edits"),
     ("digest", lambda it: it.update(digest="sha256:AB"), "$.digest"),
     ("digest newline", lambda it: it.update(digest=f"{it['digest']}\n"), "$.digest"),
+    ("connector", lambda it: it.update(connector="sha256:AB"), "$.connector"),
+    ("connector twice", lambda it: it.update(connector=f"{it['connector']}{it['connector']}"), "$.connector"),
     ("nonce", lambda it: it.update(nonce="x" * 32), "$.nonce"),
     ("time", lambda it: it.update(time="2026-05-12 10:15"), "$.time"),
     ("expires", lambda it: it.update(expires="2026-05-12T10:15:30.000000+00:00"), "$.expires"),

@@ -75,8 +75,8 @@ def test_an_old_snapshot_does_not_revive_an_answered_request() -> None:
 
 def test_silence_is_marked_from_its_start_until_the_next_snapshot() -> None:
     queue = apply_all(Queue(), [Arrived(request(1)), Lost("10:00"), Lost("10:05")])
-    assert (queue.stale_since, ids(queue)) == ("10:00", ["act-1"])
-    assert apply(queue, Snapshot((request(1),))).stale_since == ""
+    assert (queue.stale, ids(queue)) == ({"": "10:00"}, ["act-1"])
+    assert apply(queue, Snapshot((request(1),))).stale == {}
 
 
 def test_the_old_queue_is_untouched() -> None:
@@ -85,12 +85,83 @@ def test_the_old_queue_is_untouched() -> None:
     assert ids(before) == ["act-1"]
 
 
+def of(source: str, number: int, revision: int = 0) -> Request:
+    made = request(number, revision)
+    return replace(made, id=f"{source} {made.id}", source=source)
+
+
+def test_a_snapshot_touches_nothing_of_another_source() -> None:
+    queue = apply_all(Queue(), [Arrived(of("work", 1)), Arrived(of("home", 1)), Lost("10:00", "home")])
+    queue = apply(queue, Snapshot((), "work"))
+    assert ids(queue) == ["home act-1"]
+    assert queue.requests["work act-1"].unseen
+    assert queue.stale == {"home": "10:00"}
+    assert apply(queue, Snapshot((of("home", 1),), "home")).stale == {}
+
+
+def test_a_source_that_uses_the_ids_of_another_is_not_heard() -> None:
+    """Whatever it says of them: that they wait, changed, ended or are gone."""
+    before = apply(Queue(), Arrived(of("work", 1, revision=3)))
+    stolen = replace(of("work", 1, revision=9), source="evil", note="approve me")
+    for lie in (
+        Arrived(stolen),
+        Changed(stolen.id, State.EXECUTED, source="evil", revision=9),
+        Snapshot((stolen,), "evil"),
+        Snapshot((replace(stolen, source="work"),), "evil"),
+        Snapshot((of("work", 7),), "evil"),
+        Snapshot((), "evil"),
+        Lost("10:00", "evil"),
+    ):
+        after = apply(before, lie)
+        assert after.requests == before.requests, lie
+        assert "work" not in after.stale
+
+
+def test_what_vanished_unseen_is_told_later_or_waits_again() -> None:
+    queue = apply_all(Queue(), [Arrived(request(1)), Arrived(request(2)), Arrived(request(3)), Snapshot(())])
+    assert all(request.unseen and request.state is State.WITHDRAWN for request in queue.requests.values())
+    told = apply_all(queue, [Changed("act-1", State.RUNNING), Changed("act-2", State.DENIED, "too late")])
+    assert [(one.state, one.note, one.unseen) for one in told.requests.values()] == [
+        (State.RUNNING, "", False),
+        (State.DENIED, "too late", False),
+        (State.WITHDRAWN, "", True),
+    ]
+    assert ids(apply(told, Snapshot((request(1), request(2), request(3))))) == ["act-3"]
+    assert ids(apply(told, Arrived(request(3)))) == []
+
+
+def test_the_same_step_may_say_something_new() -> None:
+    queue = apply_all(
+        Queue(), [Arrived(request(1)), Changed("act-1", State.RUNNING, "the vault is locked", revision=2)]
+    )
+    assert queue.requests["act-1"].note == "the vault is locked"
+    assert apply(queue, Changed("act-1", State.RUNNING, revision=2)).requests["act-1"].note == ""
+    assert apply(queue, Changed("act-1", State.RUNNING, "old", revision=1)).requests["act-1"].note != "old"
+    ended = apply(queue, Changed("act-1", State.DENIED, "first"))
+    assert apply(ended, Changed("act-1", State.DENIED, "second", revision=9)).requests["act-1"].note == "first"
+
+
+SOURCES = ("work", "home", "evil")
+NUMBERS = st.integers(0, 5)
+SOURCE = st.sampled_from(SOURCES)
+OWN = st.builds(of, SOURCE, NUMBERS, st.integers(0, 3))
 EVENTS = st.one_of(
-    st.builds(Arrived, st.integers(0, 5).map(request)),
-    st.builds(Changed, st.integers(0, 5).map("act-{}".format), st.sampled_from(State)),
-    st.builds(Forgotten, st.integers(0, 5).map("act-{}".format)),
-    st.builds(Lost, st.just("10:00")),
-    st.builds(Snapshot, st.lists(st.integers(0, 5).map(request), unique_by=lambda item: item.id).map(tuple)),
+    st.builds(Arrived, OWN),
+    st.builds(
+        lambda request, state, note: Changed(request.id, state, note, request.source, request.revision),
+        OWN,
+        st.sampled_from(State),
+        st.sampled_from(("", "the vault is locked")),
+    ),
+    st.builds(lambda request: Forgotten(request.id), OWN),
+    st.builds(Lost, st.sampled_from(("10:00", "10:05")), SOURCE),
+    SOURCE.flatmap(
+        lambda source: st.builds(
+            Snapshot,
+            st.lists(NUMBERS.map(lambda number: of(source, number)), unique_by=lambda one: one.id).map(tuple),
+            st.just(source),
+        )
+    ),
 )
 
 
@@ -105,7 +176,54 @@ def test_one_by_one_or_together_gives_the_same(events: list[Event]) -> None:
 @given(st.lists(EVENTS, max_size=20), st.randoms())
 def test_a_snapshot_settles_every_history(events: list[Event], chance: random.Random) -> None:
     """Whatever was lost, repeated or shuffled: after a snapshot exactly its undecided requests wait."""
+    events = [*events, *chance.choices(events, k=len(events))] if events else []
     chance.shuffle(events)
-    before = apply_all(Queue(), events)
-    last = Snapshot(tuple(request(number) for number in range(6, 9)))
-    assert ids(apply(before, last)) == ["act-6", "act-7", "act-8"]
+    queue = apply_all(Queue(), events)
+    for source in SOURCES:
+        queue = apply(queue, Snapshot(tuple(of(source, number) for number in range(6, 9)), source))
+    assert sorted(ids(queue)) == sorted(f"{source} act-{number}" for source in SOURCES for number in range(6, 9))
+    assert queue.stale == {}
+
+
+def speaks_for(event: Event) -> str:
+    """The source whose event this is."""
+    match event:
+        case Arrived(request):
+            return request.source
+        case Forgotten(id=gone):
+            return gone.partition(" ")[0]
+        case _:
+            return event.source
+
+
+@given(st.lists(EVENTS, max_size=40))
+def test_each_source_fares_as_if_it_were_alone(events: list[Event]) -> None:
+    together = apply_all(Queue(), events)
+    for source in SOURCES:
+        alone = apply_all(Queue(), [event for event in events if speaks_for(event) == source])
+        mine = {id_: request for id_, request in together.requests.items() if request.source == source}
+        assert mine == dict(alone.requests)
+        assert together.stale.get(source) == alone.stale.get(source)
+
+
+@given(st.lists(EVENTS, max_size=25), st.lists(EVENTS, max_size=10))
+def test_no_lie_about_the_requests_of_another_changes_them(events: list[Event], lies: list[Event]) -> None:
+    """A source that has got hold of another's ids, and says anything at all about them."""
+    told = apply_all(Queue(), [event for event in events if speaks_for(event) != "evil"])
+    after = apply_all(told, [forged(event) for event in lies if not isinstance(event, Forgotten)])
+    kept = {id_: request for id_, request in after.requests.items() if id_ in told.requests}
+    assert kept == dict(told.requests)
+    assert {source: since for source, since in after.stale.items() if source != "evil"} == dict(told.stale)
+
+
+def forged(event: Event) -> Event:
+    """The event as if the evil source had sent it, with the ids left as they are."""
+    match event:
+        case Arrived(request):
+            return Arrived(replace(request, source="evil"))
+        case Snapshot(waiting):
+            return Snapshot(tuple(replace(request, source="evil") for request in waiting), "evil")
+        case Forgotten():
+            return event
+        case _:
+            return replace(event, source="evil")

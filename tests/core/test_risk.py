@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aileron_tui.core.action import Step
-from aileron_tui.core.risk import Level, Rule, assess
+from aileron_tui.core.risk import Level, Rule, assess, by_name, by_rule, by_steps
 from tests.core.examples import MAIL, action
 
 
@@ -77,3 +77,31 @@ def test_the_agents_side_can_raise_and_never_lower(said: Level | None) -> None:
 def test_a_rule_that_lowers_can_still_be_raised_by_the_agents_side() -> None:
     risk = assess(action(), [Rule(Level.LOW)], annotation=Level.HIGH)
     assert (risk.level, risk.reason) == (Level.HIGH, "the agent's side calls it high")
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        ("send-draft", Level.HIGH),
+        ("Delete.everything", Level.HIGH),
+        ("create-event", Level.NORMAL),
+        ("move-file", Level.NORMAL),
+        ("list-drafts", Level.NORMAL),
+        ("", Level.NORMAL),
+    ],
+)
+def test_a_name_alone_never_makes_a_call_harmless(name: str, level: Level) -> None:
+    risk = by_name(name)
+    assert risk.level is level
+    assert name in risk.reason
+
+
+def test_rules_need_only_a_name_and_steps() -> None:
+    steps = action("get_draft").execute
+    rules = [Rule(Level.HIGH, op="send_*"), Rule(Level.LOW, action="any-*", connector=MAIL)]
+    found = by_rule("any-name", steps, rules)
+    assert found is not None
+    assert (found.level, found.reason) == (Level.LOW, "your risk rule 2")
+    assert by_rule("other-name", steps, rules) is None
+    assert by_rule("any-name", (), [Rule(Level.LOW)]) is None
+    assert by_steps(()).level is Level.NORMAL

@@ -1,0 +1,81 @@
+"""Addresses: what is one, what is not, and which of them only this machine can hear."""
+
+import pytest
+
+from aileron_tui.core.address import Address, BadAddress, read_address
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("http://127.0.0.1:54321", "http://127.0.0.1:54321"),
+        ("http://127.0.0.1:54321/", "http://127.0.0.1:54321"),
+        ("http://127.0.0.1:54321/v1", "http://127.0.0.1:54321"),
+        ("http://127.0.0.1:54321/v1//", "http://127.0.0.1:54321"),
+        (" HTTP://LocalHost:80/v1/ \n", "http://localhost"),
+        ("https://aileron.example.com", "https://aileron.example.com"),
+        ("https://aileron.example.com:8443", "https://aileron.example.com:8443"),
+        ("http://[::1]:5", "http://[::1]:5"),
+        ("http://[0:0:0:0:0:0:0:1]:5", "http://[::1]:5"),
+    ],
+)
+def test_an_address(text: str, url: str) -> None:
+    assert read_address(text).url == url
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "does not begin"),
+        ("127.0.0.1:5", "does not begin"),
+        ("file:///etc/passwd", "does not begin"),
+        ("unix://x", "does not begin"),
+        ("http://user:s3cret@127.0.0.1:5", "user name or a password"),
+        ("http://127.0.0.1@evil.example", "user name or a password"),
+        ("http://127.0.0.1:5/v1?token=s3cret", "query"),
+        ("http://127.0.0.1:5#s3cret", "fragment"),
+        ("http://127.0.0.1:5/v2", "path"),
+        ("http://127.0.0.1:5/v1/s3cret", "path"),
+        ("http://127.0.0.1:0", "no port 0"),
+        ("http://127.0.0.1:65536", "no port 65536"),
+        ("http://127.0.0.1:-1", "host or port"),
+        ("http://", "host or port"),
+        ("http://a b", "host or port"),
+        ("http://127.0.0.1\\@evil.example", "user name"),
+        ("http://pаypal.example", "host or port"),
+        ("http://[::1%25lo]:5", "host or port"),
+        ("http://[:::]:5", "IPv6"),
+        ("http://127.0.0.1:٥", "host or port"),
+        ("http://127.0.0.1:5\r\nX: y", "host or port"),
+    ],
+)
+def test_no_address(text: str, words: str) -> None:
+    with pytest.raises(BadAddress) as caught:
+        read_address(text)
+    assert words in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "[::1]", "localhost"])
+def test_here(host: str) -> None:
+    address = read_address(f"http://{host}:5")
+    assert address.here
+    assert address.private
+
+
+@pytest.mark.parametrize(
+    "host", ["10.0.0.1", "127.0.0.1.example.com", "localhost.example.com", "2130706433", "127.1", "[::ffff:127.0.0.1]"]
+)
+def test_elsewhere(host: str) -> None:
+    assert not read_address(f"http://{host}:5").private
+    assert read_address(f"https://{host}:5").private
+
+
+def test_which_addresses_mean_the_same() -> None:
+    here = Address("http", "127.0.0.1", 5)
+    assert here.meets(here)
+    assert Address("http", "localhost", 5).meets(here)
+    assert not here.meets(Address("http", "127.0.0.1", 6))
+    assert not here.meets(Address("https", "127.0.0.1", 5))
+    assert not here.meets(Address("http", "::1", 5))
+    assert not Address("http", "localhost", 5).meets(Address("http", "10.0.0.1", 5))
