@@ -5,7 +5,6 @@ Checks are made on the opened file, not on its name, so that nothing can be swap
 
 import errno
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -63,7 +62,7 @@ def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
     private_folder(path.parent)
     if replace and path.is_symlink():
         raise PrivateFileError(f"{path} is a symbolic link", hint="Move it away and try again.")
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:

@@ -4,33 +4,29 @@ Everything here reads the ledger with a connection of its own and may take a whi
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.core.states import State
 from aileron_tui.gate.wire import Refusal
+from aileron_tui.ledger import pages
 from aileron_tui.ledger import search as ledger_search
 from aileron_tui.ledger.index import decision_of
+from aileron_tui.ledger.pages import SEARCH, Query, past, search
 from aileron_tui.ledger.reader import Reader, read_entry, translating
-from aileron_tui.ledger.search import Filter
 
-SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "before", "limit")
+__all__ = ["AUDIT", "SEARCH", "AuditSearch", "audit", "audit_event", "past", "read_audit", "read_search", "search"]
+
 AUDIT: Final = ("since", "audit_id", "connector_fqn", "class", "limit")
 
-_MOST_REQUESTS: Final = 500
 _MOST_EVENTS: Final = 1000
 _EVENTS: Final = 100
-_LONGEST_TEXT: Final = 1000
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(T[0-9:.]{5,15}Z?)?", re.ASCII)
-_NUMBER: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 _AUDIT_ID: Final = re.compile(r"audit-(?:([0-9]{1,15})|([A-Za-z][A-Za-z0-9-]{1,100}))", re.ASCII)
-
-Query = Mapping[str, Sequence[str]]
 
 _TYPES: Final = {
     Kind.REQUESTED: ("approval.requested", "agent"),
@@ -46,15 +42,6 @@ _ENDS: Final = frozenset({Kind.EXECUTED, Kind.FAILED, Kind.INTERRUPTED})
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """A page of the history."""
-
-    filter: Filter
-    before: int | None
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
 class AuditSearch:
     """Which events are wanted; empty fields do not restrict."""
 
@@ -65,52 +52,26 @@ class AuditSearch:
     limit: int = _EVENTS
 
 
-def read_search(query: Query) -> Search:
-    """The search that a query string asks for."""
-    text = _one(query, "text")
-    if len(text) > _LONGEST_TEXT:
-        raise _invalid("text", f"longer than {_LONGEST_TEXT} characters")
-    outcomes = tuple(query.get("outcome", ()))
-    if odd := [outcome for outcome in outcomes if outcome not in set(State)]:
-        raise _invalid("outcome", f"{odd[0][:40]!r} is not one of {', '.join(State)}")
-    wanted = Filter(
-        text,
-        _time(query, "since"),
-        _time(query, "until"),
-        outcomes,
-        tuple(query.get("surface", ())),
-        tuple(query.get("action", ())),
-    )
-    before = _one(query, "before")
-    return Search(
-        wanted,
-        _number(query, "before", 0, None) if before else None,
-        _number(query, "limit", ledger_search.PAGE, _MOST_REQUESTS),
-    )
+def read_search(query: Query) -> pages.Search:
+    """The page of the history that a query string asks for."""
+    with _refusing():
+        return pages.read_search(query)
 
 
 def read_audit(query: Query) -> AuditSearch:
     """The events that a query string asks for."""
-    limit = _number(query, "limit", _EVENTS, _MOST_EVENTS)
-    audit_id, connector, class_ = (_one(query, name) for name in ("audit_id", "connector_fqn", "class"))
-    return AuditSearch(_time(query, "since"), audit_id, connector, class_, limit)
+    with _refusing():
+        limit = pages.number(query, "limit", _EVENTS, _MOST_EVENTS)
+        audit_id, connector, class_ = (pages.one(query, name) for name in ("audit_id", "connector_fqn", "class"))
+        return AuditSearch(pages.time(query, "since"), audit_id, connector, class_, limit)
 
 
-def search(ledger: Path, wanted: Search) -> JsonObject:
-    """One page, newest first; `next` is the `before` of the following one, or null at the end."""
-    with Reader(ledger) as reader:
-        found = ledger_search.page(reader, wanted.filter, before=wanted.before, limit=wanted.limit + 1)
-    page = found[: wanted.limit]
-    items: list[Json] = [asdict(record) for record in page]
-    return {"items": items, "next": page[-1].seq if len(found) > len(page) else None}
-
-
-def past(ledger: Path, request: str) -> JsonObject | None:
-    """One request of the past with its entries in order."""
-    with Reader(ledger) as reader:
-        record = ledger_search.find(reader, request)
-        entries: list[Json] = [asdict(entry) for entry in reader.of_request(request)]
-    return {"request": asdict(record), "entries": entries} if record else None
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except pages.BadQuery as error:
+        raise Refusal(400, "invalid_query", error.title) from None
 
 
 def audit(ledger: Path, wanted: AuditSearch) -> JsonObject:
@@ -217,30 +178,3 @@ def _wanted(event: JsonObject, wanted: AuditSearch) -> bool:
         and wanted.connector in ("", fields.get("aileron.connector.fqn"))
         and wanted.class_ in ("", fields.get("aileron.failure.class"))
     )
-
-
-def _one(query: Query, name: str) -> str:
-    values = query.get(name, ("",))
-    if len(values) > 1:
-        raise _invalid(name, "given more than once")
-    return values[0]
-
-
-def _time(query: Query, name: str) -> str:
-    value = _one(query, name)
-    if value and not _TIME.fullmatch(value):
-        raise _invalid(name, "expected a UTC date or time such as 2026-05-12 or 2026-05-12T10:15:30Z")
-    return value.rstrip("Z")
-
-
-def _number(query: Query, name: str, default: int, most: int | None) -> int:
-    value = _one(query, name)
-    if not value:
-        return default
-    if not _NUMBER.fullmatch(value) or not int(value) or (most is not None and int(value) > most):
-        raise _invalid(name, f"expected a number from 1 to {most:,}" if most else "expected a number from 1")
-    return int(value)
-
-
-def _invalid(name: str, words: str) -> Refusal:
-    return Refusal(400, "invalid_query", f"{name}: {words}")

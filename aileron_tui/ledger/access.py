@@ -11,6 +11,8 @@ from aileron_tui.files.private import PrivateFileError
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, translated
 
 FILE: Final = "ledger.db"
+DAEMONS: Final = "daemons"
+"""The folder beside the gate's ledger that has one folder for each daemon, named as its source is, with its ledger."""
 MAGIC: Final = b"SQLite format 3\0"
 
 _BUSY_SECONDS: Final = 5.0

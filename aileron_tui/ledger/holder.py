@@ -43,12 +43,12 @@ class Holder:
         }
         self._prefix = json.dumps(self._who, sort_keys=True)[:-1]
 
-    def hold(self, wait: float) -> None:
-        """Becomes the writer, waiting for another to finish, or says who it is."""
+    def hold(self, wait: float, *, shared: bool = False) -> None:
+        """Becomes the writer, or one of several that share it, waiting for another to finish; or says who it is."""
         deadline = time.monotonic() + wait
         while True:
             try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self._file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     raise self._held() from None

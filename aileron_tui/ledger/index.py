@@ -2,9 +2,11 @@
 
 The index reads these fields of an entry's body, all optional text unless said otherwise:
 
-    request.made      action, connector (text or an object with `name`), agent, risk, args (object)
+    request.made      action, connector (text or an object with `name`), agent, risk, args (object);
+                      of a daemon also `daemon`, and `asked`, the time at which it says it was asked
     decision.made     envelope (DSSE object): verdict, surface, reason and nonce come from the signed statement
     op.failed         error
+    runtime.told      as in `ledger/standing.py`
 """
 
 import base64
@@ -17,6 +19,7 @@ from aileron_tui.core.decision import Statement, Verdict, moment, read_statement
 from aileron_tui.core.jsontext import Json, JsonError, compact
 from aileron_tui.core.states import State
 from aileron_tui.ledger.errors import EntryRefused
+from aileron_tui.ledger.standing import ANSWERED, ELSEWHERE, daemon_of, read_told, written_time
 
 LONGEST_INDEXED: Final = 16 * 1024
 
@@ -46,6 +49,8 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
         case Kind.DECIDED:
             if decision is not None:
                 _decided(db, entry, *decision)
+        case Kind.TOLD:
+            _told(db, entry)
         case Kind.RUNNING:
             db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (State.RUNNING, entry.request))
         case Kind.KEY_ENROLLED | Kind.KEY_REVOKED:
@@ -73,12 +78,14 @@ def _made(db: sqlite3.Connection, entry: Entry) -> None:
     body = entry.body
     connector = body.get("connector")
     name = _text(connector.get("name")) if isinstance(connector, dict) else _text(connector)
-    action, agent = _text(body.get("action")), _text(body.get("agent"))
+    action, agent, risk = (_text(body.get(field)) for field in ("action", "agent", "risk"))
+    daemon = daemon_of(body)
+    asked = (daemon and written_time(body.get("asked"))) or entry.time
     try:
         db.execute(
-            "INSERT INTO requests (seq, id, asked, action, connector, agent, risk, outcome)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (entry.seq, entry.request, entry.time, action, name, agent, _text(body.get("risk")), State.PENDING),
+            "INSERT INTO requests (seq, id, asked, action, connector, agent, risk, outcome, daemon)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (entry.seq, entry.request, asked, action, name, agent, risk, State.PENDING, daemon),
         )
     except sqlite3.IntegrityError:
         raise EntryRefused("a request can be made only once", entry.request) from None
@@ -106,6 +113,38 @@ def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer:
     )
     if denied or statement.reason:
         _reword(db, row[0], outcome, statement.reason)
+
+
+def _told(db: sqlite3.Connection, entry: Entry) -> None:
+    """What a daemon says. An answer from elsewhere takes the place of ours, which then was not the one that counted."""
+    told = read_told(entry.body)
+    query = (
+        "SELECT seq, asked, shown, outcome, decided, took, surface, signer, reason, ended FROM requests WHERE id = ?"
+    )
+    row = db.execute(query, (entry.request,)).fetchone()
+    if told is None or row is None:
+        return
+    seq, asked, shown, before, decided, took, surface, signer, reason, ended = row
+    state, at = told.outcome, told.at or entry.time
+    if state is State.PENDING:
+        decided = surface = signer = reason = ended = ""
+        took = None
+    else:
+        if told.elsewhere and state in ANSWERED and surface != ELSEWHERE:
+            start = shown if shown and shown <= at else asked
+            took = max(0.0, (moment(at) - moment(start)).total_seconds())
+            decided, surface, signer, reason = at, ELSEWHERE, "", ""
+        reason = reason or told.reason
+        if not state.final:
+            ended = ""
+        elif state != before or not ended:
+            ended = at
+    db.execute(
+        "UPDATE requests SET outcome = ?, decided = ?, took = ?, surface = ?, signer = ?, reason = ?, ended = ?,"
+        " error = ?, told = ? WHERE seq = ?",
+        (state, decided, took, surface, signer, reason, ended, told.error, state is not State.PENDING, seq),
+    )
+    _reword(db, seq, state, f"{reason} {told.error}".strip())
 
 
 def _ended(db: sqlite3.Connection, entry: Entry, state: State) -> None:

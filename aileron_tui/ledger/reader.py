@@ -13,6 +13,7 @@ from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerOlder, t
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.holder import noted_head
 from aileron_tui.ledger.schema import VERSION, version
+from aileron_tui.ledger.standing import Standing, standing, unfinished
 
 _BATCH: Final = 500
 
@@ -34,8 +35,66 @@ Stored = tuple[int, bytes, bytes]
 """An entry as it lies in the file: number, bytes, hash."""
 
 
-class Reader:
-    """A read-only view of one ledger. Use it from one thread at a time.
+class View:
+    """What can be read through a connection. Use it from one thread at a time."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+        self.db = db
+        self.path = path
+
+    def head(self) -> Head:
+        """The last entry."""
+        return head_of(self.db, self.path)
+
+    def rows(self, after: int = 0) -> Iterator[Stored]:
+        """Every entry after a number as it is stored, in order, a few at a time."""
+        with translating(self.path):
+            yield from rows_after(self.db, after)
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """Every entry after a number, in order."""
+        for seq, data, _ in self.rows(after):
+            yield read_entry(self.path, seq, data)
+
+    def entry(self, seq: int) -> Entry | None:
+        """One entry."""
+        with translating(self.path):
+            row = self.db.execute(_ENTRY, (seq,)).fetchone()
+        return read_entry(self.path, seq, row[0]) if row else None
+
+    def of_request(self, request: str) -> tuple[Entry, ...]:
+        """Every entry about a request, in order."""
+        with translating(self.path):
+            return tuple(read_entry(self.path, *row) for row in self.db.execute(_OF_REQUEST, (request,)))
+
+    def standing(self, request: str) -> Standing | None:
+        """Where a request stands, or None if it was never made."""
+        with translating(self.path):
+            return standing(self.db, request)
+
+    def unfinished(self, most: int) -> tuple[str, ...]:
+        """The requests of daemons that were approved and of whose end nothing is known, newest first."""
+        with translating(self.path):
+            return unfinished(self.db, most)
+
+    def key_changes(self) -> tuple[Entry, ...]:
+        """Every entry that changes who may approve, in order."""
+        with translating(self.path):
+            return tuple(read_entry(self.path, *row) for row in self.db.execute(_KEY_CHANGES))
+
+    def last_key_change(self) -> int:
+        """The number of the last entry that changed who may approve, 0 if there is none."""
+        with translating(self.path):
+            return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM keys").fetchone()[0])
+
+    def nonce_used(self, nonce: str) -> bool:
+        """Whether a recorded decision carries this nonce."""
+        with translating(self.path):
+            return self.db.execute("SELECT 1 FROM nonces WHERE nonce = ?", (nonce,)).fetchone() is not None
+
+
+class Reader(View):
+    """A read-only view of one ledger, with a connection of its own.
 
     A `foreign` one is only looked at, so it may belong to anyone and lie open.
     """
@@ -43,8 +102,7 @@ class Reader:
     def __init__(self, path: Path, *, foreign: bool = False) -> None:
         if not foreign:
             check_file(path)
-        self.path = path
-        self.db = connect(path, writing=False)
+        super().__init__(connect(path, writing=False), path)
         try:
             found = version(self.db)
         except LedgerError:
@@ -78,49 +136,9 @@ class Reader:
             finally:
                 self.db.execute("ROLLBACK")
 
-    def head(self) -> Head:
-        """The last entry."""
-        return head_of(self.db, self.path)
-
     def noted(self) -> Head | None:
         """How far the ledger had come when it was last written, as noted beside it."""
         return noted_head(lock_path(self.path))
-
-    def rows(self, after: int = 0) -> Iterator[Stored]:
-        """Every entry after a number as it is stored, in order, a few at a time."""
-        with translating(self.path):
-            yield from rows_after(self.db, after)
-
-    def entries(self, after: int = 0) -> Iterator[Entry]:
-        """Every entry after a number, in order."""
-        for seq, data, _ in self.rows(after):
-            yield read_entry(self.path, seq, data)
-
-    def entry(self, seq: int) -> Entry | None:
-        """One entry."""
-        with translating(self.path):
-            row = self.db.execute(_ENTRY, (seq,)).fetchone()
-        return read_entry(self.path, seq, row[0]) if row else None
-
-    def of_request(self, request: str) -> tuple[Entry, ...]:
-        """Every entry about a request, in order."""
-        with translating(self.path):
-            return tuple(read_entry(self.path, *row) for row in self.db.execute(_OF_REQUEST, (request,)))
-
-    def key_changes(self) -> tuple[Entry, ...]:
-        """Every entry that changes who may approve, in order."""
-        with translating(self.path):
-            return tuple(read_entry(self.path, *row) for row in self.db.execute(_KEY_CHANGES))
-
-    def last_key_change(self) -> int:
-        """The number of the last entry that changed who may approve, 0 if there is none."""
-        with translating(self.path):
-            return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM keys").fetchone()[0])
-
-    def nonce_used(self, nonce: str) -> bool:
-        """Whether a recorded decision carries this nonce."""
-        with translating(self.path):
-            return self.db.execute("SELECT 1 FROM nonces WHERE nonce = ?", (nonce,)).fetchone() is not None
 
     def check_pages(self) -> str:
         """What SQLite finds wrong with the file's pages, or nothing."""

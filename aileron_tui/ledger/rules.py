@@ -9,14 +9,13 @@ from typing import Final
 
 from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.states import Event, State, advance
+from aileron_tui.core.states import Event, advance
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.index import Decision
+from aileron_tui.ledger.standing import Standing, daemon_of, objection, read_told, standing
 
 WINDOW: Final = 2**16
 """How many entries back the head in a signed decision may lie."""
-
-_REBUILD: Final = "`aileron-tui history rebuild` makes it anew from the entries."
 
 EVENTS: Final = {
     Kind.REQUESTED: Event.ASK,
@@ -29,6 +28,8 @@ EVENTS: Final = {
 }
 VERDICTS: Final = {Verdict.APPROVE: Event.APPROVE, Verdict.DENY: Event.DENY}
 
+_RULED: Final = frozenset({*EVENTS, Kind.DECIDED, Kind.TOLD})
+
 
 def ungated(entry: Entry) -> bool:
     """Whether the entry belongs to a call that needed no approval and so was never a request."""
@@ -37,24 +38,45 @@ def ungated(entry: Entry) -> bool:
 
 def admit(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> None:
     """Refuses an entry that cannot follow: InvalidTransition names the state a request is in."""
-    if entry.kind not in EVENTS and entry.kind != Kind.DECIDED:
+    if entry.kind not in _RULED:
         return
-    row = db.execute("SELECT seq, outcome FROM requests WHERE id = ?", (entry.request,)).fetchone()
-    try:
-        state = State(row[1]) if row else None
-    except ValueError:
-        raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None
-    if entry.kind != Kind.DECIDED:
-        if row or not ungated(entry):
-            advance(state, EVENTS[Kind(entry.kind)])
-        return
+    known = standing(db, entry.request)
+    if entry.kind == Kind.TOLD:
+        _admit_told(entry, known)
+    elif entry.kind == Kind.DECIDED:
+        _admit_decision(db, entry, known, decision)
+    else:
+        _admit_step(entry, known)
+
+
+def _admit_step(entry: Entry, known: Standing | None) -> None:
+    if entry.kind == Kind.REQUESTED:
+        if "daemon" in entry.body and not daemon_of(entry.body):
+            raise EntryRefused("a request of a daemon must name it", entry.request)
+    elif known and known.daemon:
+        raise EntryRefused("only its daemon can say what becomes of this request", entry.request)
+    if known or not ungated(entry):
+        advance(known.state if known else None, EVENTS[Kind(entry.kind)])
+
+
+def _admit_told(entry: Entry, known: Standing | None) -> None:
+    told = read_told(entry.body)
+    if told is None:
+        raise EntryRefused("a runtime must say what became of the request", entry.request)
+    if known is None or not known.daemon:
+        raise EntryRefused("a runtime can only tell of a request of its own", entry.request)
+    if why := objection(known.state, known.told, told.outcome):
+        raise EntryRefused("a runtime told nothing new of the request", f"{entry.request}: {why}")
+
+
+def _admit_decision(db: sqlite3.Connection, entry: Entry, known: Standing | None, decision: Decision | None) -> None:
     if decision is None:
         raise EntryRefused("a decision needs its signed envelope", entry.request)
     statement, _ = decision
-    advance(state, VERDICTS[statement.verdict])
+    advance(known.state if known else None, VERDICTS[statement.verdict])
     if statement.request != entry.request:
         raise EntryRefused("the decision was signed for another request", statement.request)
-    oldest = max(row[0], entry.seq - WINDOW + 1)
+    oldest = max(known.seq if known else 0, entry.seq - WINDOW + 1)
     if position(db, statement.head, oldest, entry.seq) is None:
         raise EntryRefused(
             "the decision was signed over a ledger head that is not of this request's time",

@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
-INDEX_VERSION: Final = "1"
+INDEX_VERSION: Final = "2"
 
 _ENTRIES: Final = """
 CREATE TABLE entries (
@@ -26,7 +26,8 @@ BEGIN SELECT RAISE(ABORT, 'entries follow one another without gaps'); END;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-# `steps` finds the entries of a request, `keys` those that change who may approve.
+# `steps` finds the entries of a request, `keys` those that change who may approve. `daemon` names who carries a request
+# out if it is not the gate, `told` says that the outcome is the word of that daemon.
 INDEX: Final = """
 DROP TABLE IF EXISTS steps;
 DROP TABLE IF EXISTS keys;
@@ -52,7 +53,9 @@ CREATE TABLE requests (
     signer    TEXT NOT NULL DEFAULT '',
     reason    TEXT NOT NULL DEFAULT '',
     ended     TEXT NOT NULL DEFAULT '',
-    error     TEXT NOT NULL DEFAULT ''
+    error     TEXT NOT NULL DEFAULT '',
+    daemon    TEXT NOT NULL DEFAULT '',
+    told      INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX requests_by_time ON requests (asked, seq);
 CREATE INDEX requests_by_action ON requests (action, seq);
@@ -97,12 +100,16 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS
     for number, step in enumerate(migrations[start:], start=start + 1):
         db.execute("BEGIN IMMEDIATE")
         try:
+            if int(db.execute("PRAGMA user_version").fetchone()[0]) >= number:
+                db.execute("ROLLBACK")
+                continue  # another process did it meanwhile
             step(db)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {number}")
             db.execute("COMMIT")
         except BaseException:
-            db.execute("ROLLBACK")
+            if db.in_transaction:
+                db.execute("ROLLBACK")
             raise
     return start < len(migrations)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Final
 
-from aileron_tui.ledger.reader import Reader, translating
+from aileron_tui.ledger.reader import View, translating
 
 PAGE: Final = 50
 
@@ -51,14 +51,14 @@ _FIND: Final = " ".join((_SELECT, "requests r WHERE r.id = ?"))
 _NOTHING: Final = " ".join((_SELECT, "requests r WHERE 0"))
 
 
-def page(reader: Reader, wanted: Filter = ALL, *, before: int | None = None, limit: int = PAGE) -> tuple[Record, ...]:
+def page(reader: View, wanted: Filter = ALL, *, before: int | None = None, limit: int = PAGE) -> tuple[Record, ...]:
     """The newest requests that match, or those older than the one with number `before`."""
     query, values = _query(reader, wanted, before)
     with translating(reader.path):
         return tuple(Record(*row) for row in reader.db.execute(f"{query} LIMIT ?", (*values, limit)))
 
 
-def every(reader: Reader, wanted: Filter = ALL) -> Iterator[Record]:
+def every(reader: View, wanted: Filter = ALL) -> Iterator[Record]:
     """All requests that match, newest first."""
     query, values = _query(reader, wanted, None)
     with translating(reader.path):
@@ -66,14 +66,14 @@ def every(reader: Reader, wanted: Filter = ALL) -> Iterator[Record]:
             yield Record(*row)
 
 
-def find(reader: Reader, request: str) -> Record | None:
+def find(reader: View, request: str) -> Record | None:
     """The request with this id."""
     with translating(reader.path):
         row = reader.db.execute(_FIND, (request,)).fetchone()
     return Record(*row) if row else None
 
 
-def shown(reader: Reader, request: str) -> tuple[int, str] | None:
+def shown(reader: View, request: str) -> tuple[int, str] | None:
     """Only what verification compares: the entry that made the request, and its outcome."""
     with translating(reader.path):
         row: tuple[int, str] | None = reader.db.execute(
@@ -96,7 +96,7 @@ def match_expression(text: str) -> str:
     return " ".join(terms)
 
 
-def _query(reader: Reader, wanted: Filter, before: int | None) -> tuple[str, list[object]]:
+def _query(reader: View, wanted: Filter, before: int | None) -> tuple[str, list[object]]:
     clauses: list[str] = []
     values: list[object] = []
     source, key = "requests r", "r.seq"
@@ -119,7 +119,7 @@ def _query(reader: Reader, wanted: Filter, before: int | None) -> tuple[str, lis
     return " ".join((_SELECT, source, *where, "ORDER BY", key, "DESC")), values
 
 
-def _time(reader: Reader, wanted: Filter, key: str, clauses: list[str], values: list[object]) -> None:
+def _time(reader: View, wanted: Filter, key: str, clauses: list[str], values: list[object]) -> None:
     """Numbers grow with time except where a clock was set back, so a range of time is also a range of numbers.
 
     Giving SQLite both lets it stop at the edge of the range instead of looking through everything older.

@@ -3,6 +3,9 @@
 One process, the gate, writes for as long as it lives and holds the lock. Key and configuration changes may also come
 from a guest, a short-lived command beside a running gate: a key must be revocable at any moment. That is safe because
 every append reads the head inside its own transaction, and only one transaction can write at a time.
+
+The ledger of a daemon has no gate. Any number of consoles share it, each may record everything, and none can be the
+only writer while another has it open.
 """
 
 import sqlite3
@@ -21,18 +24,18 @@ from aileron_tui.core.jsontext import JsonError, JsonObject
 from aileron_tui.files.private import private_folder, write_private
 from aileron_tui.ledger import index, rules
 from aileron_tui.ledger.access import check_file, connect, lock_path
-from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerUnusable, translated
+from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable, translated
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.holder import Holder
-from aileron_tui.ledger.reader import head_of, rows_after, translating
+from aileron_tui.ledger.reader import View, head_of, rows_after, translating
 from aileron_tui.ledger.schema import index_is_current, migrate, reset_index, version
 
 LARGEST_ENTRY: Final = 4 * 1024 * 1024
 FOR_GUESTS: Final = frozenset({Kind.KEY_ENROLLED, Kind.KEY_REVOKED, Kind.CONFIG_CHANGED})
 
 _WAIT: Final = 2.0
-_GUEST_PATIENCE: Final = 10.0
-_GUEST_PAUSE: Final = 0.002
+_PATIENCE: Final = 10.0
+_PAUSE: Final = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +54,13 @@ def _now() -> datetime:
 class Ledger:
     """The writer. Safe to use from several threads; every append is one transaction on the disk."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all but the place has a default that serves a gate
         self,
         path: Path,
         *,
         role: str = "gate",
         guest: bool = False,
+        shared: bool = False,
         wait: float = _WAIT,
         clock: Callable[[], datetime] = _now,
     ) -> None:
@@ -64,16 +68,22 @@ class Ledger:
         self.path = path
         self._clock = clock
         self._guest = guest
+        self._shared = shared
         self._guard = threading.Lock()
         with ExitStack() as opened:
             self._holder = opened.enter_context(closing(Holder(lock_path(path), role)))
-            if not guest or not path.exists():
+            if shared:
+                self._share(wait)
+            elif not guest or not path.exists():
                 self._holder.hold(wait)
             self._open()
             if guest:
                 self._holder.release()
+            if guest or shared:
                 self._db.execute("PRAGMA busy_timeout = 0")
-            else:
+            if shared:
+                self._note_shared()
+            elif not guest:
                 self._holder.note(self.head)
             opened.pop_all()
 
@@ -94,10 +104,12 @@ class Ledger:
 
     def append_all(self, drafts: Sequence[Draft]) -> Head:
         """Records several facts in order, all or none."""
-        if self._guest and (odd := next((draft.kind for draft in drafts if draft.kind not in FOR_GUESTS), None)):
-            raise EntryRefused("only the process that holds the ledger can record this", odd)
+        return self.append_given(lambda _: drafts)
+
+    def append_given(self, choose: Callable[[View], Sequence[Draft]]) -> Head:
+        """Records what is chosen by looking at the ledger; nothing can come between the look and the record."""
         with self._guard, translating(self.path):
-            return self._commit(drafts)
+            return self._commit(choose)
 
     def close(self) -> None:
         """Ends writing; another process may take over. Closing twice does no harm."""
@@ -108,31 +120,47 @@ class Ledger:
     def rebuild_index(self) -> None:
         """Builds everything that is derived from the entries anew."""
         with self._guard, translating(self.path):
+            self._begin()
             _rebuild(self._db, self.path)
 
-    def _commit(self, drafts: Sequence[Draft]) -> Head:
+    def _commit(self, choose: Callable[[View], Sequence[Draft]]) -> Head:
         self._begin()
         try:
-            head = self._extend(drafts)
+            head = self._extend(choose(View(self._db, self.path)))
             self._db.execute("COMMIT")
         except BaseException:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
-        self._holder.note(head)
+        if self._shared:
+            self._note_shared()
+        else:
+            self._holder.note(head)
         return head
 
+    def _note_shared(self) -> None:
+        """Notes the head while nobody can move it. Whoever writes just now notes a later one when it is done."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if _is_busy(error):
+                return
+            raise
+        try:
+            self._holder.note(head_of(self._db, self.path))
+        finally:
+            self._db.execute("ROLLBACK")
+
     def _begin(self) -> None:
-        """Begins the transaction; a guest tries often, since SQLite's own waiting loses against a busy writer."""
-        deadline = time.monotonic() + _GUEST_PATIENCE
+        """Begins the transaction; beside others it tries often, since SQLite's own waiting loses to a busy writer."""
+        deadline = time.monotonic() + _PATIENCE
         while True:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
-                if not (self._guest and busy and time.monotonic() < deadline):
+                if not ((self._guest or self._shared) and _is_busy(error) and time.monotonic() < deadline):
                     raise
-                time.sleep(_GUEST_PAUSE)
+                time.sleep(_PAUSE)
             else:
                 return
 
@@ -141,6 +169,8 @@ class Ledger:
         seq, previous = head.seq, head.hash
         now = timestamp(self._clock())
         for draft in drafts:
+            if self._guest and draft.kind not in FOR_GUESTS:
+                raise EntryRefused("only the process that holds the ledger can record this", draft.kind)
             seq += 1
             entry = Entry(seq, now, draft.kind, draft.request, draft.body)
             data = encode(entry)
@@ -154,12 +184,33 @@ class Ledger:
             index.record(self._db, entry, decision)
         return Head(seq, previous)
 
+    def _share(self, wait: float) -> None:
+        """Takes part in a ledger, which the first of all makes alone while the others look again and again."""
+        deadline = time.monotonic() + wait
+        while not self.path.exists():
+            try:
+                self._holder.hold(0.0)
+            except LedgerHeld:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(_PAUSE)
+                continue
+            try:
+                self._make()
+            finally:
+                self._holder.release()
+        self._holder.hold(max(0.0, deadline - time.monotonic()), shared=True)
+
+    def _make(self) -> None:
+        if self.path.exists():
+            return
+        if noted := self._holder.noted():
+            raise LedgerDamaged(self.path, f"it is gone, and it had {noted.seq} entries")
+        _create(self.path)
+
     def _open(self) -> None:
         noted = self._holder.noted()
-        if not self.path.exists():
-            if noted is not None:
-                raise LedgerDamaged(self.path, f"it is gone, and it had {noted.seq} entries")
-            _create(self.path)
+        self._make()
         check_file(self.path)
         self._db = connect(self.path, writing=True)
         try:
@@ -168,10 +219,16 @@ class Ledger:
                 migrate(self._db)
                 _check_end(self._db, self.path, noted)
                 if not index_is_current(self._db):
+                    self._begin()
                     _rebuild(self._db, self.path)
         except BaseException:
             self._db.close()
             raise
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    """Whether another holds the file just now, for whatever reason: the lowest byte of a code says what kind it is."""
+    return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def set_aside(path: Path, *, wait: float = _WAIT, clock: Callable[[], datetime] = _now) -> Path:
@@ -235,7 +292,7 @@ def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
 
 
 def _rebuild(db: sqlite3.Connection, path: Path) -> None:
-    db.execute("BEGIN IMMEDIATE")
+    """Builds the index anew in a transaction that has begun, and ends it."""
     try:
         reset_index(db)
         for seq, data, _ in rows_after(db, 0):

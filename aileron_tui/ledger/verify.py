@@ -6,12 +6,16 @@ is a head of this chain not older than the request it answers (so the operator's
 decision can serve twice); and that every request takes only the steps of its life, running at most once and only what
 was approved. The first bad entry is named.
 
+Of a daemon's request only what was asked, shown and decided here is ours. The rest is what the daemon told, which is
+checked for sense and never counts as an approval. Of requests that have ended only that is kept, on the disk.
+
 What the chain cannot tell by itself: that its end was cut off, or that all of it was written anew with other keys.
 For the first there is the head noted beside the ledger or kept elsewhere (`expected`), for the second the list of keys.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Protocol
@@ -22,9 +26,11 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError
 from aileron_tui.core.states import Event, InvalidTransition, State, advance
 from aileron_tui.ledger.errors import LedgerDamaged
+from aileron_tui.ledger.finished import Finished
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.reader import Stored
 from aileron_tui.ledger.rules import EVENTS, VERDICTS, WINDOW, ungated
+from aileron_tui.ledger.standing import daemon_of, objection, read_told
 
 _LATE: Final = timedelta(minutes=1)
 _KEYS: Final = frozenset({Kind.KEY_ENROLLED, Kind.KEY_REVOKED})
@@ -58,10 +64,12 @@ class Report:
 
 @dataclass(slots=True)
 class _Open:
-    """A request whose end has not been met."""
+    """A request whose end has not been met. A denial of ours does not end one of a daemon before that has said so."""
 
     state: State
     seq: int
+    daemon: bool = False
+    told: bool = False
     digest: str = ""
 
 
@@ -81,7 +89,9 @@ def verify(
 
     `expected` are heads the chain must contain; `shown` is compared with what the entries say of each request.
     """
-    return _Verification(signers, expected, shown).run(iter(rows))
+    verification = _Verification(signers, expected, shown)
+    with closing(verification.finished):
+        return verification.run(iter(rows))
 
 
 @dataclass(slots=True)
@@ -92,6 +102,7 @@ class _Verification:
     walker: Walker = field(default_factory=Walker)
     heads: list[str] = field(default_factory=lambda: [""] * WINDOW)
     requests: dict[str, _Open] = field(default_factory=dict)
+    finished: Finished = field(default_factory=Finished)
     decisions: Counter[str] = field(default_factory=Counter)
     key_changes: list[int] = field(default_factory=list)
     latest: str = ""
@@ -146,6 +157,8 @@ class _Verification:
             self._decided(entry)
         elif entry.kind in EVENTS:
             self._step(entry)
+        elif entry.kind == Kind.TOLD:
+            self._told(entry)
         elif entry.kind in _KEYS:
             self.key_changes.append(entry.seq)
             try:
@@ -155,11 +168,17 @@ class _Verification:
 
     def _step(self, entry: Entry) -> None:
         known = self.requests.get(entry.request)
+        if known is None and entry.request in self.finished:
+            raise _Wrong(Damage.REPEATED, f"request {entry.request} has ended, and goes on")
         if known is None and ungated(entry):
             return
+        if known is not None and known.daemon:
+            raise _Wrong(Damage.REPEATED, f"request {entry.request} is a daemon's; nothing of it is run here")
         state = self._advance(entry, EVENTS[Kind(entry.kind)])
         if known is None:
-            self.requests[entry.request] = _Open(state, entry.seq)
+            self.requests[entry.request] = _Open(state, entry.seq, "daemon" in entry.body)
+            if "daemon" in entry.body and not daemon_of(entry.body):
+                raise _Wrong(Damage.TOLD, f"request {entry.request} is a daemon's, and does not say whose")
         elif state in _FINAL:
             self._ended(entry.request, state)
         else:
@@ -176,13 +195,28 @@ class _Verification:
         known = self.requests[entry.request]
         self._bound(entry, statement, known.seq)
         self.decisions[text] += 1
-        if state in _FINAL:
+        if state in _FINAL and not known.daemon:
             self._ended(entry.request, state)
         else:
             known.state, known.digest = state, statement.digest
 
+    def _told(self, entry: Entry) -> None:
+        told, known = read_told(entry.body), self.requests.get(entry.request)
+        if known is None or not known.daemon:
+            after = ", whose end was told" if entry.request in self.finished else ""
+            raise _Wrong(Damage.TOLD, f"request {entry.request} is none that waits at a daemon{after}")
+        if told is None:
+            raise _Wrong(Damage.TOLD, f"request {entry.request}: nothing was told of it")
+        if why := objection(known.state, known.told, told.outcome):
+            raise _Wrong(Damage.TOLD, f"request {entry.request}: {told.outcome}, but {why}")
+        if told.outcome in _FINAL:
+            self._ended(entry.request, told.outcome)
+        else:
+            known.state, known.told = told.outcome, told.outcome is not State.PENDING
+
     def _ended(self, request: str, state: State) -> None:
         known = self.requests.pop(request)
+        self.finished.add(request)
         self._compare(request, known.seq, state)
 
     def _compare(self, request: str, seq: int, state: State) -> None:

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import hashlib
 import struct
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,6 +51,8 @@ class PublicKey:
     @property
     def fingerprint(self) -> str:
         """`SHA256:…` as `ssh-keygen -l` prints it."""
+        import hashlib  # noqa: PLC0415  # few ask for it
+
         return "SHA256:" + base64.b64encode(hashlib.sha256(self._wire).digest()).decode().rstrip("=")
 
     def line(self, name: str = "") -> str:

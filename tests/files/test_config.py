@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.risk import Level
-from aileron_tui.files.config import Config, ConfigError, load_config
+from aileron_tui.files.config import Config, ConfigError, SourceConfig, load_config
 
 WHOLE = """
 [policy]
@@ -22,6 +22,27 @@ keys = { approve = "ctrl+y" }
 action = "send-*"
 level = "high"
 
+[[sources]]
+name = "here"
+kind = "daemon"
+
+[[sources]]
+name = "work"
+kind = "daemon"
+url = "http://localhost:9000/v1/"
+token_file = "~/.secrets/work"
+
+[[sources]]
+name = "far"
+kind = "daemon"
+url = "https://aileron.example.com"
+token_env = "FAR_TOKEN"
+
+[[sources]]
+name = "gate-2"
+kind = "gate"
+url = "http://127.0.0.1:8722"
+
 [connectors."local://aileron/mail"]
 memory_mib = 64
 credential = { command = ["gcloud", "auth", "print-access-token"] }
@@ -29,6 +50,9 @@ credential = { command = ["gcloud", "auth", "print-access-token"] }
 [connectors."github://acme/tickets".credential]
 env = "TICKETS_TOKEN"
 """
+
+DAEMON = '[[sources]]\nname = "a"\nkind = "daemon"'
+GATE = '[[sources]]\nname = "a"\nkind = "gate"'
 
 
 def written(folder: Path, text: str) -> Path:
@@ -47,6 +71,12 @@ def test_everything_is_read(tmp_path: Path) -> None:
     assert (config.console.theme, config.console.undo_seconds) == ("aileron-light", 0)
     assert config.console.keys == {"approve": "ctrl+y"}
     assert [(rule.action, rule.level) for rule in config.risk] == [("send-*", Level.HIGH)]
+    assert config.sources == (
+        SourceConfig("here", "daemon"),
+        SourceConfig("work", "daemon", "http://localhost:9000", token_file=Path("~/.secrets/work")),
+        SourceConfig("far", "daemon", "https://aileron.example.com", token_env="FAR_TOKEN"),
+        SourceConfig("gate-2", "gate", "http://127.0.0.1:8722"),
+    )
     mail = config.connectors["local://aileron/mail"]
     assert mail.memory_mib == 64
     assert mail.credential is not None
@@ -74,6 +104,29 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ('[connectors."local://a/b".credential]\nenv = "A"\nkeyring = "b/c"', 1, "2 sources", "exactly one"),
         ('[connectors."local://a/b".credential]\nkeyring = "b"', 2, "service and a user", "service/user"),
         ("[policy\n", 1, "not TOML", ""),
+        ('[[sources]]\nkind = "gate"', 1, "needs a name", 'name = "work"'),
+        ('[[sources]]\nname = "a"', 1, "needs a kind", "daemon, gate"),
+        ('[[sources]]\nname = ""\nkind = "gate"', 2, "needs a name", 'name = "work"'),
+        (f"{DAEMON}\ntokenfile = 1", 4, "tokenfile", 'Did you mean "token_file"?'),
+        ("sources = 1", 1, "must be an array of tables", ""),
+        ("sources = [1]", 1, "must be a table", ""),
+        ('[[sources]]\nname = "Work"\nkind = "gate"', 2, "not a name for a source", "small letters"),
+        ('[[sources]]\nname = "../x"\nkind = "gate"', 2, "not a name for a source", "small letters"),
+        (f'[[sources]]\nname = "{"a" * 21}"\nkind = "gate"', 2, "not a name for a source", "1 to 20"),
+        ('[[sources]]\nname = "a"\nkind = "demon"', 3, "not a kind of source", "daemon, gate"),
+        ('[[sources]]\nname = 1\nkind = "gate"', 2, "must be a string", ""),
+        (f"{DAEMON}\n{GATE}", 5, 'two sources are named "a"', "name of its own"),
+        (DAEMON + "\n" + DAEMON.replace('"a"', '"b"'), 4, 'the same daemon as "a"', "its own url"),
+        (f'{DAEMON}\nurl = "127.0.0.1:5"', 4, "does not begin with http", "leave it out"),
+        (f'{DAEMON}\nurl = "http://a:b@127.0.0.1"', 4, "user name or a password", "leave it out"),
+        (f'{DAEMON}\nurl = ""', 4, "not an address", "leave it out"),
+        (f'{DAEMON}\ntoken_file = "/a"\ntoken_env = "A"', 5, "2 sources", "only one"),
+        (f'{DAEMON}\ntoken_file = "a/b"', 4, "whole path", "~/"),
+        (f'{DAEMON}\ntoken_file = ""', 4, "whole path", "~/"),
+        (f'{DAEMON}\ntoken_env = ""', 4, "name of a variable", "its name"),
+        (f'{DAEMON}\ntoken_env = "5e5e-secret"', 4, "name of a variable", "its name"),
+        (f'{DAEMON}\nurl = "http://far.example.com"\ntoken_env = "A"', 4, "in the clear", "ssh tunnel"),
+        (f'{GATE}\ntoken_env = "A"', 4, "a gate takes no token", "Take token_env out"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line_and_mend(
@@ -91,3 +144,15 @@ def test_a_folder_in_its_place_is_said(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
     with pytest.raises(ConfigError, match="cannot read"):
         load_config(tmp_path / "config.toml")
+
+
+def test_what_may_be_a_secret_is_not_repeated(tmp_path: Path) -> None:
+    for line in ('token_env = "s3cret-5e"', 'url = "http://x:s3cret-5e@127.0.0.1"', 'url = "s3cret-5e"'):
+        with pytest.raises(ConfigError) as caught:
+            load_config(written(tmp_path, f"{DAEMON}\n{line}"))
+        assert "s3cret" not in f"{caught.value.title} {caught.value.detail} {caught.value.hint}"
+
+
+def test_a_daemon_and_a_gate_of_this_machine_are_two(tmp_path: Path) -> None:
+    config = load_config(written(tmp_path, DAEMON + "\n" + GATE.replace('"a"', '"b"')))
+    assert [(source.name, source.kind) for source in config.sources] == [("a", "daemon"), ("b", "gate")]

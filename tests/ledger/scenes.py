@@ -12,7 +12,7 @@ import pytest
 
 from aileron_tui.core.chain import Entry, Kind, decode, encode, link
 from aileron_tui.core.decision import Statement, Verdict, timestamp
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.ledger import rules
 from aileron_tui.ledger.audit import audit
 from aileron_tui.ledger.head import Head
@@ -67,6 +67,15 @@ class Scene:
             "args": {"draft_id": "r-12345", **args},
         }
         return self.ledger.append_all([Draft(Kind.REQUESTED, body, request)])
+
+    def ask_daemon(self, request: str, **body: Json) -> Head:
+        """A request that a daemon carries out itself."""
+        about: JsonObject = {"action": "send-draft", "daemon": "daemon-1", "args": {"draft_id": "r-12345"}}
+        return self.ledger.append(Kind.REQUESTED, about | body, request)
+
+    def tell(self, request: str, outcome: str, **body: Json) -> Head:
+        """What its daemon says of it."""
+        return self.ledger.append(Kind.TOLD, {"outcome": outcome, **body}, request)
 
     def show(self, request: str, surface: str = "tui") -> Head:
         self.ledger.append(Kind.PREVIEWED, {"digest": DIGEST}, request)

@@ -1,0 +1,204 @@
+"""Reading `config.toml`: what is wrong in it is told with its line and how to mend it."""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from aileron_tui.core import frontmatter
+from aileron_tui.core.address import Address, BadAddress, read_address
+from aileron_tui.core.findings import Finding, Problems, Source
+from aileron_tui.core.names import fqn_fault
+from aileron_tui.core.risk import Level, Rule
+from aileron_tui.core.schema import Fields, Items, Named, Table, Tables, Texts, conform
+from aileron_tui.core.states import LONGEST_TIMEOUT
+from aileron_tui.files.bundles import Unreadable, read_file
+from aileron_tui.files.config import (
+    DAEMON,
+    GATE,
+    HIGH_RISK,
+    Config,
+    ConfigError,
+    ConnectorSettings,
+    ConsoleConfig,
+    CredentialSource,
+    Policy,
+    SourceConfig,
+)
+
+_CREDENTIAL: Final[Fields] = {"env": str, "command": Items(), "keyring": str, "region": str, "access_key_id": str}
+_CREDENTIAL_SOURCES: Final = ("env", "command", "keyring")
+_FIELDS: Final[Fields] = {
+    "policy": Table({"keep_previews": bool, "headless_decisions": bool, "timeout": int, "high_risk": str}),
+    "console": Table(
+        {"theme": str, "undo_seconds": int, "lock_minutes": int, "bell": bool, "notify": bool, "keys": Texts()}
+    ),
+    "risk": Tables({"level": str, "action": str, "connector": str, "op": str}),
+    "sources": Tables({"name": str, "kind": str, "url": str, "token_file": str, "token_env": str}),
+    "connectors": Named({"memory_mib": int, "preview_may_post": bool, "credential": Table(_CREDENTIAL)}),
+}
+
+_KINDS: Final = (DAEMON, GATE)
+_SOURCE_NAME: Final = re.compile(r"[a-z0-9-]{1,20}", re.ASCII)
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_LONGEST_UNDO: Final = 60
+
+
+def read_config(path: Path) -> Config:
+    """The configuration in this file."""
+    try:
+        source = Source(str(path), frontmatter.decode(read_file(str(path)), str(path)))
+        table = frontmatter.tables(source)
+    except Unreadable as error:
+        raise ConfigError(f"cannot read {path}", str(error)) from None
+    except frontmatter.Unreadable as error:
+        raise _refusal((error.finding,)) from None
+    problems = Problems()
+    conform(table, _FIELDS, (), problems)
+    config = _config(table, problems)
+    if problems.rejected:
+        raise _refusal(problems.findings(source))
+    return config
+
+
+def _refusal(findings: tuple[Finding, ...]) -> ConfigError:
+    first, more = findings[0], len(findings) - 1
+    rest = f" (and {more} more)" if more else ""
+    return ConfigError(f"{first.file}:{first.line}: {first.message}{rest}", hint=first.mend)
+
+
+def _config(table: dict[str, Any], problems: Problems) -> Config:
+    policy = Policy(**table.get("policy", {}))
+    if not 1 <= policy.timeout <= LONGEST_TIMEOUT:
+        message = f"a timeout of {policy.timeout} s is not possible"
+        problems.add(("policy", "timeout"), "timeout", message, f"Write 1 to {LONGEST_TIMEOUT}.")
+    if policy.high_risk not in HIGH_RISK:
+        message, mend = f'"{policy.high_risk}" is no way to ask once more', f"Write one of {', '.join(HIGH_RISK)}."
+        problems.add(("policy", "high_risk"), "high-risk", message, mend)
+    console = ConsoleConfig(**table.get("console", {}))
+    if not 0 <= console.undo_seconds <= _LONGEST_UNDO:
+        message = f"an undo window of {console.undo_seconds} s is not possible"
+        problems.add(("console", "undo_seconds"), "undo", message, f"Write 0 to {_LONGEST_UNDO}.")
+    if console.lock_minutes < 0:
+        message, mend = f"{console.lock_minutes} minutes is not possible", "Write 0 for never, or more."
+        problems.add(("console", "lock_minutes"), "lock", message, mend)
+    rules = tuple(_rule(item, index, problems) for index, item in enumerate(table.get("risk", ())))
+    connectors = {name: _settings(name, item, problems) for name, item in table.get("connectors", {}).items()}
+    return Config(policy, rules, connectors, console, _sources(table.get("sources", []), problems))
+
+
+def _rule(table: dict[str, Any], index: int, problems: Problems) -> Rule:
+    level: str = table.pop("level", "")
+    if level not in set(Level):
+        mend = f"Write one of {', '.join(Level)}."
+        problems.add(("risk", index, "level"), "risk-level", f'"{level}" is not a level of risk', mend)
+        return Rule(Level.HIGH)
+    return Rule(Level(level), **table)
+
+
+def _settings(name: str, table: dict[str, Any], problems: Problems) -> ConnectorSettings:
+    path = ("connectors", name)
+    if fault := fqn_fault(name):
+        mend = 'Write its name as in the manifests, such as [connectors."github://owner/repo".credential].'
+        problems.add(path, "connector-name", f'"{name}" does not name a connector: {fault}', mend)
+    memory = table.get("memory_mib")
+    if memory is not None and not 1 <= memory <= 4096:
+        message, mend = f"{memory} MiB of memory is not possible", "Write 1 to 4096."
+        problems.add((*path, "memory_mib"), "memory", message, mend)
+    credential = table.get("credential")
+    source = None
+    if credential is not None:
+        given = [key for key in _CREDENTIAL_SOURCES if credential.get(key)]
+        if len(given) != 1:
+            message = f"the credential of {name} has {len(given)} sources instead of one"
+            mend = f"Set exactly one of {', '.join(_CREDENTIAL_SOURCES)}."
+            problems.add((*path, "credential"), "credential-source", message, mend)
+        elif given == ["keyring"] and "/" not in credential["keyring"]:
+            message, mend = "a keyring entry needs a service and a user", 'Write keyring = "service/user".'
+            problems.add((*path, "credential", "keyring"), "credential-source", message, mend)
+        source = CredentialSource(**credential | {"command": tuple(credential.get("command", ()))})
+    return ConnectorSettings(source, memory, table.get("preview_may_post", False))
+
+
+def _sources(tables: list[dict[str, Any]], problems: Problems) -> tuple[SourceConfig, ...]:
+    sources: list[SourceConfig] = []
+    names: set[str] = set()
+    places: dict[tuple[str, Address | None], str] = {}
+    for index, table in enumerate(tables):
+        path = ("sources", index)
+        address = _source_address(table, index, problems)
+        source = _source(table, index, address, problems)
+        if source is None:
+            continue
+        if source.name in names:
+            message = f'two sources are named "{source.name}"'
+            problems.add((*path, "name"), "source-name", message, "Give each a name of its own.")
+        names.add(source.name)
+        if address is None and "url" in table:
+            continue
+        other = places.setdefault((source.kind, address), source.name)
+        if other != source.name:
+            message = f'"{source.name}" is the same {source.kind} as "{other}"'
+            mend = "Take one of the two out, or give it its own url."
+            problems.add(path, "source-twice", message, mend)
+        sources.append(source)
+    return tuple(sources)
+
+
+def _source(table: dict[str, Any], index: int, address: Address | None, problems: Problems) -> SourceConfig | None:
+    """The source of one table, if it says at least which and what it is."""
+    path = ("sources", index)
+    name, kind = table.get("name", ""), table.get("kind", "")
+    if problems.lacks(name, (*path, "name")):
+        problems.add((*path, "name"), "source-name", "a source needs a name", 'Write name = "work".')
+    elif name and not _SOURCE_NAME.fullmatch(name):
+        mend = "Use 1 to 20 small letters, digits and dashes."
+        problems.add((*path, "name"), "source-name", f'"{name}" is not a name for a source', mend)
+    if problems.lacks(kind, (*path, "kind")):
+        mend = f"Write one of {', '.join(_KINDS)}."
+        problems.add((*path, "kind"), "source-kind", "a source needs a kind", mend)
+    elif kind and kind not in _KINDS:
+        mend = f"Write one of {', '.join(_KINDS)}."
+        problems.add((*path, "kind"), "source-kind", f'"{kind}" is not a kind of source', mend)
+    file = _source_token(table, index, address, problems)
+    if not name or kind not in _KINDS:
+        return None
+    return SourceConfig(name, kind, address.url if address else "", file, table.get("token_env", ""))
+
+
+def _source_address(table: dict[str, Any], index: int, problems: Problems) -> Address | None:
+    if "url" not in table:
+        return None
+    try:
+        return read_address(table["url"])
+    except BadAddress as error:
+        mend = "Write it as http://127.0.0.1:54321, or leave it out for the one of this machine."
+        problems.add(("sources", index, "url"), "source-url", f"this is not an address: {error}", mend)
+        return None
+
+
+def _source_token(table: dict[str, Any], index: int, address: Address | None, problems: Problems) -> Path | None:
+    """The file with a daemon's token; everything about tokens is checked here."""
+    path = ("sources", index)
+    given = [key for key in ("token_file", "token_env") if key in table]
+    if not given:
+        return None
+    if table.get("kind") == GATE:
+        message, mend = "a gate takes no token: it knows your key", f"Take {given[0]} out."
+        problems.add((*path, given[0]), "source-token", message, mend)
+    if len(given) > 1:
+        message, mend = "the token has 2 sources instead of one", "Set only one of token_file, token_env."
+        problems.add((*path, given[1]), "source-token", message, mend)
+    if address is not None and not address.private:
+        message = "the token would cross the network in the clear"
+        mend = "Go through an ssh tunnel and write its end on this machine, or use https."
+        problems.add((*path, "url"), "source-token", message, mend)
+    if "token_env" in table and not _VARIABLE.fullmatch(table["token_env"]):
+        # It may be the token itself, so it is not repeated.
+        message, mend = "this is not the name of a variable", 'Write its name, such as token_env = "WORK_TOKEN".'
+        problems.add((*path, "token_env"), "source-token", message, mend)
+    if "token_file" not in table:
+        return None
+    if not table["token_file"].startswith(("/", "~/")):
+        message, mend = "this is not the whole path of a file", 'Write token_file = "~/.secrets/work.token".'
+        problems.add((*path, "token_file"), "source-token", message, mend)
+    return Path(table["token_file"])

@@ -1,0 +1,102 @@
+"""Pages of the history as JSON, and the questions that ask for them.
+
+Everything here reads the ledger with a connection of its own and may take a while: call it from a thread.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.states import State
+from aileron_tui.ledger import search as ledger_search
+from aileron_tui.ledger.errors import LedgerError
+from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.search import Filter
+
+SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "before", "limit")
+
+_MOST_REQUESTS: Final = 500
+_LONGEST_TEXT: Final = 1000
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(T[0-9:.]{5,15}Z?)?", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
+
+Query = Mapping[str, Sequence[str]]
+
+
+class BadQuery(LedgerError):
+    """A question that makes no sense; the title names the parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A page of the history."""
+
+    filter: Filter
+    before: int | None
+    limit: int
+
+
+def read_search(query: Query) -> Search:
+    """The search that a query string asks for, or BadQuery."""
+    text = one(query, "text")
+    if len(text) > _LONGEST_TEXT:
+        raise BadQuery(f"text: longer than {_LONGEST_TEXT} characters")
+    outcomes = tuple(query.get("outcome", ()))
+    if odd := [outcome for outcome in outcomes if outcome not in set(State)]:
+        raise BadQuery(f"outcome: {odd[0][:40]!r} is not one of {', '.join(State)}")
+    wanted = Filter(
+        text,
+        time(query, "since"),
+        time(query, "until"),
+        outcomes,
+        tuple(query.get("surface", ())),
+        tuple(query.get("action", ())),
+    )
+    before = number(query, "before", 0, None) or None
+    return Search(wanted, before, number(query, "limit", ledger_search.PAGE, _MOST_REQUESTS))
+
+
+def search(ledger: Path, wanted: Search) -> JsonObject:
+    """One page, newest first; `next` is the `before` of the following one, or null at the end."""
+    with Reader(ledger) as reader:
+        found = ledger_search.page(reader, wanted.filter, before=wanted.before, limit=wanted.limit + 1)
+    page = found[: wanted.limit]
+    items: list[Json] = [asdict(record) for record in page]
+    return {"items": items, "next": page[-1].seq if len(found) > len(page) else None}
+
+
+def past(ledger: Path, request: str) -> JsonObject | None:
+    """One request of the past with its entries in order."""
+    with Reader(ledger) as reader:
+        record = ledger_search.find(reader, request)
+        entries: list[Json] = [asdict(entry) for entry in reader.of_request(request)]
+    return {"request": asdict(record), "entries": entries} if record else None
+
+
+def one(query: Query, name: str) -> str:
+    """The value of a parameter that may be given once; empty if it is not."""
+    values = query.get(name, ("",))
+    if len(values) > 1:
+        raise BadQuery(f"{name}: given more than once")
+    return values[0] if values else ""
+
+
+def time(query: Query, name: str) -> str:
+    """A date or a time, to be compared with those of entries."""
+    value = one(query, name)
+    if value and not _TIME.fullmatch(value):
+        raise BadQuery(f"{name}: expected a UTC date or time such as 2026-05-12 or 2026-05-12T10:15:30Z")
+    return value.rstrip("Z")
+
+
+def number(query: Query, name: str, default: int, most: int | None) -> int:
+    """A number from 1 on, or the default where none is given."""
+    value = one(query, name)
+    if not value:
+        return default
+    if not _NUMBER.fullmatch(value) or not int(value) or (most is not None and int(value) > most):
+        raise BadQuery(f"{name}: expected a number from 1" + (f" to {most:,}" if most else ""))
+    return int(value)

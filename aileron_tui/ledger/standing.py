@@ -1,0 +1,117 @@
+"""Where a request stands, and what a runtime that carries it out itself may tell of it after that.
+
+A request of a daemon is known by the text `daemon` in its `request.made`. Nothing of it is run here: how it goes on is
+what the daemon says in `runtime.told`, whose body has
+
+    outcome    one of OUTCOMES; `pending` means that it waits after all, so that our answer did not arrive
+    elsewhere  whether somebody else gave the answer
+    reason, error, at    text; `at` is a time as entries write it, or empty
+
+An end that the daemon told is the end. An answer that was given here is not, until the daemon has said so.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from aileron_tui.core.decision import moment, timestamp
+from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.states import State
+from aileron_tui.ledger.errors import EntryRefused
+
+ELSEWHERE: Final = "elsewhere"
+"""The surface of an answer that was not given here."""
+
+ENDS: Final = frozenset({State.EXECUTED, State.FAILED, State.DENIED, State.WITHDRAWN, State.INTERRUPTED})
+OUTCOMES: Final = ENDS | {State.PENDING, State.APPROVED, State.RUNNING}
+ANSWERED: Final = OUTCOMES - {State.PENDING, State.WITHDRAWN}
+"""What can follow only when somebody has answered; the failure of a request that nobody answered is the exception."""
+
+_REBUILD: Final = "`aileron-tui history rebuild` makes it anew from the entries."
+_QUERY: Final = "SELECT seq, outcome, daemon, told, surface FROM requests WHERE id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a request stands; `told` says that this is the word of the daemon and not an answer of ours."""
+
+    seq: int
+    state: State
+    daemon: bool = False
+    told: bool = False
+    surface: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a daemon said of a request."""
+
+    outcome: State
+    elsewhere: bool = False
+    reason: str = ""
+    error: str = ""
+    at: str = ""
+
+    def body(self) -> JsonObject:
+        """The body of the entry."""
+        return {
+            "outcome": self.outcome,
+            "elsewhere": self.elsewhere,
+            "reason": self.reason,
+            "error": self.error,
+            "at": self.at,
+        }
+
+
+def standing(db: sqlite3.Connection, request: str) -> Standing | None:
+    """Where a request stands as the index has it, or None if it was never made."""
+    row = db.execute(_QUERY, (request,)).fetchone()
+    if row is None:
+        return None
+    try:
+        return Standing(row[0], State(row[1]), bool(row[2]), bool(row[3]), row[4])
+    except ValueError:
+        raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None
+
+
+def unfinished(db: sqlite3.Connection, most: int) -> tuple[str, ...]:
+    """The requests of daemons that were approved and of whose end nothing is known, newest first."""
+    query = "SELECT id FROM requests WHERE outcome IN (?, ?) AND daemon != '' ORDER BY seq DESC LIMIT ?"
+    return tuple(row[0] for row in db.execute(query, (State.APPROVED, State.RUNNING, most)))
+
+
+def daemon_of(body: JsonObject) -> str:
+    """Which daemon a request is of; empty for one of a gate."""
+    return _text(body.get("daemon"))
+
+
+def read_told(body: JsonObject) -> Told | None:
+    """What an entry says, or None if it says nothing."""
+    outcome = body.get("outcome")
+    if not isinstance(outcome, str) or outcome not in OUTCOMES:
+        return None
+    reason, error = _text(body.get("reason")), _text(body.get("error"))
+    return Told(State(outcome), body.get("elsewhere") is True, reason, error, written_time(body.get("at")))
+
+
+def objection(state: State, told: bool, outcome: State) -> str:
+    """Why a daemon cannot say this of a request that stands so, in words; empty if it can."""
+    if told and state in ENDS:
+        return f"its end was told already: {state}"
+    if outcome is state and (told or state is State.PENDING):
+        return f"that it is {state} is known"
+    if outcome is State.APPROVED and state is State.RUNNING:
+        return "it runs already"
+    return ""
+
+
+def written_time(value: Json) -> str:
+    """A time if it is written as entries write it, else nothing."""
+    try:
+        return value if isinstance(value, str) and timestamp(moment(value)) == value else ""
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
