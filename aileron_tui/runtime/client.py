@@ -16,162 +16,60 @@ RuntimeFault
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, Self
 from urllib.parse import quote
 
 import httpx
 
-from aileron_tui import __version__
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, canonical, read_object
+from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import State
 from aileron_tui.core.text import inline
 from aileron_tui.runtime.discovery import START, Found
-from aileron_tui.runtime.errors import (
-    NoGate,
-    NotAllowed,
-    RuntimeFault,
-    Unanswered,
-    Untrustworthy,
-    rejected,
-)
+from aileron_tui.runtime.errors import NoGate, NotAllowed, RuntimeFault, Unanswered, Untrustworthy
 from aileron_tui.runtime.feed import LIMITS, Happening, read_events
 from aileron_tui.runtime.items import Item, read_item
+from aileron_tui.runtime.vault import Vault
+from aileron_tui.runtime.wire import Query, Wire
 from aileron_tui.signing.envelope import Envelope, sign
 from aileron_tui.signing.keys import UnlockedKey
 from aileron_tui.signing.session import session_proof
 
 LONGEST_HOLD: Final = 300
 
-_ANSWER: Final = Limits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
-_TIMEOUT: Final = httpx.Timeout(30.0, connect=3.0)
-_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity"}
-_SILENCE: Final = 50.0  # three heartbeats
-
-Query = Mapping[str, str | int | list[str]]
-
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Wire:
-    """One connection to one gate. `transport` lets tests stand in for the network."""
-
-    def __init__(self, found: Found, *, transport: httpx.BaseTransport | None = None) -> None:
-        self.found = found
-        self._http = httpx.Client(
-            base_url=found.url,
-            headers={
-                "User-Agent": f"aileron-tui/{__version__}",
-                "Accept": "application/json",
-                "Accept-Encoding": "identity",
-            },
-            timeout=_TIMEOUT,
-            transport=transport,
-            trust_env=False,
-            follow_redirects=False,
-            # Reading every certificate of the system takes longer than the call, and plain HTTP needs none.
-            verify=found.url.startswith("https:"),
-        )
-
-    def close(self) -> None:
-        """Hangs up."""
-        self._http.close()
-
-    def greet(self) -> str:
-        """Asks whether the gate is there and is the one it should be; returns its instance."""
-        health = self.ask("GET", "/v1/health")
-        instance = health.get("instance")
-        if health.get("service") != "aileron" or not isinstance(instance, str):
-            raise Untrustworthy(f"what answers at {self.found.url} is not a gate", hint=START)
-        if self.found.instance not in ("", instance):
-            detail = f"{self.found.url} is now {instance}, not {self.found.instance}"
-            raise NoGate("another gate took the place of the one that was found", detail, "Try again.")
-        return instance
-
-    def ask(  # noqa: PLR0913  # the parts of an HTTP request
-        self,
-        method: str,
-        path: str,
-        body: JsonObject | bytes | None = None,
-        *,
-        headers: Mapping[str, str] | None = None,
-        query: Query | None = None,
-        seconds: float = 0.0,
-    ) -> JsonObject:
-        """One question and its answer; `seconds` is how much longer than usual it may take."""
-        content = canonical(body) if isinstance(body, dict) else body
-        kind = {"Content-Type": "application/json"} if content is not None else {}
-        with self._explained():
-            response = self._http.request(
-                method,
-                path,
-                content=content,
-                headers=_encoded({**kind, **(headers or {})}),
-                params=dict(query) if query else None,
-                timeout=httpx.Timeout(30.0 + seconds, connect=3.0),
-            )
-        return _answered(response)
-
-    @contextmanager
-    def stream(self, path: str, headers: Mapping[str, str], query: Query) -> Iterator[Iterator[bytes]]:
-        """The bytes of an answer that goes on."""
-        timeout = httpx.Timeout(_SILENCE, connect=3.0)
-        wanted = _encoded({**headers, "Accept": "text/event-stream"})
-        with (
-            self._explained(),
-            self._http.stream("GET", path, headers=wanted, params=dict(query), timeout=timeout) as response,
-        ):
-            if response.status_code != 200:
-                response.read()
-                _answered(response)
-            if response.headers.get("content-type", "").partition(";")[0] != "text/event-stream":
-                raise Untrustworthy("the gate answered something else than events")
-            yield response.iter_bytes()
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        url = self.found.url
-        try:
-            yield
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise NoGate(f"nobody answers at {url}", str(error), START) from None
-        except httpx.TimeoutException:
-            raise Unanswered(
-                f"the gate at {url} did not answer in time", hint="Look whether it is still well."
-            ) from None
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise Unanswered(f"the connection to {url} broke", str(error), "Try again.") from None
+def _wire(found: Found, transport: httpx.BaseTransport | None = None) -> Wire:
+    return Wire(found.url, hint=START, transport=transport)
 
 
-def _answered(response: httpx.Response) -> JsonObject:
-    kind = response.headers.get("content-type", "").partition(";")[0].strip()
-    if response.status_code == 204 and not response.content:
-        return {}
-    if kind != "application/json":
-        if response.is_success:
-            raise Untrustworthy("the gate answered something else than JSON", f"HTTP {response.status_code}, {kind}")
-        raise rejected(response.status_code, {})
-    try:
-        body = read_object(response.content, _ANSWER)
-    except JsonError as error:
-        raise Untrustworthy("the gate's answer cannot be read", str(error)) from None
-    failure = body.get("error")
-    # The failure of an action that ran is an answer; only a refusal by the gate has a code.
-    if not response.is_success and not (isinstance(failure, dict) and "class" in failure):
-        raise rejected(response.status_code, body, response.headers.get("retry-after", ""))
-    return body
+def _greeted(wire: Wire, found: Found) -> str:
+    health = wire.ask("GET", "/v1/health")
+    instance = health.get("instance")
+    if health.get("service") != "aileron" or not isinstance(instance, str):
+        raise Untrustworthy(f"what answers at {found.url} is not a gate", hint=START)
+    _check_instance(found, instance)
+    return instance
+
+
+def _check_instance(found: Found, instance: str) -> None:
+    if found.instance not in ("", instance):
+        detail = f"{found.url} is now {instance}, not {found.instance}"
+        raise NoGate("another gate took the place of the one that was found", detail, "Try again.")
 
 
 class AgentClient:
     """What an agent may ask."""
 
     def __init__(self, found: Found, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
-        self._wire = Wire(found, transport=transport)
+        self._found = found
+        self._wire = _wire(found, transport)
         self._headers = {"Authorization": f"Bearer {token}"}
         self._greeted = False
 
@@ -194,7 +92,7 @@ class AgentClient:
         headers = _introduced(asker or Asker())
         if wait > 0:
             headers["Prefer"] = f"wait={min(wait, LONGEST_HOLD)}"
-        seconds = min(wait, LONGEST_HOLD) + 60.0
+        seconds = min(wait, LONGEST_HOLD) + 90.0
         return self._ask("POST", f"/v1/actions/{_segment(name)}/run", {"args": args}, headers, seconds)
 
     def result(self, id_: str) -> JsonObject:
@@ -207,11 +105,11 @@ class AgentClient:
         path: str,
         body: JsonObject | None = None,
         headers: Mapping[str, str] | None = None,
-        seconds: float = 0.0,
+        seconds: float = 30.0,
     ) -> JsonObject:
         if not self._greeted:
             # The token is shown only to the gate it belongs to.
-            self._wire.greet()
+            _greeted(self._wire, self._found)
             self._greeted = True
         return self._wire.ask(method, path, body, headers={**self._headers, **(headers or {})}, seconds=seconds)
 
@@ -219,16 +117,19 @@ class AgentClient:
 class ApproverClient:
     """What the holder of an enrolled key may ask. A session is opened when it is needed, and anew when it ended."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # who asks whom, and how it is called
         self,
         found: Found,
         key: UnlockedKey,
         *,
         surface: str = "cli",
+        name: str = "",
         transport: httpx.BaseTransport | None = None,
         clock: Callable[[], datetime] = _now,
     ) -> None:
-        self._wire = Wire(found, transport=transport)
+        self._found = found
+        self._wire = _wire(found, transport)
+        self.name = name
         self._key = key
         self._surface = surface
         self._clock = clock
@@ -254,17 +155,17 @@ class ApproverClient:
         items = self._ask("GET", "/v1/action-approvals").get("items")
         if not isinstance(items, list):
             raise Untrustworthy("the gate sent no list of requests")
-        return tuple(read_item(item, self.instance) for item in items)
+        return tuple(read_item(item, self.instance, self.name) for item in items)
 
     def item(self, id_: str) -> Item:
         """One request, waiting or lately ended."""
-        return read_item(self._ask("GET", f"/v1/action-approvals/{_segment(id_)}"), self.instance)
+        return read_item(self._ask("GET", f"/v1/action-approvals/{_segment(id_)}"), self.instance, self.name)
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
         """The request with its preview fetched again, or as it would be with edited inputs."""
         body: JsonObject = {} if edits is None else {"edited_payload": edits}
-        answer = self._ask("POST", f"/v1/action-approvals/{_segment(id_)}/refresh", body, seconds=10.0)
-        return read_item(answer.get("item"), self.instance)
+        answer = self._ask("POST", f"/v1/action-approvals/{_segment(id_)}/refresh", body, seconds=40.0)
+        return read_item(answer.get("item"), self.instance, self.name)
 
     def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
         """Answers exactly what the item shows; returns the state the request is in then.
@@ -320,6 +221,13 @@ class ApproverClient:
         """How the gate is."""
         return self._ask("GET", "/v1/status")
 
+    def vault(self) -> Vault:
+        """A gate keeps no secrets of its own."""
+        return Vault.NONE
+
+    def unlock_vault(self, passphrase: bytearray) -> None:
+        """There is nothing to unlock."""
+
     @property
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token}"}
@@ -327,7 +235,7 @@ class ApproverClient:
     def _watched(self, after: int, query: Query) -> Iterator[Happening | None]:
         resume = {"Last-Event-ID": str(after)} if after else {}
         with self._wire.stream("/v1/action-approvals/watch", {**self._headers, **resume}, query) as chunks:
-            yield from read_events(chunks, self.instance, LIMITS)
+            yield from read_events(chunks, self.instance, LIMITS, self.name)
 
     def _ask(
         self,
@@ -336,7 +244,7 @@ class ApproverClient:
         body: JsonObject | bytes | None = None,
         *,
         query: Query | None = None,
-        seconds: float = 0.0,
+        seconds: float = 30.0,
     ) -> JsonObject:
         self._ensure_session()
         try:
@@ -357,9 +265,7 @@ class ApproverClient:
         challenge, instance = asked.get("challenge"), asked.get("instance")
         if not isinstance(challenge, str) or not isinstance(instance, str):
             raise Untrustworthy("the gate sent no challenge")
-        if self._wire.found.instance not in ("", instance):
-            detail = f"{self._wire.found.url} is now {instance}, not {self._wire.found.instance}"
-            raise NoGate("another gate took the place of the one that was found", detail, "Try again.")
+        _check_instance(self._found, instance)
         signature = base64.b64encode(self._key.sign(session_proof(challenge, instance))).decode()
         proof: JsonObject = {"challenge": challenge, "keyid": self._key.public.fingerprint, "signature": signature}
         token = self._wire.ask("POST", "/v1/approver/session", proof).get("token")
@@ -380,11 +286,6 @@ def _introduced(asker: Asker) -> dict[str, str]:
         ("X-Aileron-Folder", asker.folder),
     )
     return {name: inline(value) for name, value in pairs if value}
-
-
-def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Headers as UTF-8; of themselves they would have to be ASCII."""
-    return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
 def _state(answer: JsonObject) -> State:

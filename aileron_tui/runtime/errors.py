@@ -1,4 +1,4 @@
-"""What can go wrong between us and a gate.
+"""What can go wrong between us and a gate or a daemon.
 
 RuntimeFault
 ├── NoGate          none was found, or nobody answers where one should be
@@ -9,11 +9,16 @@ RuntimeFault
     ├── NotFound        404
     ├── NotWaiting      409: somebody answered already; `state` says what became of it
     ├── PromptChanged   409: what is shown changed; `item` is the new one
+    ├── VaultLocked     423: the credentials it needs are locked away
     └── TooMuch         413, 429: more than the gate takes; `retry_after` in seconds
 """
 
+from typing import Final
+
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
+
+_LONGEST_MESSAGE: Final = 500
 
 
 class RuntimeFault(AileronError):
@@ -35,10 +40,12 @@ class Untrustworthy(RuntimeFault):
 class Rejected(RuntimeFault):
     """The gate said no."""
 
-    def __init__(self, status: int, body: JsonObject, retry_after: str = "") -> None:
+    def __init__(self, status: int, body: JsonObject, retry_after: str = "", called: str = "gate") -> None:
         error = body.get("error")
         fields = error if isinstance(error, dict) else {}
-        super().__init__(f"the gate refused: {fields.get('message') or f'HTTP {status}'}")
+        message = str(fields.get("message") or f"HTTP {status}")
+        more = f"… ({len(message):,} characters)" if len(message) > _LONGEST_MESSAGE else ""
+        super().__init__(f"the {called} refused: {message[:_LONGEST_MESSAGE]}{more}")
         self.status = status
         self.code = str(fields.get("code", ""))
         self.body = body
@@ -71,17 +78,21 @@ class PromptChanged(Rejected):
         return self.body.get("item")
 
 
+class VaultLocked(Rejected):
+    """423: the daemon's vault must be unlocked first."""
+
+
 class TooMuch(Rejected):
     """413 or 429."""
 
 
-_BY_STATUS = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 413: TooMuch, 429: TooMuch}
+_BY_STATUS = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 413: TooMuch, 423: VaultLocked, 429: TooMuch}
 _BY_CODE = {"INVALID_STATE": NotWaiting, "PROMPT_CHANGED": PromptChanged}
 
 
-def rejected(status: int, body: JsonObject, retry_after: str = "") -> Rejected:
+def rejected(status: int, body: JsonObject, retry_after: str = "", called: str = "gate") -> Rejected:
     """The refusal of the kind that status and code name."""
     error = body.get("error")
     code = str(error.get("code")) if isinstance(error, dict) else ""
     kind: type[Rejected] = _BY_CODE.get(code) or _BY_STATUS.get(status) or Rejected
-    return kind(status, body, retry_after)
+    return kind(status, body, retry_after, called)

@@ -6,6 +6,7 @@ from secrets import token_hex
 from typing import Final
 
 from aileron_tui.core.decision import Statement, Verdict, moment, timestamp
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import Prompt, read_prompt
 from aileron_tui.core.queue import Request
@@ -19,7 +20,11 @@ LIFE: Final = timedelta(minutes=2)
 class Item:
     """A request whose prompt we rebuilt ourselves: its digest is of what is shown, not of what the gate says.
 
-    `fetching` means that a preview is still to come; `fields` is the gate's own record, for machines.
+    `fetching` means that a preview is still to come; `fields` is the gate's own record, for machines; `source` is the
+    operator's name for where it comes from, "" where there is only one place.
+
+    `daemon` marks the request of a real Aileron runtime, which runs the call itself: its preview is from the time of
+    asking, and who asks is what the agent says. `deny_only` is why a request can be denied but not approved.
     """
 
     id: str
@@ -35,11 +40,33 @@ class Item:
     asked_again: str
     reason: str
     fields: JsonObject
+    source: str = ""
+    daemon: bool = False
+    deny_only: str = ""
+
+    @property
+    def refreshable(self) -> bool:
+        """Whether its preview can be fetched again."""
+        return not self.daemon
+
+    @property
+    def key(self) -> str:
+        """What tells it apart from every other request, those of other sources too."""
+        return f"{self.source} {self.id}" if self.source else self.id
 
     @property
     def request(self) -> Request:
         """The request as a queue keeps it."""
-        return Request(self.id, self.prompt, self.requested_at, self.expires_at, self.state, self.reason, self.revision)
+        return Request(
+            self.key,
+            self.prompt,
+            self.requested_at,
+            self.expires_at,
+            self.state,
+            self.reason,
+            self.revision,
+            self.source,
+        )
 
     def seconds_left(self, now: datetime) -> float:
         """How long it still waits; 0 if its end cannot be read."""
@@ -52,6 +79,8 @@ class Item:
         self, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None, surface: str, now: datetime
     ) -> Statement:
         """What an answer to exactly this prompt says, ready to be signed."""
+        if verdict is Verdict.APPROVE and self.deny_only:
+            raise AileronError("this request cannot be approved here", self.deny_only, "Deny it, or answer elsewhere.")
         return Statement(
             request=self.id,
             instance=self.instance,
@@ -69,7 +98,7 @@ class Item:
         )
 
 
-def read_item(value: Json, instance: str = "") -> Item:
+def read_item(value: Json, instance: str = "", source: str = "") -> Item:
     """The request in a gate's JSON, or Untrustworthy. `instance` is the gate we know that we talk to."""
     if not isinstance(value, dict):
         raise Untrustworthy("the gate sent something that is not a request")
@@ -106,6 +135,7 @@ def read_item(value: Json, instance: str = "") -> Item:
         asked_again=_text(value, "asked_again", optional=True),
         reason=_text(value, "reason", optional=True),
         fields=value,
+        source=source,
     )
 
 

@@ -1,0 +1,207 @@
+"""Answering a daemon: once, on our own record first, and never again before it is known what stands."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.states import InvalidTransition, State
+from aileron_tui.ledger.errors import LedgerError
+from aileron_tui.runtime.daemon import requests
+from aileron_tui.runtime.daemon.client import DaemonClient, Result
+from aileron_tui.runtime.daemon.record import Record
+from aileron_tui.runtime.daemon.tracker import Tracker
+from aileron_tui.runtime.daemon.turns import Turns
+from aileron_tui.runtime.errors import (
+    NoGate,
+    NotFound,
+    NotWaiting,
+    PromptChanged,
+    Rejected,
+    RuntimeFault,
+    Unanswered,
+    Untrustworthy,
+)
+from aileron_tui.runtime.items import Item
+from aileron_tui.signing.envelope import sign
+from aileron_tui.signing.keys import UnlockedKey
+
+_UNCERTAIN: Final = "whether the daemon took the answer is not known"
+
+
+class NotAnswered(RuntimeFault):
+    """An answer that must not be given."""
+
+
+class Answering:
+    """The answers of one connection, from any thread.
+
+    `ended` is called with what became of a request, `unsettled` with one of which that must still be found out.
+    """
+
+    def __init__(  # noqa: PLR0913  # what an answer is made of
+        self,
+        client: DaemonClient,
+        record: Record,
+        tracker: Tracker,
+        key: UnlockedKey,
+        turns: Turns,
+        *,
+        surface: str,
+        clock: Callable[[], datetime],
+        ended: Callable[[str, Result], None],
+        unsettled: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._record = record
+        self._tracker = tracker
+        self._key = key
+        self._surface = surface
+        self._clock = clock
+        self._ended = ended
+        self._unsettled = unsettled
+        self._turns = turns
+        self.sending: set[str] = set()
+
+    def decide(self, item: Item, verdict: Verdict, reason: str, edits: JsonObject | None) -> State:
+        """Answers exactly what the item shows; returns the state it is in then, or raises what went wrong."""
+        approved = verdict is Verdict.APPROVE
+        if item.deny_only and approved:
+            raise NotAnswered("this request can only be denied", item.deny_only)
+        edits = edits if approved else None
+        payload = requests.payload(item, edits)
+        with self._turns.turn():
+            if approved:  # a denial runs nothing, whatever it meets
+                self._check_unchanged(item, edits)
+            envelope = self._recorded(item, verdict, reason, edits)
+            body: JsonObject = {"approved": approved, "reason": reason, "envelope": envelope}
+            if payload is not None:
+                body["edited_payload"] = payload
+            try:
+                return self._sent(item.id, verdict, body)
+            except AileronError:
+                self._unsettled(item.id)  # events that came meanwhile were left to this answer
+                raise
+
+    def arrived(self, id_: str, result: Result) -> bool:
+        """Whether this became of a request by our own answer, also by one whose reply was lost."""
+        earlier = self._tracker.unconfirmed.get(id_)
+        if earlier is not None and _agrees(result, earlier):
+            self._tracker.ours.add(id_)
+            self._tracker.unconfirmed.pop(id_, None)
+        return id_ in self._tracker.ours
+
+    def _check_unchanged(self, item: Item, edits: JsonObject | None) -> None:
+        """A daemon takes an answer by the id alone, so it is for us to see that the id still means what was shown."""
+        now = self._tracker.waiting.get(item.id)
+        if now is not None and (requests.edited(now, edits) if edits else now).digest != item.digest:
+            raise PromptChanged(409, {"error": {"message": "what it asks changed meanwhile"}}, called="daemon")
+
+    def _recorded(self, item: Item, verdict: Verdict, reason: str, edits: JsonObject | None) -> JsonObject:
+        shown = replace(item, head=self._record.head)
+        statement = shown.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
+        envelope = sign(statement, self._key).fields()
+        try:
+            self._record.decided(item.id, envelope)
+        except InvalidTransition:
+            # Our own record has an answer. If it never arrived, the daemon still waits for one.
+            result = self._client.standing(item.id)
+            if result.state is not State.PENDING:
+                raise self._elsewhere(item.id, result) from None
+            self._record.told(item.id, State.PENDING)
+            self._record_again(item.id, envelope)
+        return envelope
+
+    def _record_again(self, id_: str, envelope: JsonObject) -> None:
+        try:
+            self._record.decided(id_, envelope)
+        except InvalidTransition as error:  # its end was told, and the daemon has it waiting again
+            words = f"by our own record it is {error.state}"
+            raise NotWaiting(409, {"state": error.state, "error": {"message": words}}, called="daemon") from None
+
+    def _sent(self, id_: str, verdict: Verdict, body: JsonObject) -> State:
+        self.sending.add(id_)
+        try:
+            self._client.decide(id_, body)
+        except NotFound as error:
+            return self._late(id_, verdict, error)
+        except (Unanswered, Untrustworthy) as error:
+            return self._unclear(id_, verdict, error)
+        except Rejected as error:
+            if error.status >= 500:
+                return self._unclear(id_, verdict, error)
+            self._note(id_, State.PENDING)
+            raise
+        except NoGate:
+            self._note(id_, State.PENDING)
+            raise
+        else:
+            return self._taken(id_, verdict)
+        finally:
+            self.sending.discard(id_)
+
+    def _taken(self, id_: str, verdict: Verdict) -> State:
+        state = State.RUNNING if verdict is Verdict.APPROVE else State.DENIED
+        self._tracker.unconfirmed.pop(id_, None)
+        self._tracker.ours.add(id_)
+        self._note(id_, state)
+        self._ended(id_, Result(state))
+        return state
+
+    def _late(self, id_: str, verdict: Verdict, error: NotFound) -> State:
+        """It does not wait any more: an earlier answer of ours arrived after all, or somebody else was first."""
+        try:
+            result = self._client.standing(id_)
+        except RuntimeFault:
+            raise error from None
+        if result.state is State.PENDING:
+            self._note(id_, State.PENDING)
+            raise Untrustworthy("the daemon lists the request and says that it does not know it", hint="Try again.")
+        if self.arrived(id_, result) and _agrees(result, verdict):
+            return self._taken(id_, verdict)
+        raise self._elsewhere(id_, result)
+
+    def _unclear(self, id_: str, verdict: Verdict, error: RuntimeFault) -> State:
+        """Whether it was taken is not known: what stands is asked for, and nothing is sent again."""
+        self._tracker.unconfirmed[id_] = verdict
+        try:
+            result = self._client.standing(id_)
+        except RuntimeFault as fault:
+            raise Unanswered(_UNCERTAIN, str(fault), "Look again before you answer again.") from None
+        if result.state is State.PENDING:
+            self._note(id_, State.PENDING)
+            if not isinstance(error, Unanswered):
+                self._tracker.unconfirmed.pop(id_, None)  # it replied, so nothing is on its way any more
+                raise error
+            raise Unanswered("the daemon did not reply, and the request still waits", hint="Answer again.")
+        if _agrees(result, verdict):
+            return self._taken(id_, verdict)
+        raise self._elsewhere(id_, result)
+
+    def _elsewhere(self, id_: str, result: Result) -> RuntimeFault:
+        """This answer was not the one. Words for people, after what became of the request was passed on."""
+        ours, state = self.arrived(id_, result), result.state
+        self._ended(id_, result)
+        if state is State.WITHDRAWN and id_ in self._tracker.unconfirmed:
+            self._note(id_, State.INTERRUPTED)
+            return Unanswered(_UNCERTAIN, result.note)
+        if state is State.WITHDRAWN:
+            self._note(id_, state)
+            return NotFound(404, {"error": {"message": result.note}}, called="daemon")
+        self._note(id_, state, elsewhere=not ours, reason=result.reason, error=result.error)
+        words = f"{'your earlier answer counts' if ours else 'answered elsewhere'}: it is {state}"
+        return NotWaiting(404, {"state": state, "error": {"message": words}}, called="daemon")
+
+    def _note(self, id_: str, outcome: State, *, elsewhere: bool = False, reason: str = "", error: str = "") -> None:
+        """Records what came of an answer. It is what it is, even if it cannot be recorded: the watch says so then."""
+        with suppress(LedgerError):
+            self._record.told(id_, outcome, elsewhere=elsewhere, reason=reason, error=error)
+
+
+def _agrees(result: Result, verdict: Verdict) -> bool:
+    denied = result.state is State.DENIED
+    return denied if verdict is Verdict.DENY else not denied and result.state not in (State.WITHDRAWN, State.PENDING)

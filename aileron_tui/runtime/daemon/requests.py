@@ -1,0 +1,234 @@
+"""Requests of a daemon as prompts of ours, with whatever kind, fields and oddities a daemon's version has.
+
+Only what has no id is refused. An arg that our digest cannot carry (a number beyond a double) is shown as it was
+written, and the request can then be denied but not approved: `Item.deny_only` says why.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from aileron_tui.core.action import Step
+from aileron_tui.core.decision import timestamp
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain
+from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
+from aileron_tui.core.risk import Level, Risk, Rule, by_name, by_rule, by_steps
+from aileron_tui.core.states import State
+from aileron_tui.runtime.daemon.kinds import ACTION, DRAFT, KINDS, SAVE, SAVE_AS, rows, told_row
+from aileron_tui.runtime.daemon.times import utc_time
+from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.items import Item
+from aileron_tui.sandbox.failure import Kind as Class
+from aileron_tui.sandbox.failure import short
+
+_HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
+_ALREADY_SAID: Final = re.compile(r"(?:preview unavailable:\s*)+", re.IGNORECASE)
+_CLASS: Final = re.compile(r"([a-z]+(?:_[a-z]+)+):\s*")
+_BOUNDARY: Final = re.compile(r"\(boundary=\w{1,100}\)\Z")
+_NO_REASON: Final = "no reason is given"
+_UNREADABLE: Final = "the daemon sent a preview that cannot be read"
+_ODD_ARGS: Final = "the daemon sent inputs that are not an object"
+_AS_ASKED: Final = "this daemon runs the call as it was asked"
+
+
+class NotEditable(AileronError):
+    """An edit that the daemon would not follow."""
+
+
+def read_request(  # noqa: PLR0913  # a request is put together from many places
+    value: Json,
+    *,
+    source: str,
+    instance: str,
+    head: str,
+    action: JsonObject | None,
+    session: JsonObject | None,
+    rules: Sequence[Rule],
+    seen: datetime,
+) -> Item:
+    """The request in a daemon's JSON, or Untrustworthy where there is none.
+
+    `action` and `session` are what the daemon tells about the action and the session that the request names, if it
+    does; `seen` is when we saw it, for a request that does not tell when it was made.
+    """
+    if not isinstance(value, dict):
+        raise Untrustworthy("the daemon sent something that is not a request", compact(value)[:80])
+    id_ = value.get("id")
+    if not isinstance(id_, str) or not id_:
+        raise Untrustworthy("the daemon sent a request without an id")
+    kind = _text(value.get("kind")) or ACTION
+    name = _text(value.get("action_name")) or kind
+    args, deny_only = _args(value.get("args"))
+    told = action if action is not None and action.get("name", name) == name and kind == ACTION else None
+    connector = _connector(_text(value.get("connector_fqn")), told)
+    prompt = Prompt(
+        kind=kind,
+        action=name,
+        connector=connector,
+        args=args,
+        inputs=rows(kind, args, value.get("input_fields")),
+        preview=_preview(value.get("preview")),
+        asker=_asker(_text(value.get("session_id")), session),
+        risk=_ruled(name, connector.name, told, rules) or _inherent(kind, name, args, told),
+    )
+    try:
+        prompt, faults = _carried(prompt)
+        digest = prompt.digest
+    except JsonError as error:
+        raise Untrustworthy("the daemon sent a request that cannot be shown", str(error)) from None
+    deny_only = deny_only or faults
+    editable = KINDS[kind].inputs if kind in KINDS and not deny_only else ()
+    return Item(
+        id=id_,
+        prompt=prompt,
+        digest=digest,
+        state=State.PENDING,
+        requested_at=utc_time(value.get("requested_at")) or timestamp(seen),
+        expires_at="",
+        revision=0,
+        fetching=False,
+        instance=instance,
+        head=head,
+        asked_again="",
+        reason="",
+        fields=value | {"inputs": list(editable)},
+        source=source,
+        daemon=True,
+        deny_only=deny_only,
+    )
+
+
+def edited(item: Item, edits: JsonObject) -> Item:
+    """The request as it would be with these edits, or NotEditable where the daemon would not follow them."""
+    _check(item, edits)
+    args = item.prompt.args | edits
+    prompt = replace(item.prompt, args=args, inputs=rows(item.prompt.kind, args))
+    try:
+        return replace(item, prompt=prompt, digest=prompt.digest)
+    except JsonError as error:
+        raise NotEditable("the edit cannot be written as JSON", str(error)) from None
+
+
+def payload(item: Item, edits: JsonObject | None) -> JsonObject | None:
+    """What an approval of an edited request tells the daemon beside its verdict; `item` is the edited one."""
+    if not edits:
+        return None
+    _check(item, edits)
+    mine, theirs = KINDS[item.prompt.kind].edits
+    if item.prompt.args.get(mine) != edits[mine]:
+        raise NotEditable("the edit is not what was shown", hint="Open the request again and edit it anew.")
+    return {theirs: edits[mine]}
+
+
+def _check(item: Item, edits: JsonObject) -> None:
+    kind = KINDS.get(item.prompt.kind)
+    name = kind.edits[0] if kind else ""
+    if not name or not item.fields.get("inputs"):
+        raise NotEditable(_AS_ASKED, "an edit would change nothing", "Deny it with a reason that says what to change.")
+    if edits.keys() != {name}:
+        raise NotEditable(_AS_ASKED, f'only "{name}" can be edited')
+    value = edits[name]
+    if not isinstance(value, str):
+        raise NotEditable(f'"{name}" must be a text')
+    if name == DRAFT and not value.strip():
+        raise NotEditable("a reply without words cannot be sent", hint="Deny it instead.")
+    if name == SAVE and value not in dict(SAVE_AS):
+        raise NotEditable("a rule is saved for the project or for the user", hint='Use "", "project" or "user".')
+
+
+def _text(value: Json) -> str:
+    """Text of a field that should be one: anything else is spelled out, so that it can be seen."""
+    return "" if value is None else compact(value)
+
+
+def _args(value: Json) -> tuple[JsonObject, str]:
+    if value is None:
+        return {}, ""
+    return (value, "") if isinstance(value, dict) else ({"args": value}, _ODD_ARGS)
+
+
+def _carried(prompt: Prompt) -> tuple[Prompt, str]:
+    """The prompt with every arg that has no canonical form spelled out as text, and what is wrong with the first."""
+    try:
+        canonical(prompt.args)
+    except JsonError as error:
+        args: JsonObject = {name: value if _canonical(value) else plain(value) for name, value in prompt.args.items()}
+        return replace(prompt, args=args), str(error)
+    return prompt, ""
+
+
+def _canonical(value: Json) -> bool:
+    try:
+        canonical(value)
+    except JsonError:
+        return False
+    return True
+
+
+def _connector(name: str, action: JsonObject | None) -> ConnectorRef:
+    match action:
+        case {"requires": {"connectors": list() as required}} if name:
+            for entry in required:
+                if isinstance(entry, dict) and entry.get("name") == name:
+                    hash_ = _text(entry.get("hash")).lower()
+                    return ConnectorRef(name, _text(entry.get("version")), hash_ if _HASH.fullmatch(hash_) else "")
+    return ConnectorRef(name)
+
+
+def _asker(id_: str, session: JsonObject | None) -> Asker:
+    if not id_ or session is None or session.get("id", id_) != id_:
+        return Asker(session=id_)
+    return Asker(_text(session.get("agent")), id_, _text(session.get("working_dir")))
+
+
+def _preview(value: Json) -> PreviewResult | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        return PreviewResult((), _UNREADABLE)
+    fields, said = value.get("fields"), _text(value.get("unavailable"))
+    if fields is not None and not isinstance(fields, list):
+        return PreviewResult((), _UNREADABLE)
+    fetched = tuple(told_row(field) for field in fields or ())
+    return PreviewResult(fetched, _reason(said) if said or not fetched else "")
+
+
+def _reason(text: str) -> str:
+    """Why there is no preview, without the frame that the daemon puts around it and the upstream's body."""
+    said = text.strip()
+    said = said[prefix.end() :] if (prefix := _ALREADY_SAID.match(said)) else said
+    inner = _BOUNDARY.sub("", said).rstrip()  # the text is stripped already; `\\s*` before it would cost its square
+    class_ = _CLASS.match(inner)
+    if class_ and (inner != said or class_[1] in set(Class)):
+        return short(class_[1], inner[class_.end() :]) if inner[class_.end() :].strip() else _NO_REASON
+    return short("", inner) if inner.strip() else _NO_REASON
+
+
+def _ruled(name: str, connector: str, action: JsonObject | None, rules: Sequence[Rule]) -> Risk | None:
+    return by_rule(name, _steps(action) or (Step("", connector, "", None, {}),), rules)
+
+
+def _inherent(kind: str, name: str, args: JsonObject, action: JsonObject | None) -> Risk:
+    if kind in KINDS:
+        return KINDS[kind].risk(args)
+    if kind != ACTION:
+        return Risk(Level.HIGH, "it is not known what it does")
+    steps = _steps(action)
+    return by_steps(steps) if steps else by_name(name)
+
+
+def _steps(action: JsonObject | None) -> tuple[Step, ...]:
+    """The steps the daemon tells of, or none if one of them cannot be read: a part is not the whole."""
+    told = action.get("execute") if action else None
+    steps: list[Step] = []
+    for entry in told if isinstance(told, list) else ():
+        match entry:
+            case {"connector": str() as connector, "op": str() as op, **others} if op:
+                idempotent = others.get("idempotent")
+                steps.append(Step("", connector, op, idempotent if isinstance(idempotent, bool) else None, {}))
+            case _:
+                return ()
+    return tuple(steps)

@@ -1,0 +1,64 @@
+"""Server-sent events read from bytes: text is split at newlines and nowhere else."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+from aileron_tui.runtime.errors import Untrustworthy
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One event as it was sent."""
+
+    id: str
+    name: str
+    data: str
+
+
+def read_frames(chunks: Iterable[bytes], longest: int) -> Iterator[Frame | None]:
+    """The events of a stream in order; None for each comment, which is how a silent server shows that it lives."""
+    id_, event = "", "message"
+    data: list[str] = []
+    size = 0
+    for line in _lines(chunks, longest):
+        if not line:
+            if data:
+                yield Frame(id_, event, "\n".join(data))
+            id_, event, data, size = "", "message", [], 0
+            continue
+        if line.startswith(b":"):
+            yield None
+            continue
+        size += len(line)
+        if size > longest:
+            _refuse(longest)
+        name, _, value = line.partition(b":")
+        try:
+            text = value.removeprefix(b" ").decode("utf-8")
+            key = name.decode("ascii")
+        except UnicodeDecodeError:
+            raise Untrustworthy("an event came that is not text") from None
+        match key:
+            case "id":
+                id_ = text
+            case "event":
+                event = text
+            case "data":
+                data.append(text)
+
+
+def _lines(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
+    rest = bytearray()
+    for chunk in chunks:
+        *whole, tail = chunk.split(b"\n")
+        for part in whole:
+            yield bytes(rest + part).removesuffix(b"\r")
+            rest.clear()
+        rest += tail
+        if len(rest) > longest:
+            _refuse(longest)
+
+
+def _refuse(longest: int) -> NoReturn:
+    raise Untrustworthy("an event came that is too large", f"more than {longest:,} bytes")

@@ -1,0 +1,12 @@
+"""The state of a daemon's vault, where it keeps the credentials that its connectors need."""
+
+from enum import StrEnum
+
+
+class Vault(StrEnum):
+    """NONE where there is no vault to speak of."""
+
+    NONE = ""
+    LOCKED = "locked"
+    UNLOCKED = "unlocked"
+    MISSING = "missing"

@@ -1,0 +1,1 @@
+"""What this project relies on from a daemon, checked on any daemon: the public API and nothing else."""

@@ -1,0 +1,242 @@
+"""A console without a screen: it finds a daemon, listens, keeps a board of what it hears, and answers."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from aileron_tui.console.board import Board
+from aileron_tui.core.chain import Entry, Kind
+from aileron_tui.core.decision import Statement, Verdict
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.states import State
+from aileron_tui.ledger.access import FILE
+from aileron_tui.ledger.audit import audit
+from aileron_tui.ledger.index import decision_of
+from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.verify import Report
+from aileron_tui.runtime.daemon.discovery import find
+from aileron_tui.runtime.daemon.source import DaemonSource
+from aileron_tui.runtime.daemon.tracker import Tracker
+from aileron_tui.runtime.feed import Happening
+from aileron_tui.runtime.items import Item
+from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.envelope import opened, read_envelope
+from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from aileron_tui.signing.record import RecordedSigners
+from tests.daemon.process import FakeDaemon
+
+PATIENCE: Final = 60.0
+
+
+class Console:
+    """Listens from the start of its `with` to the end, and finds the daemon anew whenever it cannot be heard.
+
+    At the end its ledger must be whole.
+    """
+
+    def __init__(
+        self, daemon: FakeDaemon, folder: Path, *, key: UnlockedKey | None = None, again: bool = True, **options: Any
+    ) -> None:
+        self.daemon = daemon
+        self.folder = folder
+        self.key = key or for_this_run("alice")
+        self.tracker = Tracker()
+        self.heard: list[Happening] = []
+        self.faults: list[AileronError] = []
+        self.beats = 0
+        self.source = self.connect(**options)
+        self._options = options
+        self._again = again
+        self._board = Board()
+        self._news: deque[Happening | AileronError] = deque()
+        self._guard = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="console")
+
+    def connect(self, **options: Any) -> DaemonSource:
+        """A connection to the daemon that can be found now."""
+        found = find(env=self.daemon.environment)
+        return DaemonSource(found, self.key, self.folder, tracker=self.tracker, **{"list_every": 0.3} | options)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.until(lambda: bool(self.heard or self.faults or not self._thread.is_alive()))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self.source.close()
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+        if error is None:
+            verified(self.folder)
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                for happening in self.source.watch():
+                    self._hear(happening)
+            except AileronError as error:
+                self._news.append(error)
+                self.faults.append(error)
+            self.source.close()
+            if not self._again or not self._reconnected():
+                return
+
+    def _hear(self, happening: Happening | None) -> None:
+        if happening is None:
+            self.beats += 1
+        else:
+            self._news.append(happening)
+            self.heard.append(happening)
+
+    def _reconnected(self) -> bool:
+        while not self._stop.wait(0.02):
+            try:
+                self.source = self.connect(**self._options)
+            except AileronError as error:
+                self.faults.append(error)
+            else:
+                return True
+        return False
+
+    # what the operator sees
+
+    @property
+    def board(self) -> Board:
+        """With everything that was heard so far."""
+        with self._guard:
+            batch: list[Happening] = []
+            while self._news:
+                news = self._news.popleft()
+                if isinstance(news, Happening):
+                    batch.append(news)
+                else:
+                    self._board.hear(batch)
+                    self._board.lose("now")
+                    batch = []
+            if batch:
+                self._board.hear(batch)
+            return self._board
+
+    @property
+    def waiting(self) -> list[str]:
+        """What can be answered, as it is listed."""
+        return [request.id for request in self.board.queue.waiting]
+
+    @property
+    def stale(self) -> bool:
+        return bool(self.board.queue.stale)
+
+    def state(self, id_: str) -> State | None:
+        request = self.board.queue.requests.get(id_)
+        return request.state if request else None
+
+    def note(self, id_: str) -> str:
+        return self.board.queue.requests[id_].note
+
+    def item(self, id_: str) -> Item:
+        """A request as it is shown, once it is."""
+        self.until(lambda: id_ in self.waiting)
+        return self.board.items[id_]
+
+    def until(self, true: Callable[[], bool]) -> None:
+        """Until something holds."""
+        deadline = time.monotonic() + PATIENCE
+        while not true():
+            assert time.monotonic() < deadline, f"it never came true; faults: {self.faults[-3:]}"
+            time.sleep(0.005)
+
+    def until_waiting(self, *ids: str) -> None:
+        self.until(lambda: sorted(self.waiting) == sorted(ids))
+
+    def until_state(self, id_: str, state: State) -> None:
+        self.until(lambda: self.state(id_) is state)
+
+    # what the operator does
+
+    def decide(
+        self, id_: str, verdict: Verdict = Verdict.APPROVE, reason: str = "", edits: JsonObject | None = None
+    ) -> State:
+        """Answers what is shown."""
+        item = self.item(id_)
+        if edits is not None:
+            item = self.source.refresh(id_, edits)
+        return self.source.decide(item, verdict, reason=reason, edits=edits)
+
+    # what is left of it
+
+    def entries(self, id_: str) -> list[Entry]:
+        """Everything the ledger has of a request."""
+        return entries(self.folder, id_)
+
+    def story(self, id_: str) -> list[str]:
+        """The ledger's entries of a request in short, in order."""
+        return story(self.folder, id_)
+
+    def signed(self, id_: str) -> list[Statement]:
+        """What was signed about a request, each checked against the keys of the ledger."""
+        with Reader(self.folder / FILE) as reader:
+            keys = Approvers.of(reader.key_changes())
+        decided = [entry for entry in self.entries(id_) if entry.kind == Kind.DECIDED]
+        return [opened(read_envelope(entry.body["envelope"]), keys) for entry in decided]
+
+
+def entries(folder: Path, id_: str) -> list[Entry]:
+    with Reader(folder / FILE) as reader:
+        return list(reader.of_request(id_))
+
+
+def story(folder: Path, id_: str) -> list[str]:
+    """`asked` and `shown`, each decision by its verdict, and what was told, with a + where it was elsewhere."""
+    words: list[str] = []
+    for entry in entries(folder, id_):
+        if entry.kind == Kind.DECIDED:
+            found = decision_of(entry)
+            assert found is not None
+            words.append(f"decided {found[0].verdict}")
+        elif entry.kind == Kind.TOLD:
+            words.append(f"told {entry.body['outcome']}{' +' if entry.body['elsewhere'] else ''}")
+        else:
+            words.append({Kind.REQUESTED: "asked", Kind.PREVIEWED: "preview", Kind.SHOWN: "shown"}[Kind(entry.kind)])
+    return words
+
+
+def verified(folder: Path) -> Report:
+    """The report over a ledger in which nothing is wrong."""
+    with Reader(folder / FILE) as reader:
+        report = audit(reader, RecordedSigners())
+    assert report.fault is None, report.fault
+    return report
+
+
+class Deciding:
+    """An answer on its way in a thread of its own, until the end of the `with`."""
+
+    def __init__(self, console: Console, item: Item, verdict: Verdict = Verdict.APPROVE) -> None:
+        self.state: State | None = None
+        self.fault: AileronError | None = None
+        self._thread = threading.Thread(target=self._decide, args=(console.source, item, verdict))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+    def _decide(self, source: DaemonSource, item: Item, verdict: Verdict) -> None:
+        try:
+            self.state = source.decide(item, verdict)
+        except AileronError as error:
+            self.fault = error

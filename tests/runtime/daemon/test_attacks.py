@@ -1,0 +1,100 @@
+"""What an agent, a preview, another source or another user of the machine may try."""
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from aileron_tui.cli.approver import NoSuchRequest, hint, pick
+from aileron_tui.cli.opening import Sources
+from aileron_tui.console.source import Connect
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.jsontext import Json
+from aileron_tui.runtime import peer
+from aileron_tui.runtime.daemon.discovery import Daemon
+from aileron_tui.runtime.daemon.source import DaemonSource
+from aileron_tui.runtime.errors import NoGate, PromptChanged
+from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from tests.daemon.process import FakeDaemon
+from tests.runtime.daemon.consoles import Console
+
+DRAFT: dict[str, Json] = {"service": "slack", "channel": "#team", "draft_body": "ok"}
+
+
+@pytest.mark.parametrize("edits", [None, {"draft_body": "my text"}])
+def test_a_request_that_was_replaced_under_its_id_is_not_approved(
+    daemon: FakeDaemon, folder: Path, edits: dict[str, Json] | None
+) -> None:
+    id_ = daemon.register("comms_draft", args=DRAFT)
+    with Console(daemon, folder) as console:
+        shown = console.item(id_)
+        shown = console.source.refresh(id_, edits) if edits else shown
+        daemon.forget(id_)
+        daemon.register("comms_draft", id=id_, args=DRAFT | {"channel": "#public"})
+        console.until(lambda: console.item(id_).prompt.args["channel"] == "#public")
+        with pytest.raises(PromptChanged):
+            console.source.decide(shown, Verdict.APPROVE, edits=edits)
+        assert daemon.decisions(id_) == []
+        assert console.source.decide(shown, Verdict.DENY)
+
+
+def test_one_request_that_cannot_be_read_hides_no_other(daemon: FakeDaemon, folder: Path) -> None:
+    deep: Json = "x"
+    for _ in range(90):
+        deep = [deep]
+    good = daemon.register()
+    with Console(daemon, folder) as console:
+        bad = daemon.register(args={"draft_id": deep})
+        other = daemon.register()
+        console.until(lambda: [item.id for item in console.source.waiting()] == [good, other])
+        assert bad in daemon.pending()
+
+
+def test_blanks_in_a_preview_s_failure_cost_no_time(daemon: FakeDaemon, folder: Path) -> None:
+    said = "preview unavailable: external_api_error: it" + " " * 400_000 + "failed (boundary=sandbox)"
+    id_ = daemon.register(preview={"unavailable": said})
+    with Console(daemon, folder) as console:
+        preview = console.item(id_).prompt.preview
+        assert preview is not None
+        assert "boundary" not in preview.unavailable
+
+
+def test_an_id_that_two_sources_have_names_neither(tmp_path: Path) -> None:
+    with FakeDaemon(tmp_path / "a") as good, FakeDaemon(tmp_path / "b") as evil, for_this_run("alice") as key:
+        id_ = good.register()
+        evil.register(id=id_, requested_at="2020-01-01T00:00:00Z")
+        evil.register(id=id_[-8:])
+
+        def reach(daemon: FakeDaemon, name: str) -> Connect:
+            def connect(key: UnlockedKey) -> DaemonSource:
+                return DaemonSource(Daemon(daemon.url, daemon.token), key, tmp_path / name, name=name)
+
+            return connect
+
+        sources = Sources({"good": reach(good, "good"), "evil": reach(evil, "evil")}, key, print)
+        for text in (id_, id_[-8:]):
+            with pytest.raises(NoSuchRequest, match="which request"):
+                pick(sources, text)
+        odd = pick(sources, evil.register(id="x;reboot;"))
+        assert all("'x;reboot;'" in line for line in hint(odd))
+        sources.close()
+
+
+def test_another_user_on_the_port_is_told_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peer, "trusted", lambda: frozenset({4_000_000}))
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def listen() -> None:
+            connection, _ = server.accept()
+            with connection:
+                heard.append(connection.recv(4096))
+
+        thread = threading.Thread(target=listen)
+        thread.start()
+        rogue = Daemon(f"http://127.0.0.1:{server.getsockname()[1]}", "secret")
+        with DaemonSource(rogue, for_this_run("alice"), folder) as source, pytest.raises(NoGate):
+            source.waiting()
+        thread.join()
+    assert heard == [b""]
