@@ -166,6 +166,7 @@ ACTIONS: Final = (
         (Scope.MAIN, Scope.HISTORY, Scope.RAW),
         rank=7,
     ),
+    Action("vault", "U", "unlock the daemon's vault", "Unlock a daemon's vault with its passphrase.", Group.CONSOLE),
     Action("lock", "L", "lock", "Lock the console; answers need the passphrase again.", Group.CONSOLE, rank=15),
     Action("quit", "q", "quit", "Quit. Asks first if something waits.", Group.CONSOLE, rank=16),
     Action("back", "escape,q", "back", "Close this and go back.", Group.CONSOLE, _ASIDE, rank=6),

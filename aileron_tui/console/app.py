@@ -1,11 +1,9 @@
-"""The console: holds the board, the link to the gate and the desk, which outlive every screen."""
+"""The console: holds the board, the links to the sources and the desk, which outlive every screen."""
 
-import gc
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import App
@@ -14,54 +12,61 @@ from textual.message import Message
 from textual.notifications import SeverityLevel
 
 from aileron_tui.console import actions
-from aileron_tui.console.board import Board, Tone
+from aileron_tui.console.board import FETCHED_ONCE, Board, Tone
 from aileron_tui.console.desk import Desk
-from aileron_tui.console.link import Link
-from aileron_tui.console.palette import ActionCommands
+from aileron_tui.console.link import Link, Reach
 from aileron_tui.console.render import MUTED, foreign_line, own
-from aileron_tui.console.screens.confirm import ConfirmScreen
-from aileron_tui.console.screens.lock import LockScreen
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.console.source import Connect, Current, Keyholder, Source
+from aileron_tui.console.source import Keyholder, Source, Upstream
 from aileron_tui.console.themes import THEMES
+from aileron_tui.console.vaults import Vaults
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.text import clip, inline
 from aileron_tui.files.places import bundled
 
+if TYPE_CHECKING:
+    from textual.command import Provider
+    from textual.screen import Screen
+
+    from aileron_tui.runtime.feed import Happening
+    from aileron_tui.runtime.items import Item
+
 _IDLE_LOOK: Final = 5.0
-_FULL_COLLECTION: Final = 1000
+_LONGEST_REASON: Final = 200
+_SHOWN: Final = frozenset({"snapshot", "unreadable"})
 _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "warning"}
 
 
+def _action_commands() -> "type[Provider]":
+    from aileron_tui.console.palette import ActionCommands  # noqa: PLC0415  # the palette loads when opened
+
+    return ActionCommands
+
+
 class Console(App[None]):
-    """One operator's console on one gate."""
+    """One operator's console on one source or several. One that cannot be heard never stands in the way of another."""
 
     TITLE = "aileron"
-    CSS_PATH: ClassVar[list[str]] = sorted(map(str, bundled("styles").glob("*.tcss")))  # type: ignore[assignment]
-
-    COMMANDS = App.COMMANDS | {ActionCommands}
+    CSS_PATH: ClassVar[list[str]] = [  # type: ignore[assignment]  # Textual says so of its own subclasses too
+        str(bundled("styles") / name) for name in ("base.tcss", "main.tcss")
+    ]
+    COMMANDS = App.COMMANDS | {_action_commands}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", show=False, priority=True, system=True),
         Binding("ctrl+z", "suspend_process", show=False, system=True),
     ]
 
     class Heard(Message):
-        """The gate told something; it lies in the link."""
+        """A source told something, or fell silent; it lies in its link."""
 
         def can_replace(self, message: Message) -> bool:
             """Many of these mean no more than one."""
             return isinstance(message, Console.Heard)
 
-    class Silenced(Message):
-        """The gate cannot be heard."""
-
-        def __init__(self, why: str) -> None:
-            super().__init__()
-            self.why = why
-
     def __init__(
         self,
-        connect: Connect,
+        upstreams: Sequence[Upstream],
         keys: Keyholder,
         settings: ConsoleSettings | None = None,
         *,
@@ -75,42 +80,68 @@ class Console(App[None]):
         self.read_only = read_only
         self.log_lines = log_lines
         self.board = Board()
-        self.trouble = "connecting"
+        self.links = _links(upstreams, keys, self._heard)
+        self.vaults = Vaults(self)
         self.desk = Desk(self)
-        self._link = Link(connect, keys, self._heard, self._silenced)
         self._touched = monotonic()
-        self._collecting = gc.get_threshold()
         self._main = MainScreen(self)
         for theme in THEMES:
             self.register_theme(theme)
+        self._dress()
 
     # life
 
+    def get_default_screen(self) -> "Screen[None]":
+        """The one that is always there."""
+        return self._main
+
+    def _dress(self) -> None:
+        """Takes on an ordinary dark look before anything is drawn, so that the styles are not read twice."""
+        look = self.get_theme(self.settings.theme)
+        if look and look.dark and not look.ansi:
+            self.set_reactive(App.theme, look.name)
+            self.stylesheet.set_variables(self.get_css_variables())
+
     def on_mount(self) -> None:
-        """Begins to listen."""
-        # A full collection stops the loop for longer than one waits for a key: what is loaded stays, the rest is rare.
-        gc.freeze()
-        gc.set_threshold(*self._collecting[:2], _FULL_COLLECTION)
+        """Shows the frame first: nothing else is loaded before it is on the terminal."""
         self.theme = self.settings.theme
         self.set_keymap(self.keymap_in_use)
-        self.push_screen(self._main)
-        self._link.start()
         self._say_title()
-        if self.keys.key is None:
-            self.push_screen(LockScreen(self.keys, "Unlock your key"))
+        if self.keys.lockable and self.keys.key is None:
+            self._cover("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_LOOK, self._lock_when_idle)
 
+    def on_ready(self) -> None:
+        """Begins to listen when the first frame was drawn."""
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._main.furnish()
+        for link in self.links.values():
+            link.start()
+
     def on_unmount(self) -> None:
         """Hangs up. An answer that is still held is not sent."""
-        gc.set_threshold(*self._collecting)
-        gc.unfreeze()
-        self._link.stop()
+        self.desk.close()
+        for link in self.links.values():
+            link.stop()
 
     @property
-    def source(self) -> Source | None:
-        """The gate, while it can be reached."""
-        return self._link.source
+    def several(self) -> bool:
+        """Whether there is more than one source, so that one has to say which."""
+        return len(self.links) > 1
+
+    @property
+    def trouble(self) -> str:
+        """Why not every source can be heard, or ""."""
+        silent = [link.standing for link in self.links.values() if link.standing.reach is not Reach.LIVE]
+        return next((standing.why or standing.reach for standing in silent), "")
+
+    def source_of(self, item: "Item") -> Source | None:
+        """Where a request came from, while that can be reached."""
+        link = self.links.get(item.source)
+        return link.source if link else None
 
     def redraw(self) -> None:
         """Shows the board as it is now."""
@@ -119,26 +150,36 @@ class Console(App[None]):
     def _heard(self) -> None:
         self.post_message(self.Heard())
 
-    def _silenced(self, why: str) -> None:
-        self.post_message(self.Silenced(why))
-
     def on_console_heard(self) -> None:
-        """Takes in what the gate told. A request never takes the focus and never moves the cursor."""
-        self.trouble = ""
-        heard = self._link.take()
-        new = self.board.hear(heard)
+        """Takes in what the sources told. A request never takes the focus and never moves the cursor."""
+        new: list[str] = []
+        heard: list[Happening] = []
+        changed = False
+        for link in self.links.values():
+            before = link.standing
+            told = link.take()
+            if told:
+                new += self.board.hear(told)
+                heard += told
+            if link.standing is not before:
+                changed = True
+                self._stands(link)
+            self.vaults.heard(link.name, told)
         self.desk.look_again()
         reminders = sum(happening.data.get("reminder") is True for happening in heard)
         if new or reminders:
             self._announce(len(new) or reminders)
-        self._say_title()
-        self.redraw()
+        if changed or any(happening.items or happening.name in _SHOWN for happening in heard):
+            self._say_title()
+            if not self.desk.draws_soon:
+                self.redraw()
 
-    def on_console_silenced(self, event: Silenced) -> None:
-        """Says since when, and goes on showing what was known."""
-        self.trouble = event.why
-        self.board.lose(datetime.now(UTC).astimezone().strftime("%H:%M:%S"))
-        self.redraw()
+    def _stands(self, link: Link) -> None:
+        """A source is heard again, or no more."""
+        if link.standing.reach is Reach.LIVE:
+            self.vaults.ask(link.name)
+        else:
+            self.board.lose(link.standing.since, link.name)
 
     def _announce(self, count: int) -> None:
         """Bell and notification. Only a number goes into an escape sequence, never a word from outside."""
@@ -158,46 +199,56 @@ class Console(App[None]):
 
     # looking
 
-    def unable(self) -> str:
-        """Why nothing can be answered now, or ""."""
+    def unable(self, item: "Item | None" = None) -> str:
+        """Why nothing can be answered now, or not this request, or ""."""
         if self.read_only:
             return "this console only reads"
-        if self.keys.key is None:
+        if self.keys.lockable and self.keys.key is None:
             return "locked"
-        return "not connected" if self.trouble else ""
+        if item is None:
+            live = any(link.standing.reach is Reach.LIVE for link in self.links.values())
+            return "" if live else "not connected"
+        standing = self.links[item.source].standing
+        if standing.reach is Reach.LIVE:
+            return ""
+        why = f": {clip(inline(standing.why), _LONGEST_REASON)}" if standing.why else ""
+        return f"{f'{item.source} is ' if self.several else ''}not connected{why}"
 
     def fetch_again(self) -> None:
         """A fresh preview of what is shown."""
         item = self.board.item
-        if why := self.unable() or ("" if item else "there is no request"):
+        if item is None:
+            self.hint(self.unable() or "there is no request")
+        elif why := self.unable(item) or ("" if item.refreshable else FETCHED_ONCE):
             self.hint(why)
-        elif item:
-            self.board.say(item.id, "fetching again…")
+        else:
+            self.board.say(item.key, "fetching again…")
             self.redraw()
-            work = partial(self._fetch_again, item.id)
-            self.run_worker(work, thread=True, group="previews", exit_on_error=False)
+            work = partial(self._fetch_again, item)
+            self.run_worker(work, thread=True, group="previews", exit_on_error=False, description="fetch again")
 
-    def _fetch_again(self, id_: str) -> None:
-        source, why = self.source, ""
+    def _fetch_again(self, item: "Item") -> None:
+        source, why = self.source_of(item), ""
         try:
             if source is not None:
-                source.refresh(id_)
+                source.refresh(item.id)
         except AileronError as error:
             why = str(error)
-        self.call_from_thread(self._fetched_again, id_, why)
+        self.call_from_thread(self._fetched_again, item, why)
 
-    def _fetched_again(self, id_: str, why: str) -> None:
-        self.board.say(id_, "")
+    def _fetched_again(self, item: "Item", why: str) -> None:
+        self.board.say(item.key, "")
         if why:
             self.hint(why, Tone.WARN)
         self.redraw()
 
     def open_history(self) -> None:
         """Everything that was."""
-        from aileron_tui.console.screens.history import HistoryScreen  # noqa: PLC0415  # screens load when opened
+        from aileron_tui.console.archive import Archive  # noqa: PLC0415  # screens load when opened
+        from aileron_tui.console.screens.history import HistoryScreen  # noqa: PLC0415
 
-        archive = Current(lambda: self.source)
-        self.push_screen(HistoryScreen(archive, keymap=self.keymap_in_use, entries=archive.past))
+        archive = Archive(lambda: {name: link.source for name, link in self.links.items()})
+        self.push_screen(HistoryScreen(archive, keymap=self.keymap_in_use))
 
     def open_raw(self) -> None:
         """The exact call and preview."""
@@ -230,7 +281,7 @@ class Console(App[None]):
         if item is None:
             self.hint("there is no request")
         else:
-            self.copy_to_clipboard(f"{item.id} {item.digest}")
+            self.copy_to_clipboard(f"{inline(item.id)} {item.digest}")  # a newline would run what is pasted
             self.hint("id and digest copied")
 
     def hint(self, words: str, tone: Tone = Tone.QUIET) -> None:
@@ -248,7 +299,13 @@ class Console(App[None]):
         if self.desk.held:
             self.desk.take_back()
         self.keys.lock()
-        self._link.hang_up()
+        for link in self.links.values():
+            link.hang_up()
+        self._cover(why)
+
+    def _cover(self, why: str) -> None:
+        from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415
+
         self.push_screen(LockScreen(self.keys, why))
 
     def _lock_when_idle(self) -> None:
@@ -263,6 +320,8 @@ class Console(App[None]):
 
     def on_app_focus(self) -> None:
         """The click or switch that brought the window forward is no answer."""
+        from aileron_tui.console.screens.confirm import ConfirmScreen  # noqa: PLC0415
+
         self._main.arming.focused()
         self._main.show_state()
         if isinstance(self.screen, ConfirmScreen):
@@ -270,6 +329,8 @@ class Console(App[None]):
 
     def leave(self) -> None:
         """Quits; asks first if something waits. Nothing is decided by quitting."""
+        from aileron_tui.console.screens.confirm import ConfirmScreen  # noqa: PLC0415
+
         waiting = self.board.waiting
         if not waiting:
             self.exit()
@@ -282,3 +343,11 @@ class Console(App[None]):
     def _left(self, sure: bool | None) -> None:
         if sure:
             self.exit()
+
+
+def _links(upstreams: Sequence[Upstream], keys: Keyholder, heard: Callable[[], None]) -> dict[str, Link]:
+    links = {upstream.name: Link(upstream, keys, heard) for upstream in upstreams}
+    # A key is a name, a space and an id: only this keeps one source from taking the keys of another.
+    if len(links) < len(upstreams) or (len(links) > 1 and not all(links)) or any(" " in name for name in links):
+        raise AileronError("every source needs a name of its own, in one word")
+    return links

@@ -24,6 +24,10 @@ class Arming:
             self._shown = (request, digest)
             self._events["just shown"] = self.clock()
 
+    def on_screen(self, request: str, digest: str) -> bool:
+        """Whether this is the prompt that is on screen."""
+        return (request, digest) == self._shown
+
     def uncovered(self) -> None:
         """Something that lay over the prompt is gone, so it can be seen again."""
         self._events["just shown"] = self.clock()

@@ -1,22 +1,30 @@
-"""What the console knows: the queue as the gate tells it, and what this console is doing about each request.
+"""What the console knows: the queue as the sources tell it, and what this console is doing about each request.
 
-Pure bookkeeping, no Textual. Widgets show slices of it; only the app changes it.
+Pure bookkeeping, no Textual. Widgets show slices of it; only the app changes it. A request goes by its key, which has
+the name of its source in it, so that sources cannot meddle with one another's.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.queue import Arrived, Changed, Event, Forgotten, Lost, Queue, Request, Snapshot, apply_all
 from aileron_tui.core.risk import Level
 from aileron_tui.core.states import State
-from aileron_tui.core.text import inline
-from aileron_tui.runtime.feed import Happening
-from aileron_tui.runtime.items import Item
+from aileron_tui.core.text import clip, inline
+
+if TYPE_CHECKING:
+    from aileron_tui.core.prompt import Prompt
+    from aileron_tui.runtime.feed import Happening
+    from aileron_tui.runtime.items import Item
 
 ENDED_STAY: Final = 60.0
+FETCHED_ONCE: Final = "its preview was fetched once, before it was asked"
+UNDER_WAY: Final = frozenset({State.APPROVED, State.RUNNING})
+
+_LONGEST_NOTE: Final = 300
+_ANSWERED: Final = frozenset({State.RUNNING, State.EXECUTED, State.DENIED})
 
 
 class Tone(StrEnum):
@@ -54,78 +62,91 @@ class Board:
     """The requests in the order of asking, what is marked, what is filtered, and which one is looked at."""
 
     queue: Queue = field(default_factory=Queue)
-    items: dict[str, Item] = field(default_factory=dict)
+    items: "dict[str, Item]" = field(default_factory=dict)
     marked: set[str] = field(default_factory=set)
     answered_here: set[str] = field(default_factory=set)
     filter: str = ""
     chosen: str = ""
-    last_event: int = 0
+    heard: bool = False
+    _unread: dict[str, int] = field(default_factory=dict)
     _pills: dict[str, Pill] = field(default_factory=dict)
     _visible: list[str] | None = None
     _ended_at: dict[str, float] = field(default_factory=dict)
-    _words: dict[str, tuple[Prompt, str]] = field(default_factory=dict)
+    _words: "dict[str, tuple[Prompt, str]]" = field(default_factory=dict)
 
-    def hear(self, happenings: Iterable[Happening]) -> list[str]:
-        """Takes in what the gate told; returns the ids of requests that are new."""
+    def hear(self, happenings: Iterable["Happening"]) -> list[str]:
+        """Takes in what the sources told; returns the keys of requests that are new."""
+        self.heard = True
         before = self.queue.requests.keys()
         events: list[Event] = []
         for happening in happenings:
-            self.last_event = happening.id or self.last_event
-            for item in happening.items:
+            items = [item for item in happening.items if item.source == happening.source]
+            for item in items:
                 self._keep(item)
-            if happening.name == "snapshot":
-                events.append(Snapshot(tuple(item.request for item in happening.items)))
+                if item.state.decidable and (item.reason or happening.name == "pending"):
+                    self._waits_after_all(item.key)
+            if happening.name == "unreadable":
+                count = happening.data.get("count")
+                self._unread[happening.source] = count if isinstance(count, int) else 1
+            elif happening.name == "snapshot":
+                self._unread.pop(happening.source, None)
+                events.append(Snapshot(tuple(item.request for item in items), happening.source))
             elif happening.name == "pending":
-                events.extend(Arrived(item.request) for item in happening.items)
+                events.extend(Arrived(item.request) for item in items)
             elif happening.name == "updated":
-                events.extend(
-                    Arrived(item.request) if item.state.decidable else Changed(item.id, item.state, item.reason)
-                    for item in happening.items
-                )
+                events.extend(map(_update, items))
         self.queue = apply_all(self.queue, events)
         self._visible = None
-        new = [id_ for id_ in self.queue.requests.keys() - before if self.queue.requests[id_].state.decidable]
+        new = [key for key in self.queue.requests.keys() - before if self.queue.requests[key].state.decidable]
         if not self.chosen or self.chosen not in self.queue.requests:
             waiting = self.visible
             self.chosen = waiting[0] if waiting else ""
         return new
 
-    def lose(self, since: str) -> None:
-        """The gate cannot be heard."""
-        self.queue = apply_all(self.queue, [Lost(since)])
+    def lose(self, since: str, source: str = "") -> None:
+        """A source cannot be heard."""
+        self.queue = apply_all(self.queue, [Lost(since, source)])
 
-    def say(self, id_: str, words: str, tone: Tone = Tone.QUIET) -> None:
+    def say(self, key: str, words: str, tone: Tone = Tone.QUIET) -> None:
         """What this console is doing about a request; "" for nothing any more."""
         if words:
-            self._pills[id_] = Pill(words, tone)
+            self._pills[key] = Pill(words, tone)
         else:
-            self._pills.pop(id_, None)
+            self._pills.pop(key, None)
 
-    def pill(self, id_: str) -> Pill:
-        """Where a request stands: what we do about it, else what the gate says."""
-        request = self.queue.requests.get(id_)
-        if id_ in self._pills and (request is None or request.state.decidable):
-            return self._pills[id_]
+    def pill(self, key: str) -> Pill:
+        """Where a request stands: what we do about it, else what its source says."""
+        request = self.queue.requests.get(key)
+        if key in self._pills and (request is None or request.state.decidable):
+            return self._pills[key]
         if request is None:
             return Pill("gone")
         pill = PILLS[request.state]
-        if request.state is State.FAILED and (error := self._error(id_)):
+        if request.state in UNDER_WAY and request.note:
+            return Pill(clip(inline(request.note), _LONGEST_NOTE), Tone.WARN)
+        if request.state is State.FAILED and (error := self._error(key)):
             pill = Pill(f"{pill.words} {error}", pill.tone)
-        if request.state is State.WITHDRAWN and request.note:
-            return Pill("answered elsewhere" if "not seen here" in request.note else "withdrawn")
-        if request.state is State.DENIED and id_ not in self.answered_here:
-            return Pill("answered elsewhere: denied")
-        if request.state in (State.RUNNING, State.EXECUTED) and id_ not in self.answered_here:
+        if request.unseen:
+            return Pill("answered elsewhere")
+        ours = key in self.answered_here or key in self._pills  # our answer may be told of before it is replied to
+        if request.state in _ANSWERED and not ours:
             return Pill(f"answered elsewhere: {pill.words}", pill.tone)
         return pill
 
+    def remark(self, key: str) -> Pill:
+        """What there is to say about a request: its pill, else what its source says of it while it waits."""
+        pill, request = self.pill(key), self.queue.requests.get(key)
+        if pill.words or request is None or not request.note:
+            return pill
+        return Pill(clip(inline(request.note), _LONGEST_NOTE), Tone.WARN)
+
     @property
     def visible(self) -> list[str]:
-        """The ids to list, oldest first: waiting ones and those that ended while one looked on."""
+        """The keys to list, oldest first: waiting ones and those that ended while one looked on."""
         if self._visible is None:
             needle = self.filter.casefold()
             self._visible = [
-                id_ for id_, request in self.queue.requests.items() if not needle or needle in self._searched(request)
+                key for key, request in self.queue.requests.items() if not needle or needle in self._searched(request)
             ]
         return self._visible
 
@@ -133,7 +154,7 @@ class Board:
         """The words that the filter looks at, put together once for each prompt."""
         kept = self._words.get(request.id)
         if kept is None or kept[0] is not request.prompt:
-            kept = self._words[request.id] = (request.prompt, _words(request.prompt))
+            kept = self._words[request.id] = (request.prompt, _words(request))
         return kept[1]
 
     def narrow(self, text: str) -> None:
@@ -143,18 +164,18 @@ class Board:
 
     def move(self, step: int) -> None:
         """Looks at another request. Nothing else moves the choice."""
-        ids = self.visible
-        if not ids:
+        keys = self.visible
+        if not keys:
             return
-        at = ids.index(self.chosen) if self.chosen in ids else -1
-        self.chosen = ids[max(0, min(len(ids) - 1, at + step))]
+        at = keys.index(self.chosen) if self.chosen in keys else -1
+        self.chosen = keys[max(0, min(len(keys) - 1, at + step))]
 
     def dismiss_ended(self, now: float) -> bool:
         """Clears requests that ended a while ago from the list, except the one that is looked at."""
         ended: list[Forgotten] = []
-        for id_, request in self.queue.requests.items():
-            if not request.state.decidable and now - self._ended_at.setdefault(id_, now) > ENDED_STAY:
-                ended.append(Forgotten(id_))
+        for key, request in self.queue.requests.items():
+            if not request.state.decidable and now - self._ended_at.setdefault(key, now) > ENDED_STAY:
+                ended.append(Forgotten(key))
         ended = [gone for gone in ended if gone.id != self.chosen]
         if not ended:
             return False
@@ -168,7 +189,7 @@ class Board:
         return True
 
     @property
-    def item(self) -> Item | None:
+    def item(self) -> "Item | None":
         """The request that is looked at."""
         return self.items.get(self.chosen)
 
@@ -177,28 +198,48 @@ class Board:
         """How many requests wait."""
         return len(self.queue.waiting)
 
-    def waits(self, id_: str) -> bool:
+    @property
+    def unread(self) -> int:
+        """How many requests wait that cannot be shown, because they cannot be read."""
+        return sum(self._unread.values())
+
+    def waits(self, key: str) -> bool:
         """Whether a request can still be answered."""
-        request = self.queue.requests.get(id_)
+        request = self.queue.requests.get(key)
         return request is not None and request.state.decidable
 
-    def risky(self, id_: str) -> bool:
+    def risky(self, key: str) -> bool:
         """Whether a request is of high risk."""
-        item = self.items.get(id_)
+        item = self.items.get(key)
         return item is not None and item.prompt.risk.level is Level.HIGH
 
-    def _error(self, id_: str) -> str:
-        item = self.items.get(id_)
+    def _error(self, key: str) -> str:
+        item = self.items.get(key)
         error = item.fields.get("error") if item else ""
         return inline(error) if isinstance(error, str) else ""
 
-    def _keep(self, item: Item) -> None:
-        known = self.items.get(item.id)
-        if known is None or item.revision >= known.revision:
-            self.items[item.id] = item
+    def _keep(self, item: "Item") -> None:
+        known = self.items.get(item.key)
+        if known is None or (item.source == known.source and item.revision >= known.revision):
+            self.items[item.key] = item
+
+    def _waits_after_all(self, key: str) -> None:
+        """A source says that a request waits: an answer of ours that was thought taken did not arrive."""
+        if key in self.answered_here:
+            self.answered_here.discard(key)
+            self._pills.pop(key, None)
 
 
-def _words(prompt: Prompt) -> str:
+def _update(item: "Item") -> Event:
+    if item.state.decidable:
+        return Arrived(item.request)
+    # The reason that goes with an answer says nothing about how it is carried out.
+    answered = item.state in UNDER_WAY and item.fields.get("reason") == item.reason
+    return Changed(item.key, item.state, "" if answered else item.reason, item.source, item.revision)
+
+
+def _words(request: Request) -> str:
+    prompt = request.prompt
     rows = [*prompt.inputs, *(prompt.preview.rows if prompt.preview else ())]
-    parts = [prompt.action, prompt.asker.agent, *(row.value[:500] for row in rows)]
+    parts = [prompt.action, prompt.asker.agent, request.source, *(row.value[:500] for row in rows)]
     return inline(" ".join(parts)).casefold()

@@ -1,6 +1,7 @@
 """Answers on their way: held for the undo window, then sent, and what became of them. Nothing is resent blindly."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from aileron_tui.console.board import Tone
 from aileron_tui.console.source import Source
@@ -9,15 +10,27 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
 from aileron_tui.core.text import inline
-from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged, Rejected, Unanswered
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.errors import (
+    NotAllowed,
+    NotFound,
+    NotWaiting,
+    PromptChanged,
+    Rejected,
+    Unanswered,
+    VaultLocked,
+)
+
+if TYPE_CHECKING:
+    from aileron_tui.runtime.items import Item
+
+_OUTGROWN: Final = "not_admitted"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What the operator said about exactly this prompt."""
 
-    item: Item
+    item: "Item"
     verdict: Verdict
     reason: str = ""
     edits: JsonObject | None = None
@@ -34,38 +47,63 @@ class Outcome:
 
 
 def deliver(source: Source, answer: Answer) -> Outcome:
-    """Looks at the request once more, and sends the answer only if it still is what was shown. Blocking."""
+    """Sends the answer. Blocking. The gate takes it only for exactly the prompt that was signed, while it waits.
+
+    So nothing is looked up before. Only if the ledger has grown past what the signature names is the request fetched
+    once more, and signed anew if it still is what was shown.
+    """
     try:
-        item = answer.item
-        if answer.edits is None:
-            now = source.item(item.id)
-            if not now.state.decidable:
-                return Outcome(answer, False, f"answered elsewhere: {now.state}")
-            if now.digest != item.digest:
-                return Outcome(answer, False, "it changed: look again")
-            item = now
-        source.decide(item, answer.verdict, reason=answer.reason, edits=answer.edits)
+        try:
+            _decide(source, answer)
+        except NotAllowed as error:
+            if error.code != _OUTGROWN or answer.edits is not None:
+                raise
+            return _signed_anew(source, answer)
     except Unanswered:
         return _looked_up(source, answer)
-    except NotWaiting as error:
-        return Outcome(answer, False, f"answered elsewhere: {inline(error.state)}")
-    except PromptChanged:
-        return Outcome(answer, False, "it changed: look again")
-    except NotFound:
-        return Outcome(answer, False, "the gate does not know it any more")
-    except Rejected as error:
-        return Outcome(answer, False, f"not taken: {inline(error.title)}", Tone.BAD)
     except AileronError as error:
-        return Outcome(answer, False, f"not sent: {inline(str(error))}", Tone.BAD)
+        return _refused(answer, error)
     return Outcome(answer, True)
 
 
+def _decide(source: Source, answer: Answer) -> None:
+    source.decide(answer.item, answer.verdict, reason=answer.reason, edits=answer.edits)
+
+
+def _signed_anew(source: Source, answer: Answer) -> Outcome:
+    now = source.item(answer.item.id)
+    if not now.state.decidable:
+        return Outcome(answer, False, f"answered elsewhere: {now.state}")
+    if now.digest != answer.item.digest:
+        return Outcome(answer, False, "it changed: look again")
+    _decide(source, replace(answer, item=now))
+    return Outcome(answer, True)
+
+
+def _refused(answer: Answer, error: AileronError) -> Outcome:
+    match error:
+        case NotWaiting():
+            return Outcome(answer, False, f"answered elsewhere: {inline(error.state)}")
+        case PromptChanged():
+            return Outcome(answer, False, "it changed: look again")
+        case NotFound():
+            return Outcome(answer, False, "it is not known there any more")
+        case VaultLocked():
+            return Outcome(answer, False, "not taken: the vault is locked, U unlocks it")
+        case Rejected():
+            return Outcome(answer, False, f"not taken: {inline(error.title)}", Tone.BAD)
+        case _:
+            return Outcome(answer, False, f"not sent: {inline(str(error))}", Tone.BAD)
+
+
 def _looked_up(source: Source, answer: Answer) -> Outcome:
-    """The reply was lost: ask the gate what it has, rather than send again."""
+    """The reply was lost: ask what stands now, rather than send again."""
     try:
         state = source.item(answer.item.id).state
     except AileronError as error:
         return Outcome(answer, False, f"no reply, and it cannot be looked up: {inline(str(error))}", Tone.BAD)
     if state is State.PENDING:
         return Outcome(answer, False, "no reply: it still waits")
+    if (state is State.DENIED) is not (answer.verdict is Verdict.DENY):
+        return Outcome(answer, False, f"no reply, and it was answered elsewhere: {state}")
     return Outcome(answer, True)

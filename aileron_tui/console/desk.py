@@ -1,27 +1,28 @@
 """Where answers are given: asked once more if need be, held for the undo window, sent, and followed to their end."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual.timer import Timer
 
 from aileron_tui.console.board import Tone
 from aileron_tui.console.deliveries import Answer, Outcome, deliver
 from aileron_tui.console.render import foreign_line, own
-from aileron_tui.console.screens.batch import BatchScreen, Choice
-from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen
-from aileron_tui.console.screens.edit import EditScreen
-from aileron_tui.console.screens.lock import LockScreen
-from aileron_tui.console.screens.reason import ReasonScreen
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import Level
-from aileron_tui.runtime.items import Item
 
 if TYPE_CHECKING:
     from aileron_tui.console.app import Console
+    from aileron_tui.runtime.items import Item
+
+_AT_ONCE: Final = 4
+_DRAWN_LATER: Final = 0.05
 
 
 class Desk:
@@ -31,7 +32,14 @@ class Desk:
         self._console = console
         self._board = console.board
         self._held: tuple[Answer, float, Timer] | None = None
+        self._soon: Timer | None = None
+        self._hands: dict[str, ThreadPoolExecutor] = {}
         self.edited: Answer | None = None
+
+    def close(self) -> None:
+        """Begins nothing more; what is being sent is seen through."""
+        for hands in self._hands.values():
+            hands.shutdown(wait=False, cancel_futures=True)
 
     # one answer
 
@@ -55,6 +63,8 @@ class Desk:
         answer = self._answer(Verdict.DENY)
         if answer is None:
             return
+        from aileron_tui.console.screens.reason import ReasonScreen  # noqa: PLC0415  # screens load when opened
+
         item = answer.item
 
         def denied(reason: str | None) -> None:
@@ -68,6 +78,9 @@ class Desk:
         return Answer(item, verdict) if item else None
 
     def _ask_once_more(self, answer: Answer) -> None:
+        from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen  # noqa: PLC0415
+        from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415
+
         settings, prompt = self._console.settings, answer.item.prompt
         question = own("⚠ High risk. Approve ", "bold $text-error") + foreign_line(prompt.action) + own("?")
 
@@ -95,7 +108,7 @@ class Desk:
             return
         timer = self._console.set_timer(seconds, self._time_is_up)
         self._held = (answer, monotonic() + seconds, timer)
-        self._board.say(answer.item.id, "approved, u takes it back", Tone.WARN)
+        self._board.say(answer.item.key, "approved, u takes it back", Tone.WARN)
         self._console.redraw()
 
     def _time_is_up(self) -> None:
@@ -113,7 +126,7 @@ class Desk:
             self._console.hint("there is nothing to take back")
             return
         answer = self._release(self._held)
-        self._board.say(answer.item.id, "")
+        self._board.say(answer.item.key, "")
         self._console.hint("taken back: nothing was sent")
         self._console.redraw()
 
@@ -123,48 +136,66 @@ class Desk:
         return held[0]
 
     def look_again(self) -> None:
-        """After news from the gate: an approval over what is no longer shown is not sent, its edit is forgotten."""
-        if self.edited and not self._board.waits(self.edited.item.id):
+        """After news from a source: an approval over what is no longer shown is not sent, its edit is forgotten."""
+        if self.edited and not self._board.waits(self.edited.item.key):
             self.edited = None
         if self._held:
             answer = self._held[0]
-            now = self._board.items.get(answer.item.id)
+            now = self._board.items.get(answer.item.key)
             if answer.edits is None and now and now.digest != answer.item.digest:
                 self._release(self._held)
-                self._board.say(answer.item.id, "")
+                self._board.say(answer.item.key, "")
                 self._console.hint("it changed before it was sent: look again", Tone.WARN)
 
     # sending
 
     def _send(self, answer: Answer) -> None:
         self.edited = None
-        self._board.say(answer.item.id, "sending…")
-        self._board.marked.discard(answer.item.id)
-        self._work(partial(self._deliver, [answer]), "answers")
+        self._board.say(answer.item.key, "sending…")
+        self._board.marked.discard(answer.item.key)
+        self._work(answer.item.source, partial(self._deliver, [answer], self._settled))
+        self._draw_soon()
+
+    def _draw_soon(self) -> None:
+        """The answer goes before the picture: most are taken before the word would have been drawn."""
+        if self._soon is None:
+            self._soon = self._console.set_timer(_DRAWN_LATER, self._draw)
+
+    def _draw(self) -> None:
+        if self._soon:
+            self._soon.stop()
+        self._soon = None
         self._console.redraw()
 
-    def _deliver(self, answers: list[Answer]) -> None:
-        """Off the loop: sends one answer, or several one after the other."""
-        outcomes = [self._delivered(answer) for answer in answers]
-        if len(answers) > 1:
-            self._console.call_from_thread(self._summed_up, outcomes)
+    @property
+    def draws_soon(self) -> bool:
+        """Whether an answer is on its way, and the board will be drawn in a moment anyway."""
+        return self._soon is not None
 
-    def _delivered(self, answer: Answer) -> Outcome:
-        source = self._console.source
-        outcome = deliver(source, answer) if source else Outcome(answer, False, "not connected: nothing was sent")
-        self._console.call_from_thread(self._settled, outcome)
-        return outcome
+    def _deliver(self, answers: list[Answer], told: Callable[[Outcome], None]) -> None:
+        """Off the loop: sends one answer to its source, or several to the same one after the other."""
+        for answer in answers:
+            source = self._console.source_of(answer.item)
+            outcome = deliver(source, answer) if source else Outcome(answer, False, _unsent(answer.item))
+            self._console.call_later(told, outcome)
 
     def _settled(self, outcome: Outcome) -> None:
         """The pill tells the truth."""
-        id_ = outcome.answer.item.id
+        key = outcome.answer.item.key
         if outcome.taken:
-            self._board.answered_here.add(id_)
-            self._board.say(id_, "running…" if outcome.answer.verdict is Verdict.APPROVE else "denied")
+            self._board.answered_here.add(key)
+            self._board.say(key, "running…" if outcome.answer.verdict is Verdict.APPROVE else "denied")
         else:
-            self._board.say(id_, "")
+            self._board.say(key, "")
             self._console.hint(outcome.words, outcome.tone)
-        self._console.redraw()
+            self._console.vaults.ask(outcome.answer.item.source)
+        self._draw()
+
+    def _settled_one_of(self, outcomes: list[Outcome], count: int, outcome: Outcome) -> None:
+        self._settled(outcome)
+        outcomes.append(outcome)
+        if len(outcomes) == count > 1:
+            self._summed_up(outcomes)
 
     def _summed_up(self, outcomes: list[Outcome]) -> None:
         counts = {"approved": 0, "denied": 0, "skipped": 0}
@@ -174,47 +205,53 @@ class Desk:
         words = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
         why = "; ".join(dict.fromkeys(outcome.words for outcome in outcomes if not outcome.taken))
         self._console.hint(f"{words} ({why})" if why else words, Tone.WARN if why else Tone.GOOD)
-        self._board.marked -= {outcome.answer.item.id for outcome in outcomes}
+        self._board.marked -= {outcome.answer.item.key for outcome in outcomes}
         self._console.redraw()
 
-    def _work(self, task: "partial[None]", group: str) -> None:
-        self._console.run_worker(task, thread=True, group=group, exit_on_error=False)
+    def _work(self, source: str, task: Callable[[], None]) -> None:
+        """Off the loop. Each source has hands of its own: a slow one keeps nobody waiting but its own."""
+        if source not in self._hands:
+            self._hands[source] = ThreadPoolExecutor(_AT_ONCE, f"desk {source}".rstrip())
+        self._hands[source].submit(task)
 
     # editing
 
     def edit(self) -> None:
         """Opens the form; what comes of it is shown as a difference before it can be approved."""
+        from aileron_tui.console.screens.edit import EditScreen  # noqa: PLC0415
+
         item = self._board.item
         if item is None:
             return
 
         def edited(edits: JsonObject | None) -> None:
             if edits:
-                self._board.say(item.id, "fetching the edited call…")
+                self._board.say(item.key, "fetching the edited call…")
                 self._console.redraw()
-                self._work(partial(self._fetch_edited, item, edits), "previews")
+                self._work(item.source, partial(self._fetch_edited, item, edits))
 
         self._console.push_screen(EditScreen(item), edited)
 
-    def _fetch_edited(self, item: Item, edits: JsonObject) -> None:
-        source = self._console.source
+    def _fetch_edited(self, item: "Item", edits: JsonObject) -> None:
+        source = self._console.source_of(item)
         try:
             if source is None:
                 raise AileronError("not connected")
-            answer = Answer(source.refresh(item.id, edits), Verdict.APPROVE, "", edits)
+            edited = replace(source.refresh(item.id, edits), source=item.source)
+            answer = Answer(edited, Verdict.APPROVE, "", edits)
         except AileronError as error:
-            self._console.call_from_thread(self._not_edited, item, str(error))
+            self._console.call_later(self._not_edited, item, str(error))
         else:
-            self._console.call_from_thread(self._show_edited, answer)
+            self._console.call_later(self._show_edited, answer)
 
-    def _not_edited(self, item: Item, why: str) -> None:
-        self._board.say(item.id, "")
+    def _not_edited(self, item: "Item", why: str) -> None:
+        self._board.say(item.key, "")
         self._console.hint(why, Tone.BAD)
         self._console.redraw()
 
     def _show_edited(self, answer: Answer) -> None:
-        self._board.say(answer.item.id, "")
-        if self._board.chosen == answer.item.id:
+        self._board.say(answer.item.key, "")
+        if self._board.chosen == answer.item.key:
             self.edited = answer
         self._console.redraw()
 
@@ -227,25 +264,36 @@ class Desk:
     def mark(self) -> None:
         """Marks the request for a batch, or unmarks it."""
         item = self._board.item
-        if item is None or not self._board.waits(item.id):
+        if item is None or not self._board.waits(item.key):
             self._console.hint("only a waiting request can be marked")
             return
-        self._board.marked ^= {item.id}
+        self._board.marked ^= {item.key}
         self._console.redraw()
 
     def batch(self, verdict: Verdict) -> None:
         """The sheet of marked requests."""
-        marked = [id_ for id_ in self._board.visible if id_ in self._board.marked and self._board.waits(id_)]
+        from aileron_tui.console.screens.batch import BatchScreen, Choice  # noqa: PLC0415
+
+        board = self._board
+        marked = [board.items[key] for key in board.visible if key in board.marked and board.waits(key)]
         if why := self._console.unable() or ("" if marked else "nothing is marked: space marks a request"):
             self._console.hint(why)
             return
         start = Choice.APPROVE if verdict is Verdict.APPROVE else Choice.DENY
-        self._console.push_screen(BatchScreen([self._board.items[id_] for id_ in marked], start), self._send_all)
+        unable = {item.key: why for item in marked if (why := self._console.unable(item))}
+        self._console.push_screen(BatchScreen(marked, start, unable), self._send_all)
 
-    def _send_all(self, chosen: list[tuple[Item, Verdict]] | None) -> None:
+    def _send_all(self, chosen: "list[tuple[Item, Verdict]] | None") -> None:
         if not chosen:
             return
         for item, _ in chosen:
-            self._board.say(item.id, "sending…")
+            self._board.say(item.key, "sending…")
         self._console.redraw()
-        self._work(partial(self._deliver, [Answer(item, verdict) for item, verdict in chosen]), "answers")
+        told = partial(self._settled_one_of, [], len(chosen))
+        for source in dict.fromkeys(item.source for item, _ in chosen):
+            answers = [Answer(item, verdict) for item, verdict in chosen if item.source == source]
+            self._work(source, partial(self._deliver, answers, told))
+
+
+def _unsent(item: "Item") -> str:
+    return f"{f'{item.source} is ' if item.source else ''}not connected: nothing was sent"

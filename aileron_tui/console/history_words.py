@@ -1,6 +1,7 @@
 """What the history says about itself."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from textual.content import Content
 
@@ -11,14 +12,16 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.text import clip, inline
 from aileron_tui.runtime.errors import NoGate, Unanswered
 
+_WIDEST: Final = 120
+
 
 class State(NamedTuple):
-    """How many requests are loaded, whether there are older ones, whether some are on their way, what is wrong."""
+    """How many requests are loaded, whether there are older ones, some are on their way, or something is wrong."""
 
     loaded: int
     more: bool
     busy: bool
-    trouble: AileronError | None
+    trouble: bool
     wanted: Wanted
 
 
@@ -63,6 +66,15 @@ def explained(error: AileronError) -> Content:
     lost = isinstance(error, NoGate | Unanswered)
     more = "What is below may be stale; trying again." if lost else error.hint
     return line + own(" ") + foreign_line(more, MUTED) if more else line
+
+
+def incomplete(missing: Mapping[str, AileronError]) -> Content:
+    """Which sources are not in the list, or not all of them, and why."""
+    parts = [
+        foreign_line(name, STRONG) + own(": ") + foreign_line(clip(inline(error.title), _WIDEST))
+        for name, error in missing.items()
+    ]
+    return own("⚠ not all of it is here: ", WARNING) + own(" · ").join(parts) + own("  r loads it again.", MUTED)
 
 
 def chosen(outcome: str) -> Content:

@@ -8,17 +8,16 @@ from aileron_tui.signing.keys import UnlockedKey
 
 
 class StoredKeyholder:
-    """A key on disk. One without a passphrase is unlocked at once and is called insecure."""
+    """A key on disk. One without a passphrase is never locked and is called insecure."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
         self._guard = threading.Lock()
         self._key: UnlockedKey | None = None
+        self._wiped = False
         found = keys.find(folder, name)
         self.name = found.name
         self.insecure = found.insecure
-        if self.insecure:
-            self._key = keys.unlock(folder, self.name, None)
 
     @property
     def lockable(self) -> bool:
@@ -28,7 +27,11 @@ class StoredKeyholder:
     @property
     def key(self) -> UnlockedKey | None:
         """The key, or None while it is locked."""
-        return self._key
+        with self._guard:
+            if self.insecure and self._key is None and not self._wiped:
+                # Not before it is asked for: loading what this needs takes as long as painting the screen.
+                self._key = keys.unlock(self._folder, self.name, None)
+            return self._key
 
     def unlock(self, passphrase: bytearray) -> None:
         """Unlocks the key; of an unlocked one it only checks the passphrase."""
@@ -45,6 +48,7 @@ class StoredKeyholder:
             if self._key is not None:
                 self._key.lock()
             self._key = None
+            self._wiped = True
 
 
 class RunKeyholder:

@@ -1,35 +1,69 @@
-"""Listens to a gate from a thread of its own, for as long as the console lives, and reconnects by itself."""
+"""Listens to one source from a thread of its own, for as long as the console lives, and reconnects by itself."""
 
 import random
 import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
 
-from aileron_tui.console.source import Connect, Keyholder, Source
+from aileron_tui.console.source import Keyholder, Source, Upstream
 from aileron_tui.core.errors import AileronError
-from aileron_tui.runtime.feed import Happening
+from aileron_tui.runtime.errors import NotAllowed
+
+if TYPE_CHECKING:
+    from aileron_tui.runtime.feed import Happening
 
 _SHORTEST: Final = 0.3
 _LONGEST: Final = 8.0
+_LONGEST_REASON: Final = 1000
+
+
+class Reach(StrEnum):
+    """Whether a source can be heard. STALE is one that was heard and is not any more."""
+
+    CONNECTING = "connecting"
+    LIVE = "live"
+    STALE = "stale"
+    OFFLINE = "offline"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How it stands with a source: `since` when it cannot be heard, and why, which is foreign text."""
+
+    reach: Reach = Reach.CONNECTING
+    since: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """The source cannot be heard from this moment on; `refused` if it is there and does not let us in."""
+
+    since: str
+    why: str
+    refused: bool = False
 
 
 class Link:
-    """One listener. `news` holds what was heard and not yet taken; the callbacks are called from its thread."""
+    """One listener. What it heard waits in order until it is taken; `heard` is called from its thread."""
 
-    def __init__(
-        self, connect: Connect, keys: Keyholder, heard: Callable[[], None], lost: Callable[[str], None]
-    ) -> None:
-        self._connect = connect
+    def __init__(self, upstream: Upstream, keys: Keyholder, heard: Callable[[], None]) -> None:
+        self.name = upstream.name
+        self.label = upstream.label
+        self.standing = Standing()
+        self.source: Source | None = None
+        self._connect = upstream.connect
         self._keys = keys
         self._heard = heard
-        self._lost = lost
         self._stop = threading.Event()
-        self.news: deque[Happening] = deque()
-        self.source: Source | None = None
-        # A daemon: a read that waits for the gate must not keep the program alive.
-        self._thread = threading.Thread(target=self._listen, name="link", daemon=True)
+        self._news: deque[Happening | Silence] = deque()
+        # A daemon: a read that waits for the other side must not keep the program alive.
+        self._thread = threading.Thread(target=self._listen, name=f"link {self.name}".rstrip(), daemon=True)
 
     def start(self) -> None:
         """Begins to listen."""
@@ -40,36 +74,51 @@ class Link:
         self._stop.set()
         self.hang_up()
 
-    def take(self) -> list[Happening]:
-        """What was heard since the last time."""
+    def take(self) -> "list[Happening]":
+        """What was heard since the last time, after which `standing` is how it stands."""
         taken: list[Happening] = []
-        while self.news:
-            taken.append(self.news.popleft())
+        while self._news:
+            news = self._news.popleft()
+            self.standing = _after(self.standing, news)
+            if not isinstance(news, Silence):
+                taken.append(news)
         return taken
 
     def _listen(self) -> None:
         pause = _SHORTEST
         while not self._stop.is_set():
-            key = self._keys.key
-            if key is not None:
-                try:
+            try:
+                if (key := self._keys.key) is not None:
                     self.source = self._connect(key)
                     for happening in self.source.watch():
                         if self._stop.is_set():
                             return
                         pause = _SHORTEST
                         if happening is not None:
-                            self._note(happening)
-                    self._lost("the gate hung up")
-                except AileronError as error:
-                    self._lost(str(error))
-                finally:
-                    self.hang_up()
+                            self._note(self._stamped(happening))
+                    self._lose("it hung up")
+            except AileronError as error:
+                self._lose(str(error), refused=isinstance(error, NotAllowed))
+            except Exception as error:  # noqa: BLE001  # a source that breaks must not go on looking well
+                self._lose(f"it cannot be listened to: {type(error).__name__}: {error}")
+            finally:
+                self.hang_up()
             self._stop.wait(pause * random.uniform(0.7, 1.3))  # noqa: S311  # spreads reconnects, no secret
             pause = min(_LONGEST, pause * 1.6)
 
-    def _note(self, happening: Happening) -> None:
-        self.news.append(happening)
+    def _stamped(self, happening: "Happening") -> "Happening":
+        """What is heard here bears the name of this source, whatever it says itself."""
+        name = self.name
+        if happening.source == name and all(item.source == name for item in happening.items):
+            return happening
+        return replace(happening, source=name, items=tuple(replace(item, source=name) for item in happening.items))
+
+    def _lose(self, why: str, *, refused: bool = False) -> None:
+        if not self._stop.is_set():
+            self._note(Silence(f"{datetime.now().astimezone():%H:%M:%S}", why[:_LONGEST_REASON], refused))
+
+    def _note(self, news: "Happening | Silence") -> None:
+        self._news.append(news)
         self._heard()
 
     def hang_up(self) -> None:
@@ -78,3 +127,11 @@ class Link:
         if source is not None:
             with suppress(AileronError, RuntimeError):
                 source.close()
+
+
+def _after(before: Standing, news: "Happening | Silence") -> Standing:
+    if not isinstance(news, Silence):
+        return before if before.reach is Reach.LIVE else Standing(Reach.LIVE)
+    known = before.reach in (Reach.LIVE, Reach.STALE)
+    reach = Reach.STALE if known and not news.refused else Reach.OFFLINE
+    return Standing(reach, before.since or news.since, news.why)

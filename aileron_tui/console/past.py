@@ -1,13 +1,14 @@
-"""Requests of the past as a gate tells them, believed only as far as they can be read, and what they add up to."""
+"""Requests of the past as a source tells them, believed only as far as they can be read, and what they add up to."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Final
 
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import moment
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, plain
 from aileron_tui.core.rows import Row
 from aileron_tui.core.states import State
@@ -31,7 +32,10 @@ OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """One request and how it ended. `took` is from first shown to decided, in seconds; times are the gate's, in UTC."""
+    """One request and how it ended. `took` is from first shown to decided, in seconds; times are the source's, in UTC.
+
+    `source` is the operator's name for where it came from, "" where there is only one.
+    """
 
     seq: int
     id: str
@@ -49,6 +53,12 @@ class Past:
     reason: str
     ended: str
     error: str
+    source: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it apart from every other request, those of other sources too."""
+        return self.source, self.id
 
     @property
     def ending(self) -> tuple[str, str]:
@@ -65,10 +75,14 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some requests, newest first; `older` is where the next page begins, None at the end."""
+    """Some requests, newest first; `older` is where the next page begins, None at the end.
+
+    `missing` has the sources of which not everything could be had, and why.
+    """
 
     requests: tuple[Past, ...]
     older: int | None
+    missing: Mapping[str, AileronError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,30 +104,30 @@ class Shown:
     note: str = ""
 
 
-_TEXTS: Final = tuple(name for name in Past.__slots__ if name not in ("seq", "took"))
+_TEXTS: Final = tuple(name for name in Past.__slots__ if name not in ("seq", "took", "source"))
 
 
-def read_page(answer: JsonObject) -> Page:
-    """A page in a gate's answer, or Untrustworthy."""
+def read_page(answer: JsonObject, source: str = "") -> Page:
+    """A page in the answer of a source, or Untrustworthy."""
     items, older = answer.get("items"), answer.get("next")
     if not isinstance(items, list) or not (older is None or (isinstance(older, int) and older > 0)):
-        raise Untrustworthy("the gate sent no page of history")
-    return Page(tuple(map(_past, items)), older)
+        raise Untrustworthy("what was sent is no page of history")
+    return Page(tuple(_past(item, source) for item in items), older)
 
 
-def _past(value: Json) -> Past:
+def _past(value: Json, source: str) -> Past:
     if not isinstance(value, dict):
-        raise Untrustworthy("the gate sent something that is not a request")
+        raise Untrustworthy("what was sent is not a request")
     texts: dict[str, str] = {}
     for name in _TEXTS:
         text = value.get(name, "")
         if not isinstance(text, str):
-            raise Untrustworthy("the gate sent a request that cannot be read", name)
+            raise Untrustworthy("a request was sent that cannot be read", name)
         texts[name] = text
     seq, took = value.get("seq"), value.get("took")
     if not isinstance(seq, int) or isinstance(took, (str, bool, list, dict)):
-        raise Untrustworthy("the gate sent a request that cannot be read", "seq, took")
-    return Past(seq=seq, took=None if took is None else float(took), **texts)
+        raise Untrustworthy("a request was sent that cannot be read", "seq, took")
+    return Past(seq=seq, took=None if took is None else float(took), source=source, **texts)
 
 
 def span(seconds: float) -> str:

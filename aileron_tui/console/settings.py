@@ -1,7 +1,17 @@
-"""How the user wants the console to behave."""
+"""How the user wants the console to look and behave."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+THEMES: Final = ("aileron-dark", "aileron-light", "aileron-contrast", "aileron-plain")
+"""The names of the looks; known here so that they can be listed before any of Textual is loaded."""
+
+
+def default_theme() -> str:
+    """The look where nobody chose one; NO_COLOR is a choice."""
+    return "aileron-plain" if os.environ.get("NO_COLOR") else "aileron-dark"
 
 
 @dataclass(frozen=True, slots=True)

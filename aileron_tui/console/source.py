@@ -1,34 +1,44 @@
-"""What the console needs of a gate: the client of one elsewhere and of one in this process are the same to it."""
+"""What the console needs of a source: a gate here or elsewhere and a daemon are the same to it."""
 
 from collections.abc import Callable, Iterator
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
-from aileron_tui.runtime.feed import Happening
-from aileron_tui.runtime.items import Item
 from aileron_tui.signing.keys import UnlockedKey
+
+if TYPE_CHECKING:
+    from aileron_tui.runtime.feed import Happening
+    from aileron_tui.runtime.items import Item
+    from aileron_tui.runtime.vault import Vault
 
 
 class Source(Protocol):
-    """A gate, blocking; the console calls it from threads only."""
+    """Where requests come from, blocking; the console calls it from threads only."""
+
+    @property
+    def name(self) -> str:
+        """What the operator calls it; "" where there is only one."""
 
     @property
     def instance(self) -> str:
-        """Which run of the gate this is."""
+        """Which run of the gate or daemon this is."""
 
-    def watch(self, after: int = 0) -> Iterator[Happening | None]:
+    def watch(self, after: int = 0) -> Iterator["Happening | None"]:
         """Every change as it comes; None for each sign of life."""
 
-    def item(self, id_: str) -> Item:
+    def waiting(self) -> tuple["Item", ...]:
+        """What waits, oldest first."""
+
+    def item(self, id_: str) -> "Item":
         """One request as it is now."""
 
-    def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+    def refresh(self, id_: str, edits: JsonObject | None = None) -> "Item":
         """One request with its preview fetched again, or as it would be with edited inputs."""
 
-    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+    def decide(self, item: "Item", verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
         """Answers exactly what the item shows."""
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
@@ -37,37 +47,27 @@ class Source(Protocol):
     def past(self, id_: str) -> JsonObject:
         """Everything the ledger has of one request."""
 
+    def vault(self) -> "Vault":
+        """Whether it can reach its credentials."""
+
+    def unlock_vault(self, passphrase: bytearray) -> None:
+        """Opens its vault, or raises an AileronError."""
+
     def close(self) -> None:
         """Hangs up."""
 
 
-class Current:
-    """The past of whichever gate is connected now; a screen that stays open outlives connections."""
-
-    def __init__(self, now: Callable[[], Source | None]) -> None:
-        self._now = now
-
-    def history(self, **filters: str | int | list[str]) -> JsonObject:
-        """A page of the past."""
-        return self._source().history(**filters)
-
-    def item(self, id_: str) -> Item:
-        """One request as it is now."""
-        return self._source().item(id_)
-
-    def past(self, id_: str) -> JsonObject:
-        """Everything the ledger has of one request."""
-        return self._source().past(id_)
-
-    def _source(self) -> Source:
-        source = self._now()
-        if source is None:
-            raise AileronError("not connected", hint="It is tried again by itself.")
-        return source
-
-
 Connect: TypeAlias = Callable[[UnlockedKey], Source]
-"""Finds the gate anew and opens a connection to it."""
+"""Finds the source anew and opens a connection to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A source to listen to. `label` says what kind it is, in our own words: `daemon` or `gate`."""
+
+    name: str
+    connect: Connect
+    label: str = ""
 
 
 class Keyholder(Protocol):

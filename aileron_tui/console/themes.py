@@ -1,6 +1,5 @@
 """The looks of the console. One accent; amber and red are kept for what must be noticed."""
 
-import os
 from typing import Final
 
 from textual.theme import Theme
@@ -67,9 +66,3 @@ PLAIN: Final = Theme(
     variables={"ansi-background": "ansi_default", "ansi-foreground": "ansi_default"},
 )
 THEMES: Final = (DARK, LIGHT, CONTRAST, PLAIN)
-NAMES: Final = tuple(theme.name for theme in THEMES)
-
-
-def default() -> str:
-    """The look where nobody chose one; NO_COLOR is a choice."""
-    return PLAIN.name if os.environ.get("NO_COLOR") else DARK.name

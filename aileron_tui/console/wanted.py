@@ -3,7 +3,8 @@
     weekly recap since:7d surface:tui
 
 Words must all occur; the last one may be a beginning, since one is still typing it. `since:` and `until:` take a date
-of the person's own zone, a time, or a span back from now; `action:`, `surface:` and `outcome:` take a name.
+of the person's own zone, a time, or a span back from now; `action:`, `surface:`, `outcome:` and, where there are
+several, `source:` take a name.
 """
 
 import re
@@ -21,7 +22,7 @@ LONGEST: Final = 900
 
 _AGO: Final = re.compile(r"(\d{1,4})([mhdw])", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_NAMES: Final = ("action", "surface", "outcome")
+_NAMES: Final = ("action", "surface", "outcome", "source")
 _TIMES: Final = ("since", "until")
 
 

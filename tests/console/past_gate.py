@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
+from aileron_tui.console.archive import Archive
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -97,8 +98,9 @@ class PastGate:
     """Answers as a gate does. `error` makes it fail; answers wait for `open`, or only those on the outcome `held`."""
 
     def __init__(self, past: Iterable[JsonObject] = (), items: Iterable[Item] = ()) -> None:
-        self.past = list(past)
+        self.kept = list(past)
         self.items = {one.id: one for one in items}
+        self.entries: dict[str, list[Json]] = {}
         self.asked: list[dict[str, str | int | list[str]]] = []
         self.error: AileronError | None = None
         self.held: str | None = None
@@ -114,7 +116,7 @@ class PastGate:
             raise self.error
         limit, before = filters.get("limit", 50), filters.get("before")
         assert isinstance(limit, int)
-        found = [one for one in self.past if self._matches(one, filters)]
+        found = [one for one in self.kept if self._matches(one, filters)]
         if isinstance(before, int):
             found = [one for one in found if isinstance(one["seq"], int) and one["seq"] < before]
         page: list[Json] = [*found[:limit]]
@@ -135,3 +137,19 @@ class PastGate:
         if id_ not in self.items:
             raise NotFound(404, {})
         return self.items[id_]
+
+    def past(self, id_: str) -> JsonObject:
+        """What the ledger has of one."""
+        if id_ not in self.entries:
+            raise NotFound(404, {})
+        return {"entries": self.entries[id_]}
+
+
+def archive(**gates: PastGate | None) -> Archive:
+    """The past of several gates."""
+    return Archive(lambda: gates)
+
+
+def alone(gate: PastGate) -> Archive:
+    """The past of one gate, which needs no name."""
+    return Archive(lambda: {"": gate})

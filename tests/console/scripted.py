@@ -1,17 +1,19 @@
 """A gate that does as it is told, and a console on it."""
 
 import queue
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from textual.pilot import Pilot
 
 from aileron_tui.console.app import Console
 from aileron_tui.console.keys import RunKeyholder
+from aileron_tui.console.link import Reach
 from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.console.source import Keyholder
+from aileron_tui.console.source import Keyholder, Upstream
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -21,7 +23,8 @@ from aileron_tui.core.states import State
 from aileron_tui.runtime.errors import NotFound, NotWaiting, Unanswered
 from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.runtime.vault import Vault
+from aileron_tui.signing.keys import UnlockedKey, for_this_run
 from tests.console import items as samples
 from tests.console.pilots import lines, settle
 
@@ -34,12 +37,16 @@ class ScriptedGate:
 
     instance = "gate-1"
 
-    def __init__(self, *items: Item) -> None:
+    def __init__(self, *items: Item, name: str = "") -> None:
+        self.name = name
         self.items = {item.id: item for item in items}
         self.decided: list[tuple[str, Verdict, str, JsonObject | None]] = []
         self.trouble: AileronError | None = None
         self.down = False
         self.connections = 0
+        self.vault_state = Vault.NONE
+        self.vault_passphrase = b"open sesame"
+        self.tried: list[bytearray] = []
         self._events: queue.Queue[Happening | None] = queue.Queue()
         self._number = 0
 
@@ -48,7 +55,7 @@ class ScriptedGate:
         for item in items:
             self.items[item.id] = item
         self._number += 1
-        self._events.put(Happening(self._number, name, {}, items))
+        self._events.put(Happening(self._number, name, {}, items, self.name))
 
     def hang_up(self) -> None:
         """Ends the connection; while `down`, no new one is made."""
@@ -60,9 +67,12 @@ class ScriptedGate:
             raise Unanswered("nobody answers")
         self.connections += 1
         waiting = tuple(item for item in self.items.values() if item.state.decidable)
-        yield Happening(self._number, "snapshot", {}, waiting)
+        yield Happening(self._number, "snapshot", {}, waiting, self.name)
         while (event := self._events.get()) is not None:
             yield event
+
+    def waiting(self) -> tuple[Item, ...]:
+        return tuple(item for item in self.items.values() if item.state.decidable)
 
     def item(self, id_: str) -> Item:
         return self.items[id_]
@@ -94,6 +104,15 @@ class ScriptedGate:
     def past(self, id_: str) -> JsonObject:
         raise NotFound(404, {"error": {"code": "not_found", "message": "there is no such request"}})
 
+    def vault(self) -> Vault:
+        return self.vault_state
+
+    def unlock_vault(self, passphrase: bytearray) -> None:
+        self.tried.append(passphrase)
+        if passphrase != self.vault_passphrase:
+            raise AileronError("that is not the passphrase of the vault")
+        self.vault_state = Vault.UNLOCKED
+
     def close(self) -> None:
         return None
 
@@ -113,18 +132,29 @@ def request(number: int, risk: Risk = NORMAL, **changes: Any) -> Item:
     return replace(made, fields=made.fields | {"inputs": [declared]})
 
 
+def _connected(gate: ScriptedGate, _: UnlockedKey) -> ScriptedGate:
+    return gate
+
+
 @asynccontextmanager
 async def console(
-    gate: ScriptedGate,
+    gates: ScriptedGate | Sequence[ScriptedGate],
     settings: ConsoleSettings = QUICK,
     size: tuple[int, int] = (120, 36),
     keys: Keyholder | None = None,
     **options: Any,
 ) -> AsyncIterator[tuple[Console, Pilot[None]]]:
-    """A console that has heard the gate's snapshot and is ready for an answer."""
-    app = Console(lambda _: gate, keys or RunKeyholder(for_this_run()), settings, **options)
+    """A console that has heard the snapshot of every gate that is up, and is ready for an answer."""
+    gates = [gates] if isinstance(gates, ScriptedGate) else gates
+    upstreams = [Upstream(gate.name, partial(_connected, gate), "gate") for gate in gates]
+    app = Console(upstreams, keys or RunKeyholder(for_this_run()), settings, **options)
+
+    def heard() -> bool:
+        reached = [app.links[gate.name].standing.reach for gate in gates if not gate.down]
+        return app.keys.key is None or all(reach is Reach.LIVE for reach in reached)
+
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, lambda: not app.trouble or app.keys.key is None or gate.down)
+        await settle(pilot, heard)
         await pilot.pause(settings.arm_seconds + 0.05)
         yield app, pilot
 

@@ -21,7 +21,7 @@ PROMISED = {
 
 def test_every_promised_key_does_what_was_promised() -> None:
     found = {key: action.id for action in actions.of(Scope.MAIN) for key in action.keys}
-    assert found == PROMISED | {"l": "log"}
+    assert found == PROMISED | {"l": "log", "U": "vault"}
 
 
 def test_ids_are_unique_and_everything_is_explained() -> None:

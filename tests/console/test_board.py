@@ -111,3 +111,94 @@ def test_dismissing_keeps_what_waits_and_what_is_looked_at() -> None:
     assert not board.dismiss_ended(159.0)
     assert board.dismiss_ended(161.0)
     assert board.visible == ["act-1", "act-3"]
+
+
+def named(source: str, number: int, state: State = State.PENDING, revision: int = 0, reason: str = "") -> Item:
+    return replace(item(number, state, revision), source=source, reason=reason)
+
+
+def from_(source: str, name: str, *items: Item) -> Happening:
+    return Happening(1, name, {}, items, source)
+
+
+def test_the_same_id_on_two_sources_is_two_requests() -> None:
+    board = Board()
+    board.hear([from_("work", "snapshot", named("work", 1)), from_("home", "snapshot", named("home", 1))])
+    assert board.visible == ["home act-1", "work act-1"]
+    board.say("work act-1", "sending…")
+    board.marked.add("work act-1")
+    board.hear([from_("work", "updated", named("work", 1, State.DENIED, 1))])
+    assert (board.waits("work act-1"), board.waits("home act-1")) == (False, True)
+    assert board.pill("home act-1").words == ""
+    board.hear([from_("work", "snapshot")])
+    assert board.waits("home act-1")
+
+
+def test_a_source_cannot_speak_for_another() -> None:
+    board = Board()
+    board.hear([from_("work", "snapshot", named("work", 1))])
+    shown = board.items["work act-1"]
+    for lie in (
+        from_("evil", "updated", named("work", 1, State.EXECUTED, 9)),
+        from_("evil", "pending", replace(named("work", 1, revision=9), prompt=replace(prompt(), action="harmless"))),
+        from_("evil", "snapshot", named("work", 1, revision=9)),
+        from_("evil", "snapshot"),
+    ):
+        board.hear([lie])
+        assert board.items["work act-1"] is shown
+        assert board.waits("work act-1")
+        assert board.visible == ["work act-1"]
+
+
+def test_the_filter_finds_a_source() -> None:
+    board = Board()
+    board.hear([from_("work", "snapshot", named("work", 1)), from_("home", "snapshot", named("home", 2))])
+    board.narrow("HOME")
+    assert board.visible == ["home act-2"]
+
+
+def test_what_is_said_of_a_call_under_way_is_a_warning() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1), item(2))])
+    board.answered_here |= {"act-1", "act-2"}
+    board.hear([told("updated", replace(item(1, State.RUNNING), reason="the vault is locked\x1b[2J"))])
+    assert board.pill("act-1").words == "the vault is locked⟨ESC⟩[2J"
+    assert board.pill("act-1").tone is Tone.WARN
+    board.hear([told("updated", item(1, State.RUNNING))])
+    assert board.pill("act-1").words == "running…"
+    # The reason somebody gave with the answer is no news of the call.
+    board.hear([told("updated", replace(item(2, State.RUNNING, reason="looks good"), reason="looks good"))])
+    assert board.pill("act-2").words == "running…"
+
+
+def test_a_request_that_waits_after_all_can_be_answered_again() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1))])
+    board.answered_here.add("act-1")
+    board.say("act-1", "running…")
+    board.hear([told("updated", replace(item(1, revision=1), reason="the answer did not arrive"))])
+    assert board.pill("act-1").words == ""
+    assert board.remark("act-1").words == "the answer did not arrive"
+    assert board.remark("act-1").tone is Tone.WARN
+    board.say("act-1", "sending…")
+    board.hear([told("pending", item(1, revision=1))])
+    assert board.pill("act-1").words == "sending…"
+    board.answered_here.add("act-1")
+    board.hear([told("pending", item(1, revision=1))])
+    assert board.pill("act-1").words == ""
+
+
+def test_an_answer_that_was_missed_is_told_once_it_is_known() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1)), told("snapshot")])
+    assert board.pill("act-1").words == "answered elsewhere"
+    board.hear([told("updated", item(1, State.EXECUTED))])
+    assert board.pill("act-1").words == "answered elsewhere: done ✓"
+
+
+def test_requests_that_cannot_be_read_are_counted_until_the_next_list() -> None:
+    board = Board()
+    board.hear([Happening(0, "unreadable", {"count": 2}, (), "work"), Happening(0, "unreadable", {}, (), "home")])
+    assert board.unread == 3
+    board.hear([from_("work", "snapshot")])
+    assert board.unread == 1

@@ -1,4 +1,4 @@
-"""Sending an answer: look first, never resend blindly, tell the truth."""
+"""Sending an answer: never resend blindly, tell the truth."""
 
 from collections.abc import Iterator
 
@@ -9,20 +9,22 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
-from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged, Rejected, Unanswered
+from aileron_tui.runtime.errors import NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected, Unanswered
 from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.vault import Vault
 from tests.console.test_board import item
 
 
 class Gate:
     """A gate that answers as it is told, and counts."""
 
+    name = ""
     instance = "gate-1"
 
-    def __init__(self, now: list[Item | AileronError], decision: AileronError | State = State.APPROVED) -> None:
+    def __init__(self, now: list[Item | AileronError], *decisions: AileronError | State) -> None:
         self._now = now
-        self._decision = decision
+        self._decisions = list(decisions or (State.APPROVED,))
         self.decided = 0
 
     def item(self, id_: str) -> Item:
@@ -33,9 +35,10 @@ class Gate:
 
     def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
         self.decided += 1
-        if isinstance(self._decision, AileronError):
-            raise self._decision
-        return self._decision
+        decision = self._decisions.pop(0)
+        if isinstance(decision, AileronError):
+            raise decision
+        return decision
 
     def watch(self, after: int = 0) -> Iterator[Happening | None]:
         yield None
@@ -49,6 +52,15 @@ class Gate:
     def past(self, id_: str) -> JsonObject:
         raise NotFound(404, {"error": {"code": "not_found", "message": "there is no such request"}})
 
+    def waiting(self) -> tuple[Item, ...]:
+        raise AssertionError
+
+    def vault(self) -> Vault:
+        return Vault.NONE
+
+    def unlock_vault(self, passphrase: bytearray) -> None:
+        raise AssertionError
+
     def close(self) -> None:
         return None
 
@@ -57,19 +69,37 @@ def sent(gate: Gate) -> Outcome:
     return deliver(gate, Answer(item(1), Verdict.APPROVE))
 
 
-def test_an_answer_to_what_still_is_shown_is_taken() -> None:
-    gate = Gate([item(1)])
+def test_an_answer_is_sent_at_once() -> None:
+    gate = Gate([])
     assert sent(gate).taken
     assert gate.decided == 1
 
 
-def test_what_changed_or_was_answered_is_not_sent_at_all() -> None:
+OUTGROWN = NotAllowed(403, {"error": {"code": "not_admitted", "message": "the head is too old"}})
+
+
+def test_what_the_ledger_outgrew_is_looked_at_and_signed_anew_once() -> None:
+    gate = Gate([item(1)], OUTGROWN, State.APPROVED)
+    assert sent(gate).taken
+    assert gate.decided == 2
+    stubborn = Gate([item(1)], OUTGROWN, OUTGROWN)
+    assert "not taken" in sent(stubborn).words
+    assert stubborn.decided == 2
+
+
+def test_what_changed_or_was_answered_meanwhile_is_not_signed_anew() -> None:
     for now, words in ((item(2), "changed"), (item(1, State.DENIED), "answered elsewhere: denied")):
-        gate = Gate([now])
+        gate = Gate([now], OUTGROWN, State.APPROVED)
         outcome = sent(gate)
         assert not outcome.taken
         assert words in outcome.words
-        assert gate.decided == 0
+        assert gate.decided == 1
+
+
+def test_no_other_refusal_is_sent_again() -> None:
+    gate = Gate([item(1)], NotAllowed(403, {"error": {"code": "unknown_key", "message": "x"}}), State.APPROVED)
+    assert not sent(gate).taken
+    assert gate.decided == 1
 
 
 @pytest.mark.parametrize(
@@ -80,7 +110,7 @@ def test_what_changed_or_was_answered_is_not_sent_at_all() -> None:
             "answered elsewhere: executed",
         ),
         (PromptChanged(409, {"error": {"code": "PROMPT_CHANGED", "message": "x"}}), "changed"),
-        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "does not know"),
+        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "not known there"),
         (Rejected(500, {"error": {"code": "boom", "message": "it broke"}}), "not taken: the gate refused: it broke"),
         (AileronError("no route"), "not sent: no route"),
     ],
@@ -96,8 +126,8 @@ def test_every_refusal_is_told_as_it_is(error: AileronError, words: str) -> None
 def test_a_lost_reply_is_looked_up_and_never_sent_again() -> None:
     lost = Unanswered("the connection broke")
     for now, taken in ((item(1), False), (item(1, State.RUNNING), True)):
-        gate = Gate([item(1), now], lost)
+        gate = Gate([now], lost)
         assert sent(gate).taken is taken
         assert gate.decided == 1
-    unreachable = Gate([item(1), AileronError("nobody answers")], lost)
+    unreachable = Gate([AileronError("nobody answers")], lost)
     assert "cannot be looked up" in sent(unreachable).words

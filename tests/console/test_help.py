@@ -8,7 +8,7 @@ from aileron_tui.console.actions import Scope, keymap, of
 from aileron_tui.console.palette import ActionCommands
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
-from tests.console.past_gate import PastGate, records
+from tests.console.past_gate import PastGate, alone, records
 from tests.console.pilots import SIZES, Stage, lines, piloted, settle, text
 
 
@@ -88,7 +88,7 @@ async def test_help_scrolls_by_key() -> None:
 
 @piloted
 async def test_the_palette_runs_an_action_by_its_name() -> None:
-    app = Stage(HistoryScreen(PastGate(records(20))))
+    app = Stage(HistoryScreen(alone(PastGate(records(20)))))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, lambda: "20 in all" in text(app))
         await pilot.press("ctrl+p")

@@ -18,13 +18,13 @@ from aileron_tui.console.widgets.history_table import HistoryTable
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.rows import Row
 from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
-from tests.console.past_gate import NOW, PastGate, item, record, records
+from tests.console.past_gate import NOW, PastGate, alone, item, record, records
 from tests.console.pilots import SIZES, UNSAFE, Stage, lines, piloted, settle, text, unsafe
 from tests.hostile import HOSTILE
 
 
 def staged(gate: PastGate, **more: object) -> Stage:
-    return Stage(HistoryScreen(gate), **more)  # type: ignore[arg-type]  # passed on as it is
+    return Stage(HistoryScreen(alone(gate)), **more)  # type: ignore[arg-type]  # passed on as it is
 
 
 async def loaded(pilot: Pilot[None], count: int = 1) -> HistoryTable:
@@ -177,14 +177,26 @@ async def test_the_detail_follows_the_cursor_and_warns_of_haste() -> None:
 
 @piloted
 async def test_the_detail_of_an_old_request_comes_from_the_ledger() -> None:
-    def entries(id_: str) -> dict[str, Json]:
-        return {"entries": [{"kind": "request.made", "body": {"args": {"kept": f"for {id_}"}}}]}
-
-    app = Stage(HistoryScreen(PastGate(records(3)), entries=entries))
+    gate = PastGate(records(3))
+    gate.entries["act-000003"] = [{"kind": "request.made", "body": {"args": {"kept": "for act-000003"}}}]
+    app = staged(gate)
     async with app.run_test(size=(120, 36)) as pilot:
         await loaded(pilot, 3)
         await pilot.press("enter")
         await settle(pilot, lambda: "kept  for act-000003" in text(app))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_an_answer_given_elsewhere_is_marked(size: tuple[int, int]) -> None:
+    app = staged(PastGate([record(1, changes={"surface": "elsewhere", "signer": ""})]))
+    async with app.run_test(size=size) as pilot:
+        await loaded(pilot, 1)
+        if size[0] > 40:
+            assert "elsewhere" in text(app)
+            assert "not signed" in text(app)
+        await pilot.press("enter")
+        await settle(pilot, lambda: "answered   elsewhere" in text(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -339,7 +351,7 @@ async def test_copy_and_help_and_panes() -> None:
 @piloted
 async def test_a_users_keys_work_and_are_shown() -> None:
     keys = keymap({"history.search": "f", "down": "n"})
-    app = Stage(HistoryScreen(PastGate(records(9)), keymap=keys), keymap=keys)
+    app = Stage(HistoryScreen(alone(PastGate(records(9))), keymap=keys), keymap=keys)
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 9)
         assert lines(app)[-1].startswith(" f search")

@@ -8,6 +8,8 @@ import difflib
 import os
 import string
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
@@ -27,7 +29,7 @@ from aileron_tui.core.rows import Row
 from aileron_tui.core.text import cells
 from aileron_tui.runtime.items import Item
 from tests.console import items as samples
-from tests.console.pilots import UNSAFE, lines, piloted
+from tests.console.pilots import UNSAFE, lines, piloted, settle
 from tests.console.scripted import QUICK, ScriptedGate, console
 
 FOLDER: Final = Path(__file__).parent / "snapshots"
@@ -61,13 +63,17 @@ class Still(datetime):
 
 @dataclass(frozen=True)
 class Case:
-    """One picture; `says` is what the answer bar comes to say when everything is drawn."""
+    """One picture; `says` is what the answer bar comes to say when everything is drawn.
+
+    `silent` are the requests of a second source, which went away.
+    """
 
     name: str
     requests: tuple[Item, ...]
     size: tuple[int, int] = (80, 24)
     theme: str = "aileron-dark"
     says: str = READ
+    silent: tuple[Item, ...] = ()
 
 
 def waiting(item: Item, number: int, seconds: int) -> Item:
@@ -117,6 +123,9 @@ CASES: Final = (
     Case("ready", (move(),), says=READY),
     Case("preview-unavailable", (waiting(samples.not_found(), 1, 21),)),
     Case("hostile-text", hostile()),
+    Case("two-sources-wide", (move(),), (120, 36), says=READY, silent=everyday()),
+    Case("two-sources-narrow", (move(),), says=READY, silent=everyday()),
+    Case("two-sources-folded", (move(),), (40, 15), says=READY, silent=everyday()),
 )
 
 
@@ -126,12 +135,17 @@ def named(cases: tuple[Case, ...]) -> pytest.MarkDecorator:
 
 
 @pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No time passes for the console, and nothing of this terminal's environment decides on colours."""
+def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No time passes for the console, and nothing of this terminal's environment decides on colours or on the zone."""
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
     for name, module in list(sys.modules.items()):
         if name.startswith("aileron_tui.console.") and getattr(module, "datetime", None) is datetime:
             monkeypatch.setattr(module, "datetime", Still)
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 # how a picture is written down
@@ -206,10 +220,23 @@ def compare(case: Case, got: str) -> None:
 # the tests
 
 
+def sources(case: Case) -> list[ScriptedGate]:
+    """Where the requests come from."""
+    if not case.silent:
+        return [ScriptedGate(*case.requests)]
+    return [ScriptedGate(*case.requests, name="work"), ScriptedGate(*case.silent, name="laptop")]
+
+
 @named(CASES)
 @piloted
 async def test_it_looks_as_kept(case: Case) -> None:
-    async with console(ScriptedGate(*case.requests), replace(QUICK, theme=case.theme), case.size) as (app, pilot):
+    gates = sources(case)
+    async with console(gates, replace(QUICK, theme=case.theme), case.size) as (app, pilot):
+        if case.silent:
+            gates[1].hang_up()
+            await settle(pilot, lambda: app.links["laptop"].standing.why == "nobody answers")
+            app.board.chosen = "work act-2"
+            app.redraw()
         got = await drawn(app, pilot, case)
         compare(case, got)
         assert not UNSAFE.findall("".join(lines(app)))

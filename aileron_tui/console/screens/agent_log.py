@@ -11,6 +11,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
+from aileron_tui.files.places import bundled
 
 _LOOK_SECONDS: Final = 0.5
 
@@ -18,6 +19,7 @@ _LOOK_SECONDS: Final = 0.5
 class AgentLogScreen(Screen[None]):
     """Shows lines as they come. It follows the end unless one scrolled away from it."""
 
+    CSS_PATH = str(bundled("styles") / "agent_log.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,l", "dismiss", "back", tooltip="Close this and go back."),
         Binding("j", "scroll(1)", "down", show=False),

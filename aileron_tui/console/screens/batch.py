@@ -1,8 +1,10 @@
 """The sheet of marked requests: each is switched to approve, deny or leave; what is left stays waiting."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -19,6 +21,7 @@ from aileron_tui.core.rows import Row
 from aileron_tui.runtime.items import Item
 
 _ROWS, _WIDEST = 3, 60
+_LOW = 20
 
 
 class Choice(StrEnum):
@@ -40,9 +43,11 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
         Binding("k", "up", show=False),
     ]
 
-    def __init__(self, items: list[Item], start: Choice) -> None:
+    def __init__(self, items: list[Item], start: Choice, unable: Mapping[str, str] | None = None) -> None:
+        """`unable` has the keys of those that cannot be answered now, and why: they are left as they are."""
         super().__init__()
         self._items = items
+        self._unable = unable or {}
         self._choices = [self._possible(item, start) for item in items]
 
     def compose(self) -> ComposeResult:
@@ -51,9 +56,14 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
             yield OptionList(*(Option(self._line(number)) for number in range(len(self._items))))
             yield Static(own("space switch · ctrl+s send · esc forget it", MUTED), id="batch-note")
 
-    @staticmethod
-    def _possible(item: Item, wanted: Choice) -> Choice:
-        risky = item.prompt.risk.level is Level.HIGH or item.fetching
+    def on_resize(self, event: events.Resize) -> None:
+        """Where there is little room, the keys stay on screen."""
+        self.set_class(event.size.height < _LOW, "-low")
+
+    def _possible(self, item: Item, wanted: Choice) -> Choice:
+        if item.key in self._unable:
+            return Choice.LEAVE
+        risky = item.prompt.risk.level is Level.HIGH or item.fetching or item.deny_only
         return Choice.LEAVE if wanted is Choice.APPROVE and risky else wanted
 
     def _line(self, number: int) -> Content:
@@ -62,10 +72,17 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
         keys = _key_rows([*item.prompt.inputs, *(item.prompt.preview.rows if item.prompt.preview else ())])
         if item.prompt.preview and (lost := item.prompt.preview.unavailable):
             keys += own("  ") + foreign_line(unavailable_line(lost), WARNING)
-        risk = (
-            own("  ⚠ high risk: only by itself", "$text-warning") if item.prompt.risk.level is Level.HIGH else own("")
-        )
-        return Content.assemble((f"{choice.value:<8}", style), foreign_line(item.prompt.action), "  ", keys, risk)
+        name = foreign_line(item.prompt.action)
+        if item.source:
+            name += own("  ") + foreign_line(item.source, MUTED)
+        return Content.assemble((f"{choice.value:<8}", style), name, "  ", keys, self._why_not(item))
+
+    def _why_not(self, item: Item) -> Content:
+        if why := self._unable.get(item.key):
+            return own("  ⚠ ", WARNING) + foreign_line(why, WARNING)
+        if item.deny_only:
+            return own("  ⚠ ", WARNING) + foreign_short(item.deny_only, _WIDEST, WARNING)
+        return own("  ⚠ high risk: only by itself" if item.prompt.risk.level is Level.HIGH else "", WARNING)
 
     def action_switch(self) -> None:
         """Goes round: approve, deny, leave; high risk leaves approve out."""
@@ -76,7 +93,9 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
         order = list(Choice)
         wanted = order[(order.index(self._choices[number]) + 1) % len(order)]
         possible = self._possible(self._items[number], wanted)
-        self._choices[number] = Choice.DENY if wanted is Choice.APPROVE and possible is Choice.LEAVE else possible
+        if wanted is Choice.APPROVE and possible is Choice.LEAVE:
+            possible = self._possible(self._items[number], Choice.DENY)
+        self._choices[number] = possible
         options.replace_option_prompt_at_index(number, self._line(number))
 
     def action_down(self) -> None:

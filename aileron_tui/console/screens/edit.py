@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Input, Label, Static, TextArea
+from textual.widgets import Input, Label, RadioButton, RadioSet, Static, TextArea
 
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
@@ -17,36 +17,52 @@ from aileron_tui.runtime.items import Item
 _LONGEST_LINE: Final = 60
 
 
-class EditScreen(ModalScreen[JsonObject | None]):
-    """One field per declared input. ctrl+s goes on to the difference; escape forgets everything."""
+class Choice(RadioButton):
+    """One of several: which is chosen shows without colour too."""
 
-    AUTO_FOCUS = "Input, TextArea"
+    @property
+    def BUTTON_INNER(self) -> str:  # type: ignore[override]  # noqa: N802  # Textual reads it whenever it draws
+        return "●" if self.value else "○"
+
+
+class EditScreen(ModalScreen[JsonObject | None]):
+    """One field per input that can be edited. ctrl+s goes on to the difference; escape forgets everything."""
+
+    DEFAULT_CSS = "EditScreen RadioSet { width: 1fr; background: transparent; }"
+    AUTO_FOCUS = "Input, TextArea, RadioSet"
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "back"), ("ctrl+s", "submit", "show the difference")]
 
     def __init__(self, item: Item) -> None:
         super().__init__()
         self._item = item
-        declared = item.fields.get("inputs")
-        self._inputs: list[dict[str, Any]] = (
-            [field for field in declared if isinstance(field, dict)] if isinstance(declared, list) else []
-        )
+        self._inputs = inputs(item)
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog sheet"):
             yield Static(own("Edit ", "bold") + foreign_line(self._item.prompt.action), classes="question")
+            if why := unable(self._item):
+                yield Static(own(why))
+                yield Static(own("esc back", MUTED), id="edit-note")
+                return
             with VerticalScroll():
                 for number, field in enumerate(self._inputs):
                     yield from self._field(number, field)
-            yield Static(own("ctrl+s show the difference · tab next field · esc forget it", MUTED), id="edit-note")
+            chosen = "space choose · " if any(map(choices, self._inputs)) else ""
+            note = f"ctrl+s show the difference · {chosen}tab next field · esc forget it"
+            yield Static(own(note, MUTED), id="edit-note")
 
     def _field(self, number: int, field: dict[str, Any]) -> ComposeResult:
-        value = self._item.prompt.args.get(str(field.get("name")))
-        text = "" if value is None else plain(value)
+        label = foreign_line(str(field.get("label") or field.get("name")))
+        shown = self._before(field)
+        if offered := choices(field):
+            yield Label(label)
+            buttons = [Choice(foreign_line(words), value == shown) for value, words in offered]
+            yield RadioSet(*buttons, id=f"field-{number}", compact=True)
+            return
         note = f"  {field.get('type')}" + ("" if field.get("required") else ", may be empty")
-        yield Label(foreign_line(str(field.get("label") or field.get("name"))) + own(note, MUTED))
+        yield Label(label + own(note, MUTED))
         # A field is filled with text made visible: what cannot be shown is not edited unseen. An untouched field
         # keeps its original value.
-        shown = visible(text)
         if field.get("multiline") or "\n" in shown or len(shown) > _LONGEST_LINE:
             yield TextArea(shown, id=f"field-{number}", soft_wrap=True)
         else:
@@ -56,13 +72,11 @@ class EditScreen(ModalScreen[JsonObject | None]):
         """Gathers what changed, typed as the manifest declares it."""
         edits: JsonObject = {}
         for number, field in enumerate(self._inputs):
-            name = str(field.get("name"))
-            old = self._item.prompt.args.get(name)
             text = self._text(number)
-            if text == visible("" if old is None else plain(old)):
+            if text == self._before(field):
                 continue
             try:
-                edits[name] = typed(text, str(field.get("type")))
+                edits[str(field.get("name"))] = typed(text, str(field.get("type")))
             except JsonError:
                 self._note(own(f"✗ field {number + 1} must be of type {field.get('type')}", "$text-error"))
                 return
@@ -71,14 +85,48 @@ class EditScreen(ModalScreen[JsonObject | None]):
             return
         self.dismiss(edits)
 
+    def _before(self, field: dict[str, Any]) -> str:
+        value = self._item.prompt.args.get(str(field.get("name")))
+        return visible("" if value is None else plain(value))
+
     def _text(self, number: int) -> str:
         widget = self.query_one(f"#field-{number}")
+        if isinstance(widget, RadioSet):
+            field = self._inputs[number]
+            return choices(field)[widget.pressed_index][0] if widget.pressed_index >= 0 else self._before(field)
         if isinstance(widget, TextArea):
             return widget.text
         return widget.value if isinstance(widget, Input) else ""
 
     def _note(self, words: Any) -> None:
         self.query_one("#edit-note", Static).update(words)
+
+
+def inputs(item: Item) -> list[dict[str, Any]]:
+    """The inputs of a request that can be edited."""
+    declared = item.fields.get("inputs")
+    return [field for field in declared if isinstance(field, dict)] if isinstance(declared, list) else []
+
+
+def unable(item: Item) -> str:
+    """Why a request cannot be edited, or ""."""
+    if inputs(item):
+        return ""
+    if item.daemon:
+        return "the daemon runs this call as it was asked; deny it with a reason that says what to change"
+    return "this action has no inputs to edit"
+
+
+def choices(field: dict[str, Any]) -> list[tuple[str, str]]:
+    """The values an input may have, each with its words; none if it takes any."""
+    offered = field.get("choices")
+    if not isinstance(offered, list):
+        return []
+    return [
+        (choice[0], choice[1])
+        for choice in offered
+        if isinstance(choice, list) and len(choice) == 2 and all(isinstance(part, str) for part in choice)
+    ]
 
 
 def typed(text: str, type_: str) -> Json:

@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 from aileron_tui.console.actions import Action, Group, Scope, bindings, display, keys_of, of
 from aileron_tui.console.render import ACCENT, MUTED, STRONG, own
 from aileron_tui.console.widgets.key_line import KeyLine
+from aileron_tui.files.places import bundled
 
 _COLUMNS_FROM: Final = 56
 _KEYS: Final = 10
@@ -76,6 +77,7 @@ class KeyTable(Widget):
 class HelpScreen(ModalScreen[None]):
     """A sheet over the screen it was asked from."""
 
+    CSS_PATH = str(bundled("styles") / "help.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(Scope.HELP),
         Binding("question_mark,f1", "back", "back", show=False),

@@ -17,11 +17,10 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from aileron_tui.console import archive
 from aileron_tui.console import history_words as words
 from aileron_tui.console.actions import Scope, bindings
-from aileron_tui.console.archive import Archive, Entries
-from aileron_tui.console.past import OUTCOMES, Page, Shown, local, tally, typical
+from aileron_tui.console.archive import Archive
+from aileron_tui.console.past import OUTCOMES, Page, Past, Shown, local, tally, typical
 from aileron_tui.console.render import MUTED, own
 from aileron_tui.console.wanted import LONGEST, Query, SearchError, Wanted
 from aileron_tui.console.widgets.chart import MOST_DAYS, Chart
@@ -29,6 +28,7 @@ from aileron_tui.console.widgets.detail import Detail
 from aileron_tui.console.widgets.history_table import Columns, HistoryTable
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
+from aileron_tui.files.places import bundled
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.items import Item
 
@@ -41,8 +41,9 @@ LOW: Final = 24
 
 
 class HistoryScreen(Screen[None]):
-    """`entries` looks a request up in the ledger; without it the detail shows only what the gate still has at hand."""
+    """The past of all sources. One that fails is named, and the others are shown all the same."""
 
+    CSS_PATH = str(bundled("styles") / "history.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.HISTORY)]
     SCOPE: ClassVar = Scope.HISTORY
     AUTO_FOCUS = "HistoryTable"
@@ -75,25 +76,23 @@ class HistoryScreen(Screen[None]):
     class Found(Message):
         """What was shown for a request is here, or why it is not."""
 
-        def __init__(self, id_: str, shown: Shown, item: Item | None) -> None:
+        def __init__(self, request: Past, shown: Shown, item: Item | None) -> None:
             super().__init__()
-            self.id = id_
+            self.request = request
             self.shown = shown
             self.item = item
 
-    def __init__(
-        self, source: Archive, *, keymap: Mapping[str, str] | None = None, entries: Entries | None = None
-    ) -> None:
+    def __init__(self, archive: Archive, *, keymap: Mapping[str, str] | None = None) -> None:
         super().__init__()
-        self._source = source
+        self._archive = archive
         self._keymap = keymap
-        self._entries = entries
         self._wanted = Wanted()
         self._turn = 0
         self._older: int | None = None
         self._busy = False
         self._said = own("")
         self._trouble: AileronError | None = None
+        self._missing: Mapping[str, AileronError] = {}
         self._item: Item | None = None
         self._chart_wanted: bool | None = None
         self._typing: Timer | None = None
@@ -112,8 +111,8 @@ class HistoryScreen(Screen[None]):
         yield Chart()
         with Container(id="history-panes"):
             with Vertical(id="history-list"):
-                yield Columns()
-                yield HistoryTable()
+                yield Columns(several=self._archive.several)
+                yield HistoryTable(several=self._archive.several)
                 yield Static(id="history-empty")
             yield Detail()
         yield KeyLine(Scope.HISTORY, self._keymap)
@@ -154,7 +153,7 @@ class HistoryScreen(Screen[None]):
     @work(thread=True, exit_on_error=False, group="pages")
     def _fetch(self, turn: int, query: Query, before: int | None) -> None:
         try:
-            page = archive.page(self._source, query, before)
+            page = self._archive.page(query, before)
         except AileronError as error:
             self.post_message(self.Failed(turn, error, first=before is None))
         else:
@@ -166,6 +165,7 @@ class HistoryScreen(Screen[None]):
             return
         self._busy = False
         self._trouble = None
+        self._missing = event.page.missing
         self._older = event.page.older
         table = self.query_one(HistoryTable)
         if event.first:
@@ -196,7 +196,7 @@ class HistoryScreen(Screen[None]):
     @work(thread=True, exit_on_error=False, group="chart")
     def _count(self) -> None:
         try:
-            page = archive.sample(self._source, MOST_DAYS + 1)
+            page = self._archive.sample(MOST_DAYS + 1)
         except AileronError:
             return  # the list says what is wrong
         self.post_message(self.Counted(page))
@@ -216,11 +216,14 @@ class HistoryScreen(Screen[None]):
     def _tell(self) -> None:
         """Title, state, and what the list says where it is empty or ends."""
         table = self.query_one(HistoryTable)
-        state = words.State(len(table.requests), self._older is not None, self._busy, self._trouble, self._wanted)
+        trouble_ = self._trouble is not None or bool(self._missing)
+        state = words.State(len(table.requests), self._older is not None, self._busy, trouble_, self._wanted)
         trouble = self.query_one("#history-trouble", Static)
-        trouble.display = self._trouble is not None
+        trouble.display = self._trouble is not None or bool(self._missing)
         if self._trouble:
             trouble.update(words.explained(self._trouble))
+        elif self._missing:
+            trouble.update(words.incomplete(self._missing))
         table.end(words.tail(state))
         self.query_one("#history-title", Static).update(words.title(state, self._said))
         self.query_one("#history-empty", Static).update(words.nothing(state))
@@ -322,16 +325,17 @@ class HistoryScreen(Screen[None]):
             return
         self.query_one(Detail).show(request, None, note=own("looking up what was shown…", MUTED))
         self.query_one(Detail).scroll_home(animate=False)
-        self._look_up(request.id)
+        self._look_up(request)
 
-    @work(thread=True, exit_on_error=False, group="detail", exclusive=True)
-    def _look_up(self, id_: str) -> None:
-        self.post_message(self.Found(id_, *archive.look_up(self._source, self._entries, id_)))
+    # With a description of its own Textual does not write out the whole request as one.
+    @work(thread=True, exit_on_error=False, group="detail", exclusive=True, description="look up")
+    def _look_up(self, request: Past) -> None:
+        self.post_message(self.Found(request, *self._archive.look_up(request)))
 
     def on_history_screen_found(self, event: Found) -> None:
         """Adds what was shown."""
         request = self.query_one(HistoryTable).current
-        if request is not None and request.id == event.id:
+        if request is not None and request.key == event.request.key:
             self._item = event.item
             self.query_one(Detail).show(request, event.shown, raw=event.item is not None)
 
@@ -383,7 +387,7 @@ class HistoryScreen(Screen[None]):
             self._tell()
 
         name = f"aileron-history-{datetime.now().astimezone():%Y%m%d-%H%M}.jsonl"
-        self.app.push_screen(ExportScreen(lambda: archive.pages(self._source, query), name), ended)
+        self.app.push_screen(ExportScreen(lambda: self._archive.pages(query), name), ended)
 
     def action_help(self) -> None:
         """The keys of this screen."""

@@ -8,26 +8,35 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.content import Content
 from textual.screen import Screen
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from aileron_tui.console.actions import Scope, at, bindings
 from aileron_tui.console.arming import Arming
-from aileron_tui.console.board import Tone
+from aileron_tui.console.board import FETCHED_ONCE, Tone
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.widgets.answer_bar import AnswerBar
-from aileron_tui.console.widgets.header import Header
-from aileron_tui.console.widgets.prompt_view import PromptView
+from aileron_tui.console.widgets.header import Header, banner, connection
 from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.risk import Level
+from aileron_tui.core.text import clip, inline
+from aileron_tui.files.places import bundled
 
 if TYPE_CHECKING:
+    from textual.widgets import Input
+
     from aileron_tui.console.app import Console
+    from aileron_tui.console.widgets.prompt_view import PromptView
+    from aileron_tui.runtime.items import Item
 
 _WIDE, _NARROW = 90, 60
 _SMALLEST = (40, 15)
+_LOW = 20
+_TROUBLES = 2
+_SENTENCE = 120
 _SOON = 0.02
 _ANSWERS = frozenset({"approve", "deny", "deny_reason"})
 _TONES = {Tone.QUIET: MUTED, Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
@@ -45,18 +54,15 @@ class MainScreen(Screen[None]):
         self._owner = owner
         self.arming = Arming(owner.settings.arm_seconds)
         self._wake: Timer | None = None
+        self._view: PromptView | None = None
+        self._filter: Input | None = None
+        self._banner: Static | None = None
 
     def compose(self) -> ComposeResult:
         console = self._owner
         yield Header()
-        yield Static(id="banner")
-        yield Static(
-            own("This window is too small to read a request. Make it 40 × 15 or larger; d still denies."), id="small"
-        )
         with Container(id="panes"):
-            yield WaitingList(console.board)
-            yield PromptView()
-        yield Input(placeholder="filter", id="filter")
+            yield WaitingList(console.board, several=console.several)
         leave_out = () if console.log_lines else ("log",)
         yield AnswerBar(console.keymap_in_use, leave_out=leave_out)
 
@@ -65,29 +71,57 @@ class MainScreen(Screen[None]):
         self.set_interval(1.0, self._tick)
         self.redraw()
 
+    def furnish(self) -> None:
+        """Adds the prompt and the filter, which take as long to load as the frame, and are not missed in it."""
+        from textual.widgets import Input  # noqa: PLC0415
+
+        from aileron_tui.console.widgets.prompt_view import PromptView  # noqa: PLC0415
+
+        self.app.stylesheet.read(bundled("styles") / "prompt.tcss")
+        self._view = PromptView()
+        too_small = own("This window is too small to read a request. Make it 40 × 15 or larger; d still denies.")
+        self._banner = Static(id="banner")
+        self.mount(self._banner, Static(too_small, id="small"), before="#panes")
+        self.query_one("#panes").mount(self._view)
+        self._filter = Input(placeholder="filter", id="filter")
+        self.mount(self._filter, before=self.query_one(AnswerBar))
+        self.redraw()
+
     # what is shown
 
     def redraw(self) -> None:
         """Draws the board anew. The view keeps its place unless another request is looked at."""
-        if not self.is_mounted:
+        if not self.is_mounted or not self.is_running:  # not there yet, or on the way out
             return
         board = self._owner.board
         self._lay_out()
         self.query_one(WaitingList).update(folded=self.size.width < _NARROW)
-        view = self.query_one(PromptView)
         edited = self._owner.desk.edited
         item = edited.item if edited else board.item
-        base = board.items.get(item.id) if edited and item else None
-        pill = board.pill(item.id) if item else None
-        note = own(pill.words, _TONES[pill.tone]) if pill and pill.words else None
-        view.show(item, note=note, edited_from=base)
-        if item:
-            self.arming.shown(item.id, item.digest)
+        base = board.items.get(item.key) if edited and item else None
+        if self._view:
+            self._view.show(item, note=self._note(item), edited_from=base)
+        if item and self._view and self._view.ready:
+            self.arming.shown(item.key, item.digest)
         self._heading()
         self.show_state()
 
+    def _note(self, item: "Item | None") -> Content | None:
+        """Where the request comes from, if that has to be told and the list does not right above, and its pill."""
+        if item is None:
+            return None
+        parts: list[Content] = []
+        if self._owner.several and not self.has_class("-folded"):
+            label = self._owner.links[item.source].label
+            name = own("from ", MUTED) + foreign_line(item.source, "bold")
+            parts.append(name + own(f", a {label}", MUTED) if label else name)
+        if (remark := self._owner.board.remark(item.key)).words:
+            parts.append(own(remark.words, _TONES[remark.tone]))
+        return own(" · ", MUTED).join(parts) if parts else None
+
     def _tick(self) -> None:
-        self.query_one(PromptView).tick(datetime.now(UTC))
+        if self._view:
+            self._view.tick(datetime.now(UTC))
         self.show_state()
         if self._owner.board.dismiss_ended(monotonic()):
             self.redraw()
@@ -101,17 +135,18 @@ class MainScreen(Screen[None]):
             notes = ("⚠ insecure key",)
         if console.read_only:
             notes = (*notes, "read only")
+        if console.vaults.locked:
+            notes = (*notes, "⚠ vault locked")
+        if console.board.unread:
+            notes = (*notes, f"⚠ {console.board.unread:,} unreadable")
         if console.board.marked:
             notes = (*notes, f"{len(console.board.marked)} marked")
-        self.query_one(Header).show(console.board.waiting, console.trouble, notes)
-        banner = self.query_one("#banner", Static)
-        banner.display = bool(console.trouble)
-        if console.trouble:
-            since = console.board.queue.stale_since
-            banner.update(
-                own(f"▲ not connected since {since}: what is shown may be out of date. ")
-                + foreign_line(console.trouble)
-            )
+        standings = {name: link.standing for name, link in console.links.items()}
+        self.query_one(Header).show(console.board.waiting, connection(list(standings.values())), notes)
+        if self._banner:
+            lines = banner(standings, self.size.width - 2, _TROUBLES if self.size.height >= _LOW else 1)
+            self._banner.display = bool(lines)
+            self._banner.update(own("\n").join(lines))
 
     def show_state(self) -> None:
         """Whether an answer counts now; looks again when the last obstacle will be gone."""
@@ -128,7 +163,7 @@ class MainScreen(Screen[None]):
         if board.item is None:
             bar.show("nothing to answer")
         elif not board.waits(board.chosen):
-            bar.show(f"{board.pill(board.chosen).words}: nothing to answer here")
+            bar.show(f"{board.pill(board.chosen).words} · nothing to answer here")
         elif obstacle:
             bar.show(f"◌ {obstacle}")
         elif self._owner.desk.edited:
@@ -138,32 +173,48 @@ class MainScreen(Screen[None]):
 
     def obstacle(self, verdict: Verdict = Verdict.APPROVE) -> str:
         """Why an answer would not count now, or ""."""
+        if why := self._hindrance(verdict):
+            return why
+        early = self.arming.obstacle()
+        return f"not yet: {early}" if early else ""
+
+    def _hindrance(self, verdict: Verdict) -> str:
+        """What stands in the way of an answer, however long one waits, or ""."""
         console, item = self._owner, self._owner.board.item
         if item is None:
             return "there is no request"
-        if why := console.unable():
+        if why := console.unable(item):
             return why
-        pill = console.board.pill(item.id)
+        pill = console.board.pill(item.key)
         if pill.words:
             return pill.words
+        drawn = console.desk.edited.item if console.desk.edited else item
+        if not self.arming.on_screen(drawn.key, drawn.digest):
+            return "it is not on screen yet"
         if verdict is Verdict.APPROVE:
+            if item.deny_only:
+                return f"it can only be denied here: {clip(inline(item.deny_only), _SENTENCE)}"
             if self.has_class("-small"):
                 return "the window is too small to read it"
             if item.fetching and not console.desk.edited:
                 return "the preview is still being fetched"
-            if item.prompt.risk.level is Level.HIGH and not self.query_one(PromptView).read_to_end:
+            if item.prompt.risk.level is Level.HIGH and not (self._view and self._view.read_to_end):
                 return "high risk: read it to the end first"
-        early = self.arming.obstacle()
-        return f"not yet: {early}" if early else ""
+        return ""
 
     def why_not(self, action: str) -> str:
         """Why an action can do nothing now, or "", for the command palette."""
         console, board = self._owner, self._owner.board
-        needs_request = {"edit", "mark", "raw", "refresh", "copy", "deny_reason"}
-        if action in needs_request and board.item is None:
+        if action in {"edit", "mark", "raw", "refresh", "copy", "deny_reason"} and board.item is None:
             return "there is no request"
-        if action in {"edit", "refresh", "deny_reason", "approve_marked", "deny_marked"} and (why := console.unable()):
+        if action in {"edit", "refresh", "deny_reason"} and (why := console.unable(board.item)):
             return why
+        if action in {"approve_marked", "deny_marked"} and (why := console.unable()):
+            return why
+        if action == "refresh" and board.item and not board.item.refreshable:
+            return FETCHED_ONCE
+        if action == "vault":
+            return console.vaults.obstacle()
         if action in {"approve_marked", "deny_marked"} and not board.marked:
             return "nothing is marked"
         if action == "undo" and not console.desk.held:
@@ -232,8 +283,7 @@ class MainScreen(Screen[None]):
 
     def action_edit(self) -> None:
         """Opens the form for the inputs."""
-        why = self.obstacle(Verdict.DENY)
-        if why and not self.arming.obstacle():
+        if why := self._hindrance(Verdict.DENY):
             self._owner.hint(why)
         else:
             self._owner.desk.edit()
@@ -278,39 +328,44 @@ class MainScreen(Screen[None]):
     def action_next_pane(self) -> None:
         """The other pane."""
         waiting = self.query_one(WaitingList)
-        (self.query_one(PromptView) if waiting.has_focus else waiting).focus()
+        (self._view if self._view and waiting.has_focus else waiting).focus()
 
     def action_focus_prompt(self) -> None:
         """Into the prompt, to read it."""
-        self.query_one(PromptView).focus()
+        if self._view:
+            self._view.focus()
 
     def action_filter(self) -> None:
         """Opens the filter."""
-        field = self.query_one("#filter", Input)
-        field.display = True
-        field.focus()
+        if self._filter:
+            self._filter.display = True
+            self._filter.focus()
 
     def action_clear_filter(self) -> None:
         """Clears the filter, forgets an edit, goes back to the list."""
-        field = self.query_one("#filter", Input)
-        field.value = ""
-        field.display = False
+        if self._filter:
+            self._filter.value = ""
+            self._filter.display = False
         self._owner.desk.forget_edit()
         self._owner.board.narrow("")
         self.query_one(WaitingList).focus()
         self.redraw()
 
-    @on(Input.Changed, "#filter")
-    def _narrowed(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: "Input.Changed") -> None:
+        """The filter."""
         self._owner.board.narrow(event.value)
         self.redraw()
 
-    @on(Input.Submitted, "#filter")
-    def _narrowed_enough(self) -> None:
+    def on_input_submitted(self) -> None:
+        """Back to the list, which stays narrow."""
         self.query_one(WaitingList).focus()
 
-    @on(PromptView.ReadToEnd)
-    def _read(self) -> None:
+    def on_prompt_view_ready(self) -> None:
+        """From now on what is shown is seen."""
+        self.redraw()
+
+    def on_prompt_view_read_to_end(self) -> None:
+        """High risk can be approved only now."""
         self.show_state()
 
     def action_history(self) -> None:
@@ -340,6 +395,10 @@ class MainScreen(Screen[None]):
     def action_lock(self) -> None:
         """Locks."""
         self._owner.lock()
+
+    def action_vault(self) -> None:
+        """Unlocks the vault of a daemon."""
+        self._owner.vaults.open()
 
     def action_quit(self) -> None:
         """Leaves."""

@@ -16,6 +16,7 @@ from aileron_tui.console.widgets.json_view import JsonView, spelled
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.text import clip, inline
+from aileron_tui.files.places import bundled
 from aileron_tui.runtime.items import Item
 
 MOST_COPIED: Final = 1024 * 1024
@@ -26,11 +27,13 @@ def fields(item: Item) -> JsonObject:
     prompt = item.prompt
     preview: Json = prompt.preview.fields() if prompt.preview else None
     shown = prompt.fields()
+    told: JsonObject = {name: value for name, value in item.fields.items() if name != "inputs"} if item.daemon else {}
     return {
         "action": prompt.action,
         "args": prompt.args,
         "preview": "fetching" if item.fetching else preview,
         "id": item.id,
+        **({"source": item.source} if item.source else {}),
         "digest": item.digest,
         "head": item.head,
         "instance": item.instance,
@@ -41,12 +44,13 @@ def fields(item: Item) -> JsonObject:
         "revision": item.revision,
         "requested_at": item.requested_at,
         "expires_at": item.expires_at,
-    }
+    } | ({"kind": prompt.kind, "as the daemon told it": told} if told else {})
 
 
 class RawScreen(Screen[None]):
     """One request. It does not change while one reads it."""
 
+    CSS_PATH = str(bundled("styles") / "raw.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.RAW)]
     SCOPE: ClassVar = Scope.RAW
     AUTO_FOCUS = "JsonView"

@@ -70,6 +70,7 @@ def about(request: Past) -> Iterator[Content]:
         ("answered", request.surface),
         ("reason", request.reason),
         ("error", request.error),
+        ("source", request.source),
         ("agent", request.agent),
         ("connector", request.connector),
         ("risk", request.risk),

@@ -102,7 +102,8 @@ def _values(field: Field, width: int) -> list[Content]:
     if field.edited and field.old is not None:
         lines += _ground(field.old, width, "−", _OLD)
     if field.value is None:
-        return lines + ([own(field.said, f"italic {MUTED}")] if field.said else [])
+        said = rows(inline_pieces(field.said), max(1, width)) if field.said else ()
+        return lines + [assembled(row, f"italic {MUTED}") for row in said]
     return lines + _ground(field.value, width, "+" if field.edited else " ", _NEW if field.edited else GROUND)
 
 

@@ -1,9 +1,61 @@
-"""The top line: what this is, whether the gate can be heard, and how much waits."""
+"""The top lines: what this is, whether the sources can be heard, how much waits, and below it what is wrong."""
+
+from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 from textual.widget import Widget
 
-from aileron_tui.console.render import MUTED
+from aileron_tui.console.link import Reach, Standing
+from aileron_tui.console.render import MUTED, foreign_line, foreign_short, own
+
+_GOOD, _BAD = "$text-success", "$text-warning"
+_ROOM_FOR_REASON = 12
+
+Connection = tuple[str, str]
+"""Our words on whether the sources can be heard, and their style."""
+
+
+def connection(standings: Sequence[Standing]) -> Connection:
+    """Whether the sources can be heard, in a few words."""
+    count, live = len(standings), sum(standing.reach is Reach.LIVE for standing in standings)
+    if count == 1:
+        if live:
+            return "● connected", _GOOD
+        connecting = standings[0].reach is Reach.CONNECTING
+        return ("○ connecting", MUTED) if connecting else ("○ not connected", _BAD)
+    if live == count:
+        return f"● {count} sources", _GOOD
+    if any(standing.reach in (Reach.STALE, Reach.OFFLINE) for standing in standings):
+        return f"{'◐' if live else '○'} {live} of {count} sources", _BAD
+    return f"{'◐' if live else '○'} {live} of {count} sources", MUTED
+
+
+def banner(standings: Mapping[str, Standing], width: int, most: int) -> list[Content]:
+    """A line for each source that cannot be heard, at most so many, and how many others there are."""
+    silent = {name: standing for name, standing in standings.items() if standing.reach in (Reach.STALE, Reach.OFFLINE)}
+    if len(standings) == 1:
+        return [_alone(standing) for standing in silent.values()]
+    shown = list(silent.items())[:most]
+    left = len(silent) - len(shown)
+    more = (f" +{left} more" if most == 1 else f"  and {left} more") if left else ""
+    return [
+        _named(name, standing, width, more if place == len(shown) else "")
+        for place, (name, standing) in enumerate(shown, 1)
+    ]
+
+
+def _alone(standing: Standing) -> Content:
+    stale = ": what is shown may be out of date" if standing.reach is Reach.STALE else ""
+    return own(f"▲ not connected since {standing.since}{stale}. ") + foreign_line(standing.why)
+
+
+def _named(name: str, standing: Standing, width: int, more: str) -> Content:
+    """On one line; a reason for which there is no room is told when one tries to answer."""
+    line = own("▲ ") + foreign_line(name, "bold") + own(f" {standing.reach} since {standing.since}")
+    room = width - line.cell_length - len(more) - 2
+    if room >= _ROOM_FOR_REASON:
+        line += own(": ") + foreign_short(standing.why, room)
+    return line + own(more)
 
 
 class Header(Widget):
@@ -13,23 +65,21 @@ class Header(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._waiting = 0
-        self._trouble = ""
-        self._notes: tuple[str, ...] = ()
+        self._shown: tuple[int, Connection, tuple[str, ...]] = (0, ("", MUTED), ())
 
-    def show(self, waiting: int, trouble: str, notes: tuple[str, ...] = ()) -> None:
-        """What the line says: `trouble` is why the gate cannot be heard, "" if it can; `notes` are our own words."""
-        if (waiting, trouble, notes) != (self._waiting, self._trouble, self._notes):
-            self._waiting, self._trouble, self._notes = waiting, trouble, notes
+    def show(self, waiting: int, state: Connection, notes: tuple[str, ...] = ()) -> None:
+        """What the line says; `notes` are our own words."""
+        if (waiting, state, notes) != self._shown:
+            self._shown = (waiting, state, notes)
             self.refresh()
 
     def render(self) -> Content:
-        state = ("○ not connected", "$text-warning") if self._trouble else ("● connected", "$text-success")
+        waiting, state, notes = self._shown
         left = Content.assemble(" ", ("aileron", "bold"), "  ", state)
-        words = f"{self._waiting:,} waiting" if self._waiting else "nothing waits"
-        right = Content.assemble((words, "bold" if self._waiting else MUTED), " ")
+        words = f"{waiting:,} waiting" if waiting else "nothing waits"
+        right = Content.assemble((words, "bold" if waiting else MUTED), " ")
         room = self.size.width - right.cell_length - 1
-        for note in self._notes:
+        for note in notes:
             piece = Content.assemble((f"  {note}", MUTED))
             left += piece if left.cell_length + piece.cell_length <= room else Content("")
         return Content.assemble(left, " " * max(1, room + 1 - left.cell_length), right)

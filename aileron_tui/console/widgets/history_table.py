@@ -23,7 +23,7 @@ from aileron_tui.core.text import Visible, clip, inline
 
 ONE_LINE_FROM: Final = 92
 
-_WHEN, _OUTCOME, _TOOK, _SURFACE, _SIGNED = 11, 17, 10, 9, 10
+_WHEN, _OUTCOME, _TOOK, _SURFACE, _SIGNED, _SOURCE = 11, 17, 10, 9, 10, 10
 _TONES: Final = {
     State.EXECUTED: "$text-success",
     State.FAILED: "$text-error",
@@ -66,9 +66,9 @@ def _text(text: str, width: int, style: str = "") -> Content:
     return foreign_line(_clipped(text, width), style)
 
 
-def columns(width: int) -> tuple[int, int]:
-    """How wide the action and the agent are when a request takes one line."""
-    room = width - 2 - (_WHEN + _OUTCOME + _TOOK + _SURFACE + _SIGNED) - 2 * 6
+def columns(width: int, *, several: bool = False) -> tuple[int, int]:
+    """How wide the action and the agent are when a request takes one line; `several` leaves room for the source."""
+    room = width - 2 - (_WHEN + _OUTCOME + _TOOK + _SURFACE + _SIGNED) - 2 * 6 - (_SOURCE + 2 if several else 0)
     action = max(12, room * 3 // 5)
     return action, room - action
 
@@ -78,11 +78,16 @@ class Columns(Widget):
 
     DEFAULT_CSS = "Columns { height: 1; padding: 0 1 0 0; }"
 
+    def __init__(self, *, several: bool = False) -> None:
+        super().__init__()
+        self._several = several
+
     def render(self) -> Content:
-        action, agent = columns(self.content_size.width)
+        action, agent = columns(self.content_size.width, several=self._several)
         names = (
             ("when".rjust(_WHEN), _WHEN),
             ("action", action),
+            *((("source", _SOURCE),) if self._several else ()),
             ("outcome", _OUTCOME),
             ("decided in".rjust(_TOOK), _TOOK),
             ("surface", _SURFACE),
@@ -129,8 +134,9 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
             """Many of these mean no more than one."""
             return isinstance(message, HistoryTable.EndNeared)
 
-    def __init__(self) -> None:
+    def __init__(self, *, several: bool = False) -> None:
         super().__init__()
+        self._several = several
         self.requests: list[Past] = []
         self._cursor = 0
         self._tail = own("")
@@ -144,8 +150,8 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         """Other requests instead. The cursor stays on its request if that is among them."""
         before = self.current
         self.requests = list(requests)
-        places = {request.id: place for place, request in enumerate(self.requests)}
-        self._cursor = places.get(before.id, 0) if before else 0
+        places = {request.key: place for place, request in enumerate(self.requests)}
+        self._cursor = places.get(before.key, 0) if before else 0
         self._measure()
         self._follow()
         if self.current != before:
@@ -182,7 +188,8 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def _lines(self) -> int:
-        return 1 if self.scrollable_content_region.width >= ONE_LINE_FROM else 2
+        room = self.scrollable_content_region.width - (_SOURCE + 2 if self._several else 0)
+        return 1 if room >= ONE_LINE_FROM else 2
 
     def _measure(self) -> None:
         width = self.scrollable_content_region.width
@@ -233,11 +240,12 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         return strips[0].adjust_cell_length(width, style.rich_style) if strips else Strip.blank(width)
 
     def _one_line(self, request: Past, width: int, *, cursor: bool) -> Content:
-        action, agent = columns(width)
+        action, agent = columns(width, several=self._several)
         took = "" if request.took is None else span(request.took)
         cells = (
             _cell(when(request.asked), _WHEN),
             _cell(_text(request.action, action, STRONG if cursor else ""), action),
+            *((_cell(_text(request.source, _SOURCE, MUTED), _SOURCE),) if self._several else ()),
             _cell(outcome(request), _OUTCOME),
             _cell(own(took.rjust(_TOOK)), _TOOK),
             _cell(_text(request.surface, _SURFACE, MUTED), _SURFACE),
@@ -256,7 +264,8 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         parts = [outcome(request)]
         if request.took is not None:
             parts.append(own(f"in {span(request.took)}", MUTED))
-        parts.extend(_text(text, 24, MUTED) for text in (request.surface, request.agent) if text)
+        named = (request.source if self._several else "", request.surface, request.agent)
+        parts.extend(_text(text, 24, MUTED) for text in named if text)
         if request.signature:
             parts.append(own(request.signature, MUTED))
         line = own("    ")

@@ -25,6 +25,7 @@ from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.console.widgets.sections import Block, Section, section
 from aileron_tui.console.widgets.spread import Spread
 from aileron_tui.console.widgets.time_left import time_left
+from aileron_tui.core.prompt import Prompt
 from aileron_tui.runtime.items import Item
 
 _INDENT: Final = 2
@@ -53,6 +54,7 @@ class PromptView(Widget, can_focus=True):
     PromptView Scroll { height: 1fr; padding: 0 1 0 0; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
     PromptView Static { height: auto; width: 1fr; }
     PromptView Quote { margin: 0 0 1 2; }
+    PromptView #prompt-cautions { display: none; }
     PromptView .section { margin: 1 0 0 0; }
     PromptView #prompt-empty { height: 1fr; content-align: center middle; text-align: center; display: none; }
     """
@@ -66,6 +68,9 @@ class PromptView(Widget, can_focus=True):
         Binding("right", "enter_outline", "Into the outline", show=False),
         Binding("left", "leave_outline", "Out of the outline", show=False),
     ]
+
+    class Ready(Message):
+        """It is there, and shows what it is told to."""
 
     class ReadToEnd(Message):
         """The last line of the prompt and of each quote in it has been on screen."""
@@ -81,17 +86,20 @@ class PromptView(Widget, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.read_to_end = False
-        self._ready = False
+        self.ready = False
         self._early: tuple[Item | None, Content | None, Item | None] = (None, None, None)
         self._drawn: tuple[Item | None, Content | None, Item | None] = (None, None, None)
         self._item: Item | None = None
         self._shown = ""
         self._now = datetime.now(UTC)
+        self._cautioned = _NONE
         self._sent = self._fetched = Section()
         self._warnings: dict[str, tuple[str, ...]] = {}
         self._inspecting = False
         self._ends: set[Widget] = set()
         self._rows = 0
+        self._titled: tuple[Prompt | None, Content] = (None, _NONE)
+        self._aged: tuple[Item | None, str, int] = (None, "", 0)
         self._quotes: dict[str, list[Quote]] = {"sent": [], "fetched": []}
 
     def compose(self) -> ComposeResult:
@@ -101,6 +109,7 @@ class PromptView(Widget, can_focus=True):
         yield Static(id="prompt-note")
         with Scroll(id="prompt-body"):
             yield Static(id="prompt-risk")
+            yield Static(id="prompt-cautions")
             yield Fields(id="asker")
             yield Spread(id="sent-head", classes="section")
             yield Fields(id="sent")
@@ -115,33 +124,40 @@ class PromptView(Widget, can_focus=True):
 
     def on_mount(self) -> None:
         """Watch what is on screen."""
+        if len(self.query("#told-head, #runs-head, #prompt-body, #prompt-foot")) < 4:
+            return  # the console is being left while it is still being built
         self._spread("told-head").show(own("told by the agent", STRONG), Content(""))
         self._spread("runs-head").show(own("would run", STRONG), Content(""))
         for changing in ("scroll_y", "virtual_size"):
             self.watch(self._body, changing, self._scrolled, init=False)
-        self._ready = True
+        self.ready = True
         item, note, edited_from = self._early
         self.show(item, note=note, edited_from=edited_from)
+        self.post_message(self.Ready())
 
     def on_resize(self) -> None:
         """Share the room anew."""
-        self.set_class(self.size.height < _LOW, "low")
+        # The size with its padding, which depends on the class.
+        self.set_class(self.outer_size.height < _LOW, "low")
         if self._item is not None:
             self._draw_times(self._item)
         self._arrange()
 
     def show(self, item: Item | None, *, note: Content | None = None, edited_from: Item | None = None) -> None:
         """This request, or none; with what an edit changed if `edited_from` is what it was before."""
-        if not self._ready:
+        if not self.ready:
             self._early = (item, note, edited_from)
             return
         before = self._item
         drawn, said, was = self._drawn
-        if item is not None and item is drawn and edited_from is was and (note or _NONE).is_same(said or _NONE):
-            return
         self._drawn = (item, note, edited_from)
-        same = item is not None and before is not None and item.id == before.id
-        shown = f"{item.id} {item.digest} {edited_from.digest if edited_from else ''}" if item else ""
+        if item is not None and item is drawn and edited_from is was:
+            if not (note or _NONE).is_same(said or _NONE):
+                self._say(note)
+                self._share_room()
+            return
+        same = item is not None and before is not None and item.key == before.key
+        shown = f"{item.key} {item.digest} {edited_from.digest if edited_from else ''}" if item else ""
         changed = shown != self._shown or (item and before and item.fetching != before.fetching)
         self._item = item
         self._now = datetime.now(UTC)
@@ -159,6 +175,8 @@ class PromptView(Widget, can_focus=True):
     @on(Scroll.Resized)
     def _fit(self, event: Scroll.Resized) -> None:
         event.stop()
+        if self._item is not None:
+            self._draw_times(self._item)
         self._arrange()
 
     def tick(self, now: datetime) -> None:
@@ -166,6 +184,8 @@ class PromptView(Widget, can_focus=True):
         self._now = now
         if self._item is not None:
             self._draw_times(self._item)
+            if self._caution(self._item):
+                self._arrange()
             self._look()
 
     def travel(self, rows: int, *, pages: bool = False) -> None:
@@ -279,27 +299,48 @@ class PromptView(Widget, can_focus=True):
             said = Content.assemble(own("Nothing waits.", STRONG), own("\nWhat an agent asks for appears here.", MUTED))
             empty.update(note or said)
             return
-        shown_note = self.query_one("#prompt-note", Static)
-        shown_note.display = note is not None
-        shown_note.update(note or Content(""))
+        self._say(note)
         self.query_one("#prompt-risk", Static).update(words.risk(item.prompt))
         self._spread("told-head").display = bool(words.told_fields(item.prompt))
+        self._spread("runs-head").display = bool(words.connector_fields(item.prompt))
         self._spread("sent-head").show(words.sent(item.prompt), Content(""))
         warning = self.query_one("#prompt-unavailable", Static)
         warning.update(words.unavailable(item))
         warning.display = bool(words.unavailable(item))
+        self._caution(item)
         self._draw_times(item)
         self._fill_quotes("sent", self._sent.blocks, before="prompt-unavailable")
         self._fill_quotes("fetched", self._fetched.blocks, before="told-head")
         self._arrange()
 
+    def _caution(self, item: Item) -> bool:
+        """Says what should be known before an answer; whether that is something new."""
+        said = words.cautioned(item, self._now)
+        if said.is_same(self._cautioned):
+            return False
+        self._cautioned = said
+        shown = self.query_one("#prompt-cautions", Static)
+        shown.display = bool(said)
+        shown.update(said)
+        return True
+
+    def _say(self, note: Content | None) -> None:
+        shown = self.query_one("#prompt-note", Static)
+        shown.display = note is not None
+        shown.update(note or _NONE)
+
     def _draw_times(self, item: Item) -> None:
-        self._spread("prompt-title").show(words.title(item.prompt), time_left(item, self._now, self.size.width))
-        head = self._spread("fetched-head")
-        fetched, age = words.fetched(item), words.age(item, self._now)
+        if item.prompt is not self._titled[0]:
+            self._titled = (item.prompt, words.title(item.prompt))
+        self._spread("prompt-title").show(self._titled[1], time_left(item, self._now, self.size.width))
+        age, room = words.age(item, self._now), self._body.scrollable_content_region.width
+        if item is self._aged[0] and (age, room) == self._aged[1:]:
+            return
+        self._aged = (item, age, room)
+        head, fetched = self._spread("fetched-head"), words.fetched(item)
         head.display = bool(fetched)
         inline = Content.assemble(fetched, own(f" · {age}", MUTED))
-        fits = inline.cell_length <= self._body.scrollable_content_region.width
+        fits = inline.cell_length <= room
         head.show(*((inline, Content("")) if fits and age else (fetched, own(age, MUTED))))
 
     def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str) -> None:
@@ -328,7 +369,7 @@ class PromptView(Widget, can_focus=True):
         return {
             "sent": tuple(self._warned(field) for field in self._sent.fields),
             "fetched": tuple(self._warned(field) for field in self._fetched.fields),
-            "asker": (words.asker_field(item.prompt),),
+            "asker": (words.asker_field(item),),
             "told": words.told_fields(item.prompt),
             "runs": words.connector_fields(item.prompt),
         }
@@ -338,7 +379,7 @@ class PromptView(Widget, can_focus=True):
         return Field(field.label, field.value, field.said, field.old, field.edited, found) if found else field
 
     def _arrange(self) -> None:
-        """Give each part its width and each quote its share of the height."""
+        """Give each part its width, then each quote its share of the height."""
         width = self._body.scrollable_content_region.width
         if self._item is None or width <= 0:
             return
@@ -346,6 +387,13 @@ class PromptView(Widget, can_focus=True):
         labels = label_width([field for part in fields.values() for field in part], width)
         for id_, part in fields.items():
             self.query_one(f"#{id_}", Fields).show(part, labels)
+        self._share_room()
+
+    def _share_room(self) -> None:
+        """Give each quote its share of the height."""
+        width = self._body.scrollable_content_region.width
+        if width <= 0:
+            return
         quotes = list(self._all_quotes())
         height = self._body.size.height
         taken = sum(self._height(child, width) for child in self._body.displayed_children)
@@ -375,10 +423,11 @@ class PromptView(Widget, can_focus=True):
         body = self._body
         if self._item is None or not body.size.height:
             return
-        below = max(0, round(body.max_scroll_y - body.scroll_y))
+        rows = body.virtual_size.height
+        # Not max_scroll_y: Textual learns of the room some time after the rows.
+        below = max(0, round(rows - body.size.height - body.scroll_y))
         plural = "" if below == 1 else "s"
         self._spread("prompt-foot").show(Content(""), own(f"{below:,} more line{plural} ↓" if below else "", STRONG))
-        rows = body.virtual_size.height
         if rows != self._rows:
             # It is still being laid out, or something was added: what seemed to be the end was not.
             self.read_to_end = self.read_to_end and rows < self._rows
@@ -388,16 +437,19 @@ class PromptView(Widget, can_focus=True):
             return
         if self.read_to_end or self._inspecting or self._item.fetching or self.app.screen is not self.screen:
             return
+        wanted: set[Widget] = {body, *self._all_quotes()} - self._ends
+        seen = {part for part in wanted if (below == 0 if part is body else self._end_seen(part))}
+        if wanted and not seen:
+            return
         if not all(part.settled for part in self.query(Laid)):
             return
-        quotes = list(self._all_quotes())
-        window = body.region
-        for quote in quotes:
-            text = quote.body.region
-            if quote.read and text.height and window.contains(text.x, text.bottom - 1):
-                self._ends.add(quote)
-        if below == 0:
-            self._ends.add(body)
-        if self._ends >= {body, *quotes}:
+        self._ends |= seen
+        if wanted == seen:
             self.read_to_end = True
             self.post_message(self.ReadToEnd())
+
+    def _end_seen(self, part: Widget) -> bool:
+        if not isinstance(part, Quote) or not part.read:
+            return False
+        text = part.body.region
+        return bool(text.height) and self._body.region.contains(text.x, text.bottom - 1)

@@ -12,6 +12,8 @@ from aileron_tui.core.decision import moment
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.risk import Level
 from aileron_tui.core.text import clip, inline
+from aileron_tui.runtime.daemon.cautions import cautions
+from aileron_tui.runtime.daemon.kinds import ACTION, COMMS_DRAFT, COMMS_SEND, HTTP_REQUEST, SHELL
 from aileron_tui.runtime.items import Item
 
 _RISKS: Final = {
@@ -19,16 +21,26 @@ _RISKS: Final = {
     Level.NORMAL: ("● normal risk", STRONG),
     Level.HIGH: ("▲ high risk", DANGER),
 }
+_QUESTIONS: Final = {
+    COMMS_SEND: "Send this message?",
+    COMMS_DRAFT: "Send this reply?",
+    HTTP_REQUEST: "Make this HTTP request?",
+    SHELL: "Run this command?",
+}
 # What a well-behaved gate never reaches; beyond it the raw view has the rest.
 _NAME: Final = 80
 _SENTENCE: Final = 400
 _HASH: Final = 26
 _QUIET: Final = ("signed", "unsigned")
+_RETRY: Final = ", or press r to try again"
+_WHOLE: Final = "; press v for all that the daemon says"
 _DOUBTFUL: Final = "it is not certain who made this connector"
 
 
 def title(prompt: Prompt) -> Content:
     """The question."""
+    if question := _QUESTIONS.get(prompt.kind):
+        return own(question, ACCENT)
     return Content.assemble(own("Approve ", STRONG), foreign_short(prompt.action, _NAME, ACCENT), own("?", STRONG))
 
 
@@ -36,6 +48,12 @@ def risk(prompt: Prompt) -> Content:
     """How careful an answer must be, and why."""
     words, style = _RISKS[prompt.risk.level]
     return Content.assemble(own(words, style), "  ", foreign_short(prompt.risk.reason, _SENTENCE, MUTED))
+
+
+def cautioned(item: Item, now: datetime) -> Content:
+    """What should be known before an answer, one sentence a line."""
+    said = [Content.assemble(own("⚠ ", LOUD), foreign_short(line, _SENTENCE, LOUD)) for line in cautions(item, now)]
+    return Content("\n").join(said)
 
 
 def sent(prompt: Prompt) -> Content:
@@ -51,7 +69,8 @@ def fetched(item: Item) -> Content:
     if item.fetching:
         return Content.assemble(own("fetching from connector ", STRONG), connector, own(" …", STRONG))
     if prompt.preview is None:
-        return own("This action has no preview: only what the agent sent is known.", MUTED)
+        which = "This action has no preview" if prompt.kind == ACTION else "Nothing is fetched for such a request"
+        return own(f"{which}: only what the agent sent is known.", MUTED)
     if prompt.preview.unavailable:
         return Content("")
     return Content.assemble(own("fetched by connector ", STRONG), connector)
@@ -65,14 +84,15 @@ def unavailable(item: Item) -> Content:
     return Content.assemble(
         own("⚠ Preview unavailable: ", LOUD),
         foreign_short(preview.unavailable, _SENTENCE, STRONG),
-        own("\n  Only what the agent sent is known. You can still decide, or press r to try again."),
+        own(f"\n  Only what the agent sent is known. You can still decide{_RETRY if item.refreshable else _WHOLE}."),
     )
 
 
-def asker_field(prompt: Prompt) -> Field:
-    """Who asks."""
-    agent = prompt.asker.agent
-    return Field("Asked by", _brief(agent), "" if agent else "an agent that gives no name")
+def asker_field(item: Item) -> Field:
+    """Who asks. To a daemon an agent names its session itself, so that is only what it says."""
+    agent = item.prompt.asker.agent
+    label = "Says it is" if item.daemon and agent else "Asked by"
+    return Field(label, _brief(agent), "" if agent else "an agent that gives no name")
 
 
 def told_fields(prompt: Prompt) -> tuple[Field, ...]:
@@ -82,7 +102,9 @@ def told_fields(prompt: Prompt) -> tuple[Field, ...]:
 
 
 def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
-    """What would run."""
+    """What would run; nothing where no connector has a part in it."""
+    if prompt.kind != ACTION and not prompt.connector.name:
+        return ()
     connector = prompt.connector
     name = f"{connector.name} {connector.version}".rstrip()
     digest = clip(inline(connector.hash), _HASH) if connector.hash else None
@@ -106,12 +128,17 @@ def short_name(connector: str) -> str:
 
 
 def age(item: Item, now: datetime) -> str:
-    """How long ago it was fetched; a gate that does not tell when leaves us only the time of asking."""
+    """How long ago it was fetched; one that does not tell when leaves us only the time of asking.
+
+    A daemon fetches before it asks, and never again.
+    """
     preview = item.prompt.preview
     if item.fetching or preview is None or preview.unavailable:
         return ""
     told = item.fields.get("previewed_at")
     try:
+        if item.daemon:
+            return f"before asking, {ago((now - moment(item.requested_at)).total_seconds())}"
         if isinstance(told, str) and told:
             return ago((now - moment(told)).total_seconds())
         return f"at most {ago((now - moment(item.requested_at)).total_seconds())}".replace("at most just", "just")

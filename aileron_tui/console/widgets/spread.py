@@ -19,6 +19,11 @@ class Spread(Laid):
         """Draw these; only a change of height moves anything else."""
         if left.is_same(self._left) and right.is_same(self._right):
             return
+        if left.is_same(self._left) and right.cell_length == self._right.cell_length:
+            # A clock that goes on takes the same room.
+            self._left, self._right = left, right
+            self.refresh()
+            return
         width = self.size.width
         before = self.height_at(width)
         self._left, self._right = left, right

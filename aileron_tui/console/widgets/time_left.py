@@ -1,25 +1,27 @@
 """How long a request still waits, as a bar and a number."""
 
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 
 from aileron_tui.console.render import MUTED, WARNING, own
 from aileron_tui.core.decision import moment
-from aileron_tui.runtime.items import Item
+
+if TYPE_CHECKING:
+    from aileron_tui.runtime.items import Item
 
 _CELLS: Final = 12
 _ROOMY: Final = 56
 _HURRY: Final = 30
 
 
-def time_left(item: Item, now: datetime, width: int) -> Content:
+def time_left(item: "Item", now: datetime, width: int) -> Content:
     """The bar and the number; the number alone where there is little room."""
     if not item.state.decidable:
         return own("")
     if not item.expires_at:
-        return own("no time limit", MUTED)
+        return own(_asked(item, now), MUTED)
     left = item.seconds_left(now)
     if left <= 0:
         return own("⚠ time is up", WARNING)
@@ -35,6 +37,13 @@ def time_left(item: Item, now: datetime, width: int) -> Content:
     )
 
 
+def _asked(item: "Item", now: datetime) -> str:
+    try:
+        return f"asked {ago((now - moment(item.requested_at)).total_seconds())}"
+    except ValueError:
+        return "no time limit"
+
+
 def clock(seconds: float) -> str:
     """Minutes and seconds, with hours where there are any."""
     whole = int(seconds)
@@ -44,17 +53,18 @@ def clock(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long ago, in the unit that matters."""
+    """How long ago, as exactly as it matters: what is older changes less often."""
     if seconds < 1:
         return "just now"
     if seconds < 60:
-        return f"{int(seconds)} s ago"
+        step = 1 if seconds < 5 else 5 if seconds < 10 else 10
+        return f"{int(seconds // step) * step} s ago"
     if seconds < 3600:
         return f"{int(seconds // 60)} min ago"
     return f"{int(seconds // 3600)} h ago"
 
 
-def _share(item: Item, left: float) -> float:
+def _share(item: "Item", left: float) -> float:
     try:
         whole = (moment(item.expires_at) - moment(item.requested_at)).total_seconds()
     except ValueError:

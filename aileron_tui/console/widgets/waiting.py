@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,8 +13,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from aileron_tui.console.board import Board, Tone
-from aileron_tui.console.widgets.time_left import clock
+from aileron_tui.console.widgets.time_left import ago, clock
+from aileron_tui.core.decision import moment
 from aileron_tui.core.text import Visible, cells, clip, inline
+
+if TYPE_CHECKING:
+    from aileron_tui.runtime.items import Item
 
 _TONES = {
     Tone.QUIET: "waiting--quiet",
@@ -22,6 +26,20 @@ _TONES = {
     Tone.WARN: "waiting--warn",
     Tone.BAD: "waiting--bad",
 }
+
+
+_ROOM_FOR_SOURCE = 18
+
+
+def _time(item: "Item") -> str:
+    """How long it still waits; of one that waits without end, how long it has waited."""
+    now = datetime.now(UTC)
+    if item.expires_at:
+        return clock(item.seconds_left(now))
+    try:
+        return ago((now - moment(item.requested_at)).total_seconds()).removesuffix(" ago")
+    except ValueError:
+        return ""
 
 
 class WaitingList(ScrollView, can_focus=True):
@@ -42,16 +60,25 @@ class WaitingList(ScrollView, can_focus=True):
 
         id: str
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, *, several: bool = False) -> None:
         super().__init__()
         self._board = board
+        self._several = several
         self._folded = False
         self._blank = Strip.blank(0)
+        self._looks: dict[str, Style] = {}
 
     def notify_style_update(self) -> None:
         """Other colours: what was kept is drawn anew."""
         super().notify_style_update()
         self._blank = Strip.blank(0)
+        self._looks.clear()
+
+    def _look(self, name: str) -> Style:
+        """The style of a part; a list draws its lines every second."""
+        if name not in self._looks:
+            self._looks[name] = self.get_component_rich_style(name)
+        return self._looks[name]
 
     def tick(self) -> None:
         """A second has passed: only lines with a request on them have changed."""
@@ -70,6 +97,10 @@ class WaitingList(ScrollView, can_focus=True):
             self.scroll_to_region(Region(0, at, 1, 1), animate=False, force=True)
         self.refresh()
 
+    def on_resize(self) -> None:
+        """Another width: rows are as wide as the list, never wider."""
+        self.update(folded=self._folded)
+
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         ids = self._board.visible
@@ -79,41 +110,58 @@ class WaitingList(ScrollView, can_focus=True):
             ids.index(self._board.chosen) if self._folded and self._board.chosen in ids else y + self.scroll_offset.y
         )
         if index >= len(ids) or (self._folded and y):
-            if self._blank.cell_length != width:
-                self._blank = Strip.blank(width, self.rich_style)
-            return self._blank
+            return self._nothing(width)
         place = f"{index + 1}/{len(ids)} " if self._folded else ""
         return self._row(ids[index], width, place)
 
-    def _row(self, id_: str, width: int, place: str) -> Strip:
+    def _row(self, key: str, width: int, place: str) -> Strip:
         board = self._board
-        item, pill = board.items.get(id_), board.pill(id_)
-        chosen = id_ == board.chosen
-        row = self.get_component_rich_style("waiting--chosen" if chosen else "waiting--row")
+        item, pill = board.items.get(key), board.pill(key)
+        chosen = key == board.chosen
+        row = self._look("waiting--chosen" if chosen else "waiting--row")
         cursor = "▸" if chosen else " "
-        mark = "●" if id_ in board.marked else " "
-        risk = "⚠" if board.risky(id_) else " "
-        name = inline(item.prompt.action) if item else inline(id_)
-        left = pill.words or (clock(item.seconds_left(datetime.now(UTC))) if item else "")
+        mark = "●" if key in board.marked else " "
+        risk = "⚠" if board.risky(key) else " "
+        name = inline(item.prompt.action) if item else inline(key)
+        left = pill.words or (_time(item) if item else "")
         tail = clip(Visible(left), max(6, width - 16))
         room = width - cells(tail) - 6 - len(place)
+        source, stale = self._source(item, room)
+        room -= cells(source) + bool(source)
         name = clip(name, max(4, room))
         gap = max(0, room - cells(name))
-        style = row + self.get_component_rich_style(_TONES[pill.tone]) if pill.words else row
+        style = row + self._look(_TONES[pill.tone]) if pill.words else row
+        quiet = self._look("waiting--warn" if stale else "waiting--quiet")
         segments = [
             Segment(f"{cursor}{mark}{place}", row),
             Segment(name, row + Style(bold=chosen)),
             Segment(" " * gap + " ", row),
+            *([Segment(source, row + quiet), Segment(" ", row)] if source else []),
             Segment(tail, style),
-            Segment(f" {risk} ", row + self.get_component_rich_style("waiting--warn")),
+            Segment(f" {risk} ", row + self._look("waiting--warn")),
         ]
         return Strip(segments).adjust_cell_length(width, row)
 
+    def _source(self, item: "Item | None", room: int) -> tuple[str, bool]:
+        """Where a request comes from, if there are several sources and room to say it, and whether that is silent."""
+        if item is None or not self._several or room < _ROOM_FOR_SOURCE:
+            return "", False
+        stale = item.source in self._board.queue.stale
+        return f"{'○ ' if stale else ''}{clip(inline(item.source), max(8, room // 3))}", stale
+
     def _empty(self, y: int, width: int) -> Strip:
-        words = ("", "  nothing matches" if self._board.filter else "  nothing waits")
-        text = words[y] if y < len(words) else ""
-        style = self.get_component_rich_style("waiting--quiet")
-        return Strip([Segment(text, style)]).adjust_cell_length(width, self.rich_style)
+        if y != 1:
+            return self._nothing(width)
+        text = "  nothing matches" if self._board.filter else "  nothing waits"
+        style = self._look("waiting--quiet")
+        return Strip([Segment(text if self._board.heard else "  connecting…", style)]).adjust_cell_length(
+            width, self.rich_style
+        )
+
+    def _nothing(self, width: int) -> Strip:
+        if self._blank.cell_length != width:
+            self._blank = Strip.blank(width, self.rich_style)
+        return self._blank
 
     def on_click(self, event: events.Click) -> None:
         """Looks at the request under the mouse; a click never answers."""

@@ -1,0 +1,131 @@
+"""The form for what can be edited."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import RadioSet, TextArea
+
+from aileron_tui.console.screens.edit import EditScreen, choices, unable
+from aileron_tui.console.themes import THEMES
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.files.places import bundled
+from aileron_tui.runtime.items import Item
+from tests.console.pilots import SIZES, lines, piloted, unsafe
+from tests.console.scripted import request
+from tests.hostile import HOSTILE
+from tests.runtime.daemon.asked import ARGS, item
+
+
+class Form(App[None]):
+    """Nothing but the form, and what came of it."""
+
+    CSS_PATH = sorted(str(path) for path in bundled("styles").glob("*.tcss"))  # as Textual declares it
+
+    def __init__(self, shown: Item) -> None:
+        super().__init__()
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = "aileron-dark"
+        self._shown = shown
+        self.came: list[JsonObject | None] = []
+
+    def on_mount(self) -> None:
+        self.push_screen(EditScreen(self._shown), self.came.append)
+
+
+def words(app: App[Any]) -> str:
+    return "\n".join(" ".join(line.split()) for line in lines(app) if line.strip())
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    await pilot.press(*keys)
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("downs", "value"), [(1, "project"), (2, "user")])
+@piloted
+async def test_a_choice_is_made_with_the_keyboard(size: tuple[int, int], downs: int, value: str) -> None:
+    app = Form(item("shell"))
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        assert isinstance(app.focused, RadioSet)
+        for offered in ("once: ask again next time", "always in this project", "always, for this user"):
+            assert offered in words(app)
+        await press(pilot, *["down"] * downs, "space")
+        await press(pilot, "ctrl+s")
+        assert app.came == [{"save_policy": value}]
+
+
+@piloted
+async def test_the_choice_that_stands_is_no_edit() -> None:
+    app = Form(item("shell"))
+    async with app.run_test(size=SIZES[2]) as pilot:
+        await pilot.pause()
+        radio = app.screen.query_one(RadioSet)
+        assert radio.pressed_index == 0
+        await press(pilot, "ctrl+s")
+        assert app.came == []
+        assert "nothing was changed" in words(app)
+
+
+@piloted
+async def test_a_form_starts_with_what_was_sent() -> None:
+    app = Form(item("comms_draft"))
+    async with app.run_test(size=SIZES[2]) as pilot:
+        await pilot.pause()
+        area = app.screen.query_one(TextArea)
+        assert area.text == "Yes.\nSince noon."
+        assert app.focused is area
+        area.text = "No."
+        await press(pilot, "ctrl+s")
+        assert app.came == [{"draft_body": "No."}]
+
+
+@pytest.mark.parametrize("kind", ["action", "comms_send", "http_request", "carrier_pigeon"])
+@piloted
+async def test_there_is_no_empty_form(kind: str) -> None:
+    app = Form(item(kind))
+    async with app.run_test(size=SIZES[2]) as pilot:
+        await pilot.pause()
+        assert "the daemon runs this call as" in words(app)
+        assert not app.screen.query("Input, TextArea, RadioSet")
+        await press(pilot, "ctrl+s")
+        assert app.came == []
+        await press(pilot, "escape")
+        assert app.came == [None]
+
+
+def test_it_is_told_why_something_cannot_be_edited() -> None:
+    assert unable(item("shell")) == ""
+    assert unable(request(1)) == ""
+    assert "deny it with a reason" in unable(item("action"))
+    gated = request(1)
+    odd: list[JsonObject] = [{}, {"inputs": []}, {"inputs": "x"}, {"inputs": [7]}]
+    for fields in odd:
+        assert unable(replace(gated, fields=fields)) == "this action has no inputs to edit"
+
+
+@pytest.mark.parametrize("offered", [None, "x", {}, [], [7], [["a"]], [["a", 7]], [["a", "b", "c"]]])
+def test_choices_in_odd_shapes_are_none(offered: Any) -> None:
+    assert choices({"choices": offered}) == []
+
+
+@pytest.mark.parametrize("part", range(3))
+@piloted
+async def test_hostile_words_in_a_form_are_only_shown(part: int) -> None:
+    for name, hostile in list(HOSTILE.items())[part::9]:
+        text = hostile.encode("utf-8", "replace").decode()
+        draft = item("comms_draft", args=ARGS["comms_draft"] | {"draft_body": text}, action_name=text)
+        declared: JsonObject = {"name": "draft_body", "label": text, "choices": [["", text], ["x", text]]}
+        chosen = replace(draft, fields=draft.fields | {"inputs": [declared]})
+        for shown in (draft, chosen):
+            app = Form(shown)
+            async with app.run_test(size=SIZES[2]) as pilot:
+                await pilot.pause()
+                assert not unsafe(app), name
+                await press(pilot, "ctrl+s")
+                assert app.came == [], name

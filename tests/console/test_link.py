@@ -1,0 +1,158 @@
+"""Listening to one source: what is heard, what silence is called, and whose name it bears."""
+
+import threading
+from collections.abc import Callable, Iterator
+from time import monotonic
+
+import pytest
+
+from aileron_tui.console import link as link_module
+from aileron_tui.console.keys import RunKeyholder
+from aileron_tui.console.link import Link, Reach
+from aileron_tui.console.source import Upstream
+from aileron_tui.core.errors import AileronError
+from aileron_tui.runtime.errors import NotAllowed, Unanswered
+from aileron_tui.runtime.feed import Happening
+from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from tests.console.scripted import ScriptedGate, request
+
+
+class Stubborn(ScriptedGate):
+    """Does something else at each connection, the last thing for ever."""
+
+    def __init__(self, *turns: Callable[[], Iterator[Happening | None]]) -> None:
+        super().__init__(name="work")
+        self._turns = list(turns)
+
+    def watch(self, after: int = 0) -> Iterator[Happening | None]:
+        self.connections += 1
+        turn = self._turns.pop(0) if len(self._turns) > 1 else self._turns[0]
+        yield from turn()
+
+
+def hears() -> Iterator[Happening | None]:
+    yield Happening(1, "snapshot", {}, (request(1),), "work")
+
+
+def breaks() -> Iterator[Happening | None]:
+    yield from hears()
+    raise Unanswered("the connection broke")
+
+
+def raising(error: Exception) -> Iterator[Happening | None]:
+    raise error
+
+
+def fails() -> Iterator[Happening | None]:
+    yield from raising(Unanswered("nobody answers"))
+
+
+def refuses() -> Iterator[Happening | None]:
+    yield from raising(NotAllowed(401, {}))
+
+
+def bursts() -> Iterator[Happening | None]:
+    yield from raising(ZeroDivisionError("a fault nobody foresaw"))
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tries again at once."""
+    monkeypatch.setattr(link_module, "_SHORTEST", 0.001)
+    monkeypatch.setattr(link_module, "_LONGEST", 0.01)
+
+
+def listening(gate: ScriptedGate) -> tuple[Link, threading.Event]:
+    news = threading.Event()
+
+    def connect(_: UnlockedKey) -> ScriptedGate:
+        return gate
+
+    made = Link(Upstream("work", connect, "gate"), RunKeyholder(for_this_run()), news.set)
+    made.start()
+    return made, news
+
+
+def until(link: Link, true: Callable[[], bool]) -> list[Happening]:
+    taken: list[Happening] = []
+    end = monotonic() + 10
+    while monotonic() < end:
+        taken += link.take()
+        if true():
+            return taken
+        threading.Event().wait(0.005)
+    raise AssertionError(f"it did not come to that: {link.standing}")
+
+
+@pytest.mark.parametrize(
+    ("turns", "reach", "why"),
+    [
+        ((fails,), Reach.OFFLINE, "nobody answers"),
+        ((refuses,), Reach.OFFLINE, "refused"),
+        ((breaks, fails), Reach.STALE, "nobody answers"),
+        ((breaks, refuses), Reach.OFFLINE, "refused"),
+        ((hears, fails), Reach.STALE, "nobody answers"),
+        ((bursts,), Reach.OFFLINE, "ZeroDivisionError"),
+        ((breaks, bursts), Reach.STALE, "ZeroDivisionError"),
+    ],
+    ids=["never heard", "refused", "broke", "refused later", "hung up", "fault", "fault later"],
+)
+def test_silence_is_called_what_it_is_and_it_is_tried_again(
+    turns: tuple[Callable[[], Iterator[Happening | None]], ...], reach: Reach, why: str
+) -> None:
+    gate = Stubborn(*turns)
+    link, _ = listening(gate)
+    try:
+        until(link, lambda: link.standing.reach is reach and why in link.standing.why)
+        since, connections = link.standing.since, gate.connections
+        until(link, lambda: gate.connections > connections + 2)
+        assert link.standing.since == since != ""
+    finally:
+        link.stop()
+
+
+def test_it_is_heard_again_after_a_break() -> None:
+    gate = ScriptedGate(request(1), name="work")
+    link, news = listening(gate)
+    try:
+        assert link.standing.reach is Reach.CONNECTING
+        taken = until(link, lambda: link.standing.reach is Reach.LIVE)
+        assert news.is_set()
+        assert [happening.name for happening in taken] == ["snapshot"]
+        gate.hang_up()
+        until(link, lambda: link.standing.reach is Reach.STALE)
+        assert link.source is None
+        gate.down = False
+        until(link, lambda: link.standing.reach is Reach.LIVE)
+        assert (link.standing.since, link.standing.why) == ("", "")
+    finally:
+        link.stop()
+
+
+def test_what_is_heard_bears_the_name_of_the_source_whatever_it_says() -> None:
+    def lies() -> Iterator[Happening | None]:
+        yield Happening(1, "snapshot", {}, (request(1),), "home")
+        yield from iter([None])
+        threading.Event().wait(5)
+
+    link, _ = listening(Stubborn(lies))
+    try:
+        taken = until(link, lambda: link.standing.reach is Reach.LIVE)
+        assert [(happening.source, happening.items[0].key) for happening in taken] == [("work", "work act-1")]
+    finally:
+        link.stop()
+
+
+def test_without_a_key_nothing_is_asked() -> None:
+    keys = RunKeyholder(for_this_run())
+    keys.lock()
+
+    def connect(_: UnlockedKey) -> ScriptedGate:
+        raise AileronError("it was asked")
+
+    link = Link(Upstream("work", connect), keys, lambda: None)
+    link.start()
+    threading.Event().wait(0.1)
+    assert link.take() == []
+    assert link.standing.reach is Reach.CONNECTING
+    link.stop()
