@@ -1,8 +1,12 @@
 """The command line. Each command is a module of its own, imported only when it is called."""
 
 import sys
+from typing import TYPE_CHECKING
 
 from aileron_tui import __version__
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 OK = 0
 FAILED = 1
@@ -22,6 +26,7 @@ COMMANDS = {
     "key": "make and manage signing keys, and who may approve",
     "preview": "show the prompt of a call as the operator would see it",
     "lint": "check action, connector and suite manifests",
+    "doctor": "check the set-up and say what to do",
 }
 
 _CONSOLE = "console"
@@ -69,27 +74,37 @@ def _dispatch(words: list[str]) -> int:
 def _run(command: str, words: list[str]) -> int:
     from importlib import import_module  # noqa: PLC0415  # imports wait until needed: `--version` must be instant
 
-    from aileron_tui.cli.parser import Parser  # noqa: PLC0415
     from aileron_tui.core.errors import AileronError  # noqa: PLC0415
 
     module = import_module(f"aileron_tui.cli.{command}")
-    name = "aileron-tui" if command == _CONSOLE else f"aileron-tui {command}"
-    parser = Parser(name, description=module.__doc__)
-    module.arguments(parser)
     try:
-        code: int = module.run(parser.parse_args(words))
+        code: int = module.run(_options(command, module, words))
     except AileronError as error:
         _complain(error.title, error.detail, error.hint)
         return FAILED
     return code
 
 
+def _options(command: str, module: "ModuleType", words: list[str]) -> object:
+    """What the words say; the console without any is opened as its defaults say, with no parser to load."""
+    if command == _CONSOLE and not words:
+        return module.DEFAULTS
+    from aileron_tui.cli.parser import Parser  # noqa: PLC0415
+
+    name = "aileron-tui" if command == _CONSOLE else f"aileron-tui {command}"
+    parser = Parser(name, description=module.__doc__)
+    module.arguments(parser)
+    return parser.parse_args(words)
+
+
 def _overview() -> str:
     rows = "".join(f"  {name:<10} {words}\n" for name, words in COMMANDS.items())
     return (
         "A person approves or denies what AI agents are about to do.\n\n"
-        "usage: aileron-tui [--url U] [--standalone] [--manifests DIR] [--key NAME] [--read-only] [--theme T]\n"
-        "         opens the console: on the gate at U, else on the one that runs here, else with one inside\n"
+        "usage: aileron-tui [--url U] [--token-file FILE] [--standalone] [--manifests DIR] [--key NAME] [--read-only]\n"
+        "                   [--theme T]\n"
+        "         opens the console: on the daemon or gate at U, else on the configured sources, else on the daemon\n"
+        "         or gate that runs here, else with a gate inside\n"
         f"       aileron-tui COMMAND …\n\n{rows}\n"
         "  --version  say which version this is\n"
         "  COMMAND --help explains a command.\n"

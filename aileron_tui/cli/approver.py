@@ -8,17 +8,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
+from shlex import quote
 from typing import Final, TextIO
 
 from aileron_tui.cli.columns import columns
+from aileron_tui.cli.opening import Sources, connecting
+from aileron_tui.cli.sources import Chosen, chosen
+from aileron_tui.core.decision import moment
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt import lines
 from aileron_tui.core.risk import Level
 from aileron_tui.core.text import Visible, cells, clip, inline, wrap
+from aileron_tui.files.config import load_config
 from aileron_tui.files.places import places
-from aileron_tui.runtime.client import ApproverClient
-from aileron_tui.runtime.discovery import discover
+from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing import keys
 from aileron_tui.signing.errors import NoKey
@@ -42,39 +47,64 @@ class NoSuchRequest(AileronError):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options that all of these commands have."""
-    parser.add_argument("--url", default="", help="the gate to talk to; else the one that runs on this home")
+    parser.add_argument("--url", default="", help="the daemon or gate to talk to; else the one that is found")
+    parser.add_argument("--token-file", metavar="FILE", type=Path, help="the file with the daemon's token")
+    parser.add_argument("--source", metavar="NAME", default="", help="only this one of the configured sources")
     parser.add_argument("--key", metavar="NAME", help="the key to sign with; may be left out if there is only one")
 
 
 @contextmanager
-def approver(options: argparse.Namespace) -> Iterator[ApproverClient]:
-    """A client with an unlocked key. The passphrase is asked on the terminal and nowhere else."""
+def approver(options: argparse.Namespace) -> Iterator[Sources]:
+    """The sources with an unlocked key. The passphrase is asked on the terminal and nowhere else."""
     protect_process()
-    found = discover(options.url)
-    with _unlocked(options.key) as key, ApproverClient(found, key) as client:
-        yield client
+    config = load_config(places().config)
+    choices = _wanted(chosen(options, config), options.source)
+    for choice in choices:
+        if choice.note:
+            sys.stderr.write(f"note: {inline(choice.note)}\n")
+        if choice.kind == "inside":
+            choice.find()  # there is none to talk to: says so before a passphrase is asked for
+    with _unlocked(options.key) as key:
+        connects = {choice.name: connecting(choice, config, surface="cli") for choice in choices}
+        sources = Sources(connects, key, complain)
+        try:
+            yield sources
+        finally:
+            sources.close()
 
 
-def pick(client: ApproverClient, id_: str) -> Item:
+def _wanted(choices: list[Chosen], name: str) -> list[Chosen]:
+    found = [choice for choice in choices if not name or choice.name == name]
+    if not found:
+        names = ", ".join(choice.name for choice in choices if choice.name)
+        hint = f"There are: {names}." if names else "No sources are configured; leave out --source."
+        raise AileronError(f'there is no source "{name}"', hint=hint)
+    return found
+
+
+def pick(sources: Sources, id_: str) -> Item:
     """The waiting request with this id; the beginning or the end of an id is enough if it fits only one."""
-    waiting = client.waiting()
+    waiting = sources.waiting()
     exact = [item for item in waiting if item.id == id_]
     close = [item for item in waiting if item.id.startswith(id_) or item.id.endswith(id_)]
-    if exact or (len(close) == 1 and len(id_) >= _SHORTEST):
-        return (exact or close)[0]
+    # Another source may have made up an id that is the whole, or the end, of this one's.
+    ours = exact if exact and {item.source for item in close} == {exact[0].source} else close
+    if len(ours) == 1 and (exact or len(id_) >= _SHORTEST):
+        return ours[0]
     if len(close) > 1:
-        hint = f"It fits {len(close)} requests; give more of the id."
+        apart = "; name the source with --source" if len({item.source for item in close}) > 1 else ""
+        hint = f"It fits {len(close)} requests; give more of the id{apart}."
         raise NoSuchRequest(f"which request is {id_}?", hint=hint)
     hint = "It may have been answered already. `aileron-tui list` shows what waits."
     raise NoSuchRequest(f"no request {id_} is waiting", hint=hint)
 
 
-def settled(client: ApproverClient, item: Item) -> Item:
+def settled(sources: Sources, item: Item) -> Item:
     """The request once its preview has come, or as it is after a while."""
     end = time.monotonic() + PREVIEW_SECONDS
     while item.fetching and item.state.decidable and time.monotonic() < end:
         time.sleep(_POLL_SECONDS)
-        item = client.item(item.id)
+        item = sources.of(item).item(item.id)
     return item
 
 
@@ -82,8 +112,6 @@ def check_terminal() -> None:
     """Refuses to decide where nobody can be looking, unless the user wants it so."""
     if sys.stdin.isatty() and sys.stderr.isatty():
         return
-    from aileron_tui.files.config import load_config  # noqa: PLC0415  # listing must be quick and needs no configuration
-
     if not load_config(places().config).policy.headless_decisions:
         hint = "Answer in a terminal, or set headless_decisions = true under [policy] in the configuration."
         raise NotDecided("decisions are made at a terminal", "this process has none", hint)
@@ -106,18 +134,22 @@ def shown(item: Item, out: TextIO) -> Iterator[str]:
     """The prompt as the operator sees it, and what else there is to know before answering."""
     room = columns(out)
     yield from lines(item.prompt, room)
+    for caution in cautions(item, datetime.now(UTC)):
+        yield from wrap(Visible(f"  ! {inline(caution)}"), room, _HANG[:4])
     if item.fetching:
         yield "  (the preview is still being fetched)"
     yield ""
     connector, asker = item.prompt.connector, item.prompt.asker
     told = " · ".join(filter(None, (asker.agent, asker.session, asker.folder)))
     short = connector.hash.removeprefix("sha256:")[:12]
+    runs = (connector.name, connector.version, f"{short}…" if short else "", connector.trust)
     about = {
         "request": item.id,
+        "source": item.source,
         "state": f"{item.state}{_left(item)}",
         "risk": f"{item.prompt.risk.level}: {item.prompt.risk.reason}",
         "asked by": f"{told} (as it calls itself)" if told else "an agent that gave no name",
-        "connector": " ".join(filter(None, (connector.name, connector.version, f"{short}… {connector.trust}".strip()))),
+        "connector": " ".join(filter(None, runs)),
         "digest": item.digest,
         "asked again": f"{item.asked_again} was interrupted; it may have taken effect" if item.asked_again else "",
         "reason": item.reason,
@@ -129,19 +161,21 @@ def shown(item: Item, out: TextIO) -> Iterator[str]:
 
 def hint(item: Item) -> Iterator[str]:
     """How to answer."""
-    short = item.id[-8:]
-    yield f"[Approve]   aileron-tui approve {inline(short)}"
-    yield f"[Deny]      aileron-tui deny {inline(short)} --reason …"
+    # The id may be anything, and these lines are made to be pasted into a shell.
+    short = quote(inline(item.id[-8:] if item.id[-8:].isalnum() else item.id))
+    where = f" --source {item.source}" if item.source else ""
+    yield f"[Approve]   aileron-tui approve{where} -- {short}"
+    yield f"[Deny]      aileron-tui deny{where} --reason … -- {short}"
 
 
 def row(item: Item, now: datetime, width: int) -> Iterator[str]:
     """A request in a list: action and time left, then its id and first input."""
     mark = "⚠ " if item.prompt.risk.level is Level.HIGH else ""
-    left = _clock(item.seconds_left(now))
+    left = _clock(item.seconds_left(now)) if item.expires_at else _since(item, now)
     name = clip(Visible(f"{mark}{inline(item.prompt.action)}"), max(width - len(left) - 1, 10))
     yield f"{name}{' ' * max(1, width - cells(name) - len(left))}{left}"
     inputs = ", ".join(f"{row.label}: {'n/a' if row.missing else row.value}" for row in item.prompt.inputs)
-    yield f"  {inline(item.id)}"
+    yield f"  {inline(item.id)}{f' · {item.source}' if item.source else ''}"
     if inputs:
         yield f"  {clip(inline(inputs), max(width - 2, 10))}"
 
@@ -204,6 +238,11 @@ def _left(item: Item) -> str:
     if not item.state.decidable or not item.expires_at:
         return ""
     return f", {_clock(item.seconds_left(datetime.now(UTC)))} left"
+
+
+def _since(item: Item, now: datetime) -> str:
+    """How long a request without a deadline has waited."""
+    return f"since {_clock(max(0.0, (now - moment(item.requested_at)).total_seconds()))}"
 
 
 def _clock(seconds: float) -> str:

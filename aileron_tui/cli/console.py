@@ -1,35 +1,36 @@
-"""Open the console: on the gate at --url, else on the one that runs here, else with a gate of its own inside."""
+"""Open the console: on the daemon or gate at --url, else on what is configured, else on what runs here."""
 
-import argparse
 import io
-import secrets
+import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import OK
-from aileron_tui.cli.screen import check_terminal, patience, show
-from aileron_tui.console.actions import keymap
-from aileron_tui.console.keys import RunKeyholder, StoredKeyholder
-from aileron_tui.console.screens.first_run import FirstRun, Start, Way
-from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.console.source import Keyholder
-from aileron_tui.console.themes import NAMES, default
-from aileron_tui.core.chain import Kind
+from aileron_tui.cli.opening import connecting
+from aileron_tui.cli.screen import check_terminal, patience, quick_start, show
+from aileron_tui.cli.sources import Chosen, GateChoice, chosen
+from aileron_tui.console.settings import THEMES, ConsoleSettings, default_theme
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.schema import nearest
+from aileron_tui.core.text import inline
 from aileron_tui.files.config import Config, ConfigError, load_config
 from aileron_tui.files.places import bundled, places
 from aileron_tui.files.private import private_folder
-from aileron_tui.runtime.client import ApproverClient, Wire
-from aileron_tui.runtime.discovery import Found, discover
-from aileron_tui.runtime.errors import NoGate
+from aileron_tui.runtime.discovery import Found
 from aileron_tui.signing import keys
 from aileron_tui.signing.errors import NoKey
 from aileron_tui.signing.memory import protect_process, wipe
+
+if TYPE_CHECKING:
+    import argparse
+
+    from aileron_tui.console.keys import StoredKeyholder
+    from aileron_tui.console.screens.first_run import Start
+    from aileron_tui.console.source import Keyholder
 
 _KEY: Final = "default"
 _LOG_LINES: Final = 2000
@@ -43,51 +44,82 @@ class _Gate:
     log: Callable[[], Sequence[str]] | None = None
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+@dataclass(frozen=True)
+class Options:
+    """What can be said on the command line."""
+
+    url: str = ""
+    token_file: Path | None = None
+    standalone: bool = False
+    manifests: Path | None = None
+    key: str = ""
+    read_only: bool = False
+    theme: str | None = None
+
+
+DEFAULTS: Final = Options()
+
+
+def arguments(parser: "argparse.ArgumentParser") -> None:
     """Declares the command's arguments."""
-    parser.add_argument("--url", default="", help="the gate to talk to")
+    parser.add_argument("--url", default="", help="the daemon or gate to talk to")
+    parser.add_argument("--token-file", metavar="FILE", type=Path, help="the file with the daemon's token")
     parser.add_argument("--standalone", action="store_true", help="run a gate inside, even if none is set up")
     parser.add_argument("--manifests", metavar="DIR", type=Path, help="what can be called on the gate inside")
     parser.add_argument("--key", metavar="NAME", default="", help="the key to sign with, if there are several")
     parser.add_argument("--read-only", action="store_true", help="look, but answer nothing")
-    parser.add_argument("--theme", choices=NAMES, help="how it looks")
+    parser.add_argument("--theme", choices=THEMES, help="how it looks")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """0 after it was left, 1 if it cannot be opened."""
     check_terminal()
+    with quick_start():
+        return _open(options)
+
+
+def _open(options: Options) -> int:
     protect_process()
     config = load_config(places().config)
+    choices = chosen(options, config)
+    from aileron_tui.console.app import Console  # noqa: PLC0415  # not needed to say that there is nothing to open
+    from aileron_tui.console.source import Upstream  # noqa: PLC0415
+
     settings = _settings(options.theme, config)
-    running = _running(options)
-    start = None if keys.stored(places().keys) else _first_run(options, running, settings.theme)
-    if start and start.way is Way.LEAVE:
+    start = None if keys.stored(places().keys) else _first_run(choices, settings.theme)
+    if start and start.way is start.way.LEAVE:
         return OK
-    if start and start.way is Way.DEMO:
+    if start and start.way is start.way.DEMO:
         from aileron_tui.cli import demo  # noqa: PLC0415  # only if it is wanted
 
         return demo.open_demo(settings.theme)
-    from aileron_tui.console.app import Console  # noqa: PLC0415  # not needed to leave, or for the demo
-
     with ExitStack() as stack:
-        holder = stack.enter_context(_key(options.key, start))
-        gate = _Gate(lambda: discover(options.url)) if running else stack.enter_context(_inside(options, config))
-        console = Console(
-            lambda key: ApproverClient(gate.find(), key, surface="console"),
-            holder,
-            settings,
-            log_lines=gate.log,
-            read_only=options.read_only,
-        )
+        holder = stack.enter_context(_key(options.key, start, choices))
+        upstreams, log = [], None
+        for choice in choices:
+            opened = choice
+            if choice.kind == "inside":
+                inside = stack.enter_context(_inside(options, config))
+                opened, log = GateChoice(choice.name, inside.find), inside.log
+            if choice.note:
+                sys.stderr.write(f"{inline(choice.note)}\n")
+            leaving = stack if start and start.way is start.way.RUN_KEY else None
+            connect = connecting(opened, config, surface="console", leaving=leaving)
+            upstreams.append(Upstream(opened.name, connect, opened.kind))
+        console = Console(upstreams, holder, settings, log_lines=log, read_only=options.read_only)
         return show(console)[0]
 
 
 def _settings(theme: str | None, config: Config) -> ConsoleSettings:
     """What the configuration says, and the command line over it."""
-    wanted = theme or config.console.theme or default()
-    if wanted not in NAMES:
-        close = nearest(wanted, list(NAMES))
-        hint = f'Did you mean "{close}"?' if close else f"Write one of {', '.join(NAMES)}."
+    from aileron_tui.console.actions import keymap  # noqa: PLC0415  # the screen loads it anyway
+
+    wanted = theme or config.console.theme or default_theme()
+    if wanted not in THEMES:
+        from aileron_tui.core.schema import nearest  # noqa: PLC0415  # only to complain
+
+        close = nearest(wanted, list(THEMES))
+        hint = f'Did you mean "{close}"?' if close else f"Write one of {', '.join(THEMES)}."
         raise ConfigError(f'there is no theme "{wanted}"', str(places().config), hint)
     console = config.console
     return ConsoleSettings(
@@ -101,43 +133,36 @@ def _settings(theme: str | None, config: Config) -> ConsoleSettings:
     )
 
 
-def _running(options: argparse.Namespace) -> Found | None:
-    """The gate that was named, or the one that answers here; None if there is none, so that one is started."""
-    if options.url:
-        return discover(options.url)
-    if options.standalone or options.manifests:
-        return None
-    with suppress(NoGate):
-        found = discover()
-        wire = Wire(found)
-        try:
-            wire.greet()
-        finally:
-            wire.close()
-        return found
-    return None
-
-
-def _first_run(options: argparse.Namespace, running: Found | None, theme: str) -> Start:
+def _first_run(choices: Sequence[Chosen], theme: str) -> "Start":
     """How to go on without a key, asked on the screen."""
-    if options.url and not (running and running.instance):
-        detail = f"the gate at {options.url} lets in only keys that it knows"
-        hint = "`aileron-tui key init` makes one; `aileron-tui key enroll` on the gate's side lets it approve there."
-        raise NoKey("there is no key to sign with", detail, hint)
+    for choice in choices:
+        if choice.kind == "gate" and not (found := choice.find()).instance:
+            detail = f"the gate at {found.url} lets in only keys that it knows"
+            hint = (
+                "`aileron-tui key init` makes one; `aileron-tui key enroll` on the gate's side lets it approve there."
+            )
+            raise NoKey("there is no key to sign with", detail, hint)
     missing = ["There is no key yet to sign answers with."]
-    if running is None:
-        missing.insert(0, "No gate is running here.")
+    if any(choice.kind == "inside" for choice in choices):
+        missing.insert(0, "No daemon and no gate is running here.")
+    from aileron_tui.console.screens.first_run import FirstRun, Start, Way  # noqa: PLC0415  # only the first time
+
     return show(FirstRun(missing, theme))[1] or Start(Way.LEAVE)
 
 
 @contextmanager
-def _key(name: str, start: Start | None) -> Iterator[Keyholder]:
+def _key(name: str, start: "Start | None", choices: Sequence[Chosen]) -> Iterator["Keyholder"]:
     """The operator's key: the one that is stored, the one to make, or one for this run."""
+    from aileron_tui.console.keys import RunKeyholder, StoredKeyholder  # noqa: PLC0415  # after the screen is loaded
+
     here = places()
-    if start and start.way is Way.RUN_KEY:
+    if start and start.way is start.way.RUN_KEY:
         from aileron_tui.demo.embedded import enrolled  # noqa: PLC0415  # not needed with a stored key
 
-        with keys.for_this_run(f"run-{secrets.token_hex(4)}") as key, enrolled(private_folder(here.data), key):
+        with ExitStack() as stack:
+            key = stack.enter_context(keys.for_this_run(f"run-{os.urandom(4).hex()}"))
+            if any(choice.kind != "daemon" for choice in choices):
+                stack.enter_context(enrolled(private_folder(here.data), key))
             yield RunKeyholder(key)
         return
     holder = _made(start.passphrase) if start else StoredKeyholder(here.keys, _chosen(name))
@@ -147,8 +172,10 @@ def _key(name: str, start: Start | None) -> Iterator[Keyholder]:
         holder.lock()
 
 
-def _made(passphrase: bytearray) -> StoredKeyholder:
+def _made(passphrase: bytearray) -> "StoredKeyholder":
     """A new key, unlocked, that may approve on the gate of this home."""
+    from aileron_tui.console.keys import StoredKeyholder  # noqa: PLC0415
+    from aileron_tui.core.chain import Kind  # noqa: PLC0415
     from aileron_tui.demo.embedded import changing_keys  # noqa: PLC0415  # only the first time
 
     here = places()
@@ -156,7 +183,7 @@ def _made(passphrase: bytearray) -> StoredKeyholder:
         with changing_keys(private_folder(here.data)) as (ledger, approvers):
             # A key whose file is lost keeps its name in the ledger.
             taken = any(approver.name == _KEY for approver in approvers.active)
-            made = keys.create(here.keys, f"{_KEY}-{secrets.token_hex(4)}" if taken else _KEY, passphrase)
+            made = keys.create(here.keys, f"{_KEY}-{os.urandom(4).hex()}" if taken else _KEY, passphrase)
             ledger.append(Kind.KEY_ENROLLED, approvers.enrolment(made.name, made.public))
         holder = StoredKeyholder(here.keys, made.name)
         holder.unlock(passphrase)
@@ -176,9 +203,10 @@ def _chosen(name: str) -> str:
 
 
 @contextmanager
-def _inside(options: argparse.Namespace, config: Config) -> Iterator[_Gate]:
+def _inside(options: Options, config: "Config | None") -> Iterator[_Gate]:
     """A gate in this process, on the user's own data."""
     from aileron_tui.demo.embedded import EmbeddedGate  # noqa: PLC0415  # not needed to talk to one elsewhere
+    from aileron_tui.files.config import Config  # noqa: PLC0415
     from aileron_tui.gate.context import Setup  # noqa: PLC0415
     from aileron_tui.gate.journal import Journal  # noqa: PLC0415
     from aileron_tui.gate.server import Address, GateStartError  # noqa: PLC0415
@@ -189,7 +217,11 @@ def _inside(options: argparse.Namespace, config: Config) -> Iterator[_Gate]:
     if not manifests.is_dir():
         raise AileronError(f"there is no folder {manifests}", hint="Name one with --manifests.")
     setup = Setup(
-        private_folder(here.data), manifests, config, private_folder(here.cache), keyring=load_keyring(here.keyring)
+        private_folder(here.data),
+        manifests,
+        config or Config(),
+        private_folder(here.cache),
+        keyring=load_keyring(here.keyring),
     )
     lines = _Lines()
     with ExitStack() as stack:

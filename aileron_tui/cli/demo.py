@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from aileron_tui.cli import FAILED, OK
 from aileron_tui.cli.screen import check_terminal, patience, show
-from aileron_tui.console.themes import NAMES, default
+from aileron_tui.console.settings import THEMES, default_theme
 from aileron_tui.demo.agent import Agent, AgentLog
 from aileron_tui.files.places import places
 from aileron_tui.files.private import private_folder
@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     who.add_argument("--no-agent", action="store_true", help="you are the agent, from another terminal")
     who.add_argument("--agent-only", action="store_true", help="only the agent, on a gate that runs already")
     parser.add_argument("--url", default="", help="with --agent-only: the gate to call")
-    parser.add_argument("--theme", choices=NAMES, default=default(), help="how the console looks")
+    parser.add_argument("--theme", choices=THEMES, default=default_theme(), help="how the console looks")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,6 +37,7 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
     from aileron_tui.console.app import Console  # noqa: PLC0415  # the agent alone has no screen
     from aileron_tui.console.keys import RunKeyholder  # noqa: PLC0415
     from aileron_tui.console.settings import ConsoleSettings  # noqa: PLC0415
+    from aileron_tui.console.source import Upstream  # noqa: PLC0415
     from aileron_tui.demo.embedded import EmbeddedGate  # noqa: PLC0415
     from aileron_tui.demo.home import sample_home  # noqa: PLC0415
 
@@ -51,7 +52,7 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
         else:
             _explain(log, str(home.root))
         console = Console(
-            lambda key: ApproverClient(gate.found, key, surface="console"),
+            [Upstream("", lambda key: ApproverClient(gate.found, key, surface="console"), "gate")],
             RunKeyholder(home.key),
             ConsoleSettings(theme=theme),
             log_lines=log.lines,

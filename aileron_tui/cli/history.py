@@ -13,22 +13,22 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Final
 
-from aileron_tui.cli import FAILED, OK
+from aileron_tui.cli import FAILED, OK, ledgers
 from aileron_tui.cli.columns import columns
 from aileron_tui.core.chain import Damage, Entry, Fault, Kind
 from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.jsontext import JsonObject, plain
 from aileron_tui.core.states import State
 from aileron_tui.core.text import Visible, block, cells, clip, inline, wrap
-from aileron_tui.files.places import places
 from aileron_tui.ledger import search
-from aileron_tui.ledger.access import FILE, MAGIC, lock_path
+from aileron_tui.ledger.access import MAGIC, lock_path
 from aileron_tui.ledger.audit import audit, audit_export
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
 from aileron_tui.ledger.export import Exported, write_csv, write_jsonl
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.holder import noted_head
 from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.standing import ELSEWHERE
 from aileron_tui.ledger.store import Ledger, set_aside
 from aileron_tui.ledger.verify import Report, verify
 
@@ -37,6 +37,7 @@ NOT_FOUND: Final = 5
 _AGO: Final = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WIDE: Final = 100
+_SOURCE: Final = "the ledger of this daemon instead of the gate's"
 _GLYPHS: Final[dict[str, tuple[str, str]]] = {
     State.PENDING: ("…", "waiting"),
     State.APPROVED: ("…", "approved"),
@@ -56,6 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=_positive, default=search.PAGE, help=f"at most so many ({search.PAGE})")
     parser.add_argument("--before", type=_positive, help="only requests older than this number (`next` of --json)")
     parser.add_argument("--json", action="store_true", help="as one JSON document")
+    parser.add_argument("--source", metavar="NAME", help=_SOURCE)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     show = commands.add_parser("show", help="everything about one request")
     show.add_argument("id", help="its id")
@@ -69,8 +71,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument("--format", choices=("jsonl", "csv"), default="jsonl", help="jsonl can be verified (jsonl)")
     export.add_argument("--output", metavar="FILE", help="a new file; standard output if none")
     _filters(export)
-    commands.add_parser("set-aside", help="keep a damaged ledger under another name and begin a new one")
-    commands.add_parser("rebuild", help="build the history and its search anew from the entries")
+    aside = commands.add_parser("set-aside", help="keep a damaged ledger under another name and begin a new one")
+    rebuild = commands.add_parser("rebuild", help="build the history and its search anew from the entries")
+    for command in (show, head, check, export, aside, rebuild):
+        command.add_argument("--source", metavar="NAME", default=argparse.SUPPRESS, help=_SOURCE)
 
 
 def _filters(parser: argparse.ArgumentParser) -> None:
@@ -85,37 +89,35 @@ def _filters(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0 if fine, 1 if something failed or the ledger is damaged, 5 if there is no such request."""
+    if options.command == "verify" and options.file is not None:
+        return _verify(Path(options.file), options.against, as_json=options.json, foreign=True)
+    path = ledgers.chosen(options.source)
     match options.command:
         case "show":
-            return _show(options.id, as_json=options.json)
+            return _show(path, options.id, as_json=options.json)
         case "head":
-            return _print_head(as_json=options.json)
+            return _print_head(path, as_json=options.json)
         case "verify":
-            return _verify(options.file, options.against, as_json=options.json)
+            return _verify(path, options.against, as_json=options.json, source=options.source or "")
         case "export":
-            return _export(options)
+            return _export(path, options)
         case "set-aside":
-            folder = set_aside(_path())
-            sys.stdout.write(
-                f"the old ledger is in {inline(str(folder))}\nenrol the keys again: aileron-tui key enroll\n"
-            )
+            folder = set_aside(path)
+            sys.stdout.write(f"the old ledger is in {inline(str(folder))}\n")
+            if path == ledgers.gate():
+                sys.stdout.write("enrol the keys again: aileron-tui key enroll\n")
         case "rebuild":
-            with Ledger(_path(), role="history rebuild") as ledger:
+            with Ledger(path, role="history rebuild") as ledger:
                 ledger.rebuild_index()
             sys.stdout.write("history and search were built anew\n")
         case _:
-            return _list(options)
+            return _list(path, options)
     return OK
 
 
-def _path() -> Path:
-    return places().data / FILE
-
-
 @contextmanager
-def _reading() -> Iterator[Reader | None]:
-    """This home's ledger, or None where nothing was ever recorded."""
-    path = _path()
+def _reading(path: Path) -> Iterator[Reader | None]:
+    """A ledger of this home, or None where nothing was ever recorded."""
     if path.exists() or path.is_symlink():
         with Reader(path) as reader:
             yield reader
@@ -136,9 +138,9 @@ def _wanted(options: argparse.Namespace) -> search.Filter:
     )
 
 
-def _list(options: argparse.Namespace) -> int:
+def _list(path: Path, options: argparse.Namespace) -> int:
     wanted = _wanted(options)
-    with _reading() as reader:
+    with _reading(path) as reader:
         records = search.page(reader, wanted, before=options.before, limit=options.limit) if reader else ()
     more = records[-1].seq if len(records) == options.limit else None
     if options.json:
@@ -162,7 +164,7 @@ def _row(record: search.Record, width: int) -> list[str]:
     """One line where it fits, else two: what and how it ended first, then when, who, where and how long it took."""
     glyph, word = _ended(record)
     took = "" if record.took is None else f"decided in {_span(record.took)}"
-    signed = "signed" if record.signer else ""
+    signed = "signed" if record.signer else "not signed" if record.surface == ELSEWHERE else ""
     parts = (record.id, record.agent, record.surface, took, signed, record.reason or record.error)
     details = " · ".join(inline(part) for part in parts if part)
     line = Visible(f"{_local(record.asked)}  {glyph} {word:<15}  {inline(record.action)}  {details}")
@@ -191,14 +193,14 @@ def _span(seconds: float) -> str:
     return f"{seconds / 86400:.0f} d"
 
 
-def _show(request: str, *, as_json: bool) -> int:
-    with _reading() as reader:
+def _show(path: Path, request: str, *, as_json: bool) -> int:
+    with _reading(path) as reader:
         record = search.find(reader, request) if reader else None
         if reader is None or record is None:
             sys.stderr.write(f"error: there is no request {inline(request)}\n")
             return NOT_FOUND
         entries = reader.of_request(request)
-        signature = _signature(entries, reader.key_changes())
+        signature = _signature(record, entries, reader.key_changes())
     if as_json:
         steps: list[JsonObject] = [
             {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
@@ -234,11 +236,14 @@ def _print_line(line: str, hang: str) -> None:
     sys.stdout.write("".join(f"{row}\n" for row in wrap(Visible(line), columns(sys.stdout), hang)))
 
 
-def _signature(entries: tuple[Entry, ...], changes: tuple[Entry, ...]) -> str:
-    """Whether the decision among these entries was signed by a key that might, in words."""
+def _signature(record: search.Record, entries: tuple[Entry, ...], changes: tuple[Entry, ...]) -> str:
+    """Whether the decision that counted was signed by a key that might, in words."""
     from aileron_tui.signing.record import RecordedSigners  # noqa: PLC0415  # signatures are not needed to list
 
-    decided = next((entry for entry in entries if entry.kind == Kind.DECIDED), None)
+    decided = next((entry for entry in reversed(entries) if entry.kind == Kind.DECIDED), None)
+    if record.surface == ELSEWHERE:
+        late = "; an answer from here came too late" if decided else ""
+        return f"none: answered elsewhere, not signed{late}"
     if decided is None:
         return "none: not decided"
     signers = RecordedSigners()
@@ -254,8 +259,8 @@ def _signature(entries: tuple[Entry, ...], changes: tuple[Entry, ...]) -> str:
     return f"good, by {approver.name} ({text}{', insecure: no passphrase' if approver.insecure else ''})"
 
 
-def _print_head(*, as_json: bool) -> int:
-    with _reading() as reader:
+def _print_head(path: Path, *, as_json: bool) -> int:
+    with _reading(path) as reader:
         head = reader.head() if reader else Head()
     if as_json:
         _print_json({"seq": head.seq, "hash": head.hash})
@@ -264,24 +269,24 @@ def _print_head(*, as_json: bool) -> int:
     return OK
 
 
-def _verify(file: str | None, against: Head | None, *, as_json: bool) -> int:
+def _verify(path: Path, against: Head | None, *, as_json: bool, foreign: bool = False, source: str = "") -> int:
     from aileron_tui.signing.record import RecordedSigners  # noqa: PLC0415  # needs cryptography
 
     expected = [against] if against else []
     signers = RecordedSigners()
-    if file is None:
-        with _reading() as reader:
+    if not foreign:
+        with _reading(path) as reader:
             report = audit(reader, signers, expected) if reader else verify((), signers, expected)
-    elif _is_database(Path(file)):
-        with Reader(Path(file), foreign=True) as reader:
+    elif _is_database(path):
+        with Reader(path, foreign=True) as reader:
             report = audit(reader, signers, expected)
     else:
-        report = audit_export(Exported(Path(file)), signers, expected)
+        report = audit_export(Exported(path), signers, expected)
     names = {fingerprint: approver.name for fingerprint, approver in signers.approvers.items()}
     if as_json:
         _print_json(_report(report, names))
     else:
-        _print_report(report, names)
+        _print_report(report, names, source)
     return FAILED if report.fault else OK
 
 
@@ -295,14 +300,7 @@ def _report(report: Report, names: dict[str, str]) -> JsonObject:
             {"key": fingerprint, "name": names.get(fingerprint, ""), "count": count}
             for fingerprint, count in report.decisions.items()
         ],
-        "fault": {
-            "entry": fault.seq,
-            "damage": fault.damage.name.lower(),
-            "words": fault.damage,
-            "detail": fault.detail,
-        }
-        if fault
-        else None,
+        "fault": _fault(fault) if fault else None,
         "notes": list(report.notes),
     }
 
@@ -311,15 +309,14 @@ def _fault(fault: Fault) -> JsonObject:
     return {"entry": fault.seq, "damage": fault.damage.name.lower(), "words": fault.damage, "detail": fault.detail}
 
 
-def _print_report(report: Report, names: dict[str, str]) -> None:
+def _print_report(report: Report, names: dict[str, str], source: str) -> None:
     if report.fault:
         fault = report.fault
         sys.stdout.write(f"DAMAGED at entry {fault.seq}: {fault.damage}\n  {inline(fault.detail)}\n")
         sys.stdout.write(f"  good up to {report.head}\n")
         if fault.damage is Damage.INDEX:
-            sys.stdout.write(
-                "  The entries are whole. `aileron-tui history rebuild` makes the history from them anew.\n"
-            )
+            rebuild = f"aileron-tui history rebuild{f' --source {inline(source)}' if source else ''}"
+            sys.stdout.write(f"  The entries are whole. `{rebuild}` makes the history from them anew.\n")
         return
     sys.stdout.write(f"good: {_counted(report.entries, 'entry', 'entries')}\n  head {report.head}\n")
     for fingerprint, count in report.decisions.items():
@@ -334,7 +331,7 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def _export(options: argparse.Namespace) -> int:
+def _export(ledger: Path, options: argparse.Namespace) -> int:
     wanted = _wanted(options)
     if options.format == "jsonl" and wanted != search.ALL:
         raise LedgerError(
@@ -347,7 +344,7 @@ def _export(options: argparse.Namespace) -> int:
             "an export may carry control characters a terminal would obey",
             hint="Give --output FILE, or send it into a pipe.",
         )
-    with _reading() as reader:
+    with _reading(ledger) as reader:
         if reader is None:
             raise LedgerError("nothing recorded yet", hint="There is nothing to export.")
         if options.output is None:

@@ -15,8 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0, also if nothing waits."""
-    with approver.approver(options) as client:
-        items = client.waiting()
+    with approver.approver(options) as sources:
+        items = sources.waiting()
     if options.json:
         approver.say_json({"items": [item.fields for item in items]})
         return OK

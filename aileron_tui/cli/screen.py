@@ -1,6 +1,7 @@
 """Running a full-screen program: only on a terminal, and so that a signal leaves the terminal and the files clean."""
 
 import asyncio
+import gc
 import logging
 import signal
 import sys
@@ -19,6 +20,8 @@ T = TypeVar("T")
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 _PATIENCE: Final = 0.7
+_LOADED: Final = 1.0
+_FULL_COLLECTION: Final = 1000
 
 
 class NoScreen(AileronError):
@@ -39,12 +42,34 @@ def show(app: "App[T]") -> tuple[int, T | None]:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, app.exit)
+        loop.call_later(_LOADED, collect_rarely)
         return await app.run_async()
 
     # A warning that is printed somewhere deep inside must not draw on the screen.
     logging.getLogger("aileron_tui").addHandler(logging.NullHandler())
-    result = asyncio.run(run())
+    with quick_start():
+        result = asyncio.run(run())
     return (FAILED if app.return_code else OK), result
+
+
+@contextmanager
+def quick_start() -> Iterator[None]:
+    """Looks for no garbage while the program comes up, as what is loaded then stays; afterwards all is as before."""
+    usual = gc.get_threshold()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*usual)
+        gc.enable()
+
+
+def collect_rarely() -> None:
+    """Leaves alone what is loaded: a full collection stops the loop for longer than one waits for a key."""
+    gc.freeze()
+    gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION)
+    gc.enable()
 
 
 @contextmanager

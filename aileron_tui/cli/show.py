@@ -5,7 +5,7 @@ import sys
 
 from aileron_tui.cli import OK, approver
 from aileron_tui.cli.exits import NOT_FOUND
-from aileron_tui.runtime.client import ApproverClient
+from aileron_tui.cli.opening import Sources
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.runtime.items import Item
 
@@ -19,16 +19,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0 if shown, 5 if there is no such request."""
-    with approver.approver(options) as client:
+    with approver.approver(options) as sources:
         try:
             try:
-                item = approver.pick(client, options.id)
+                item = approver.pick(sources, options.id)
             except approver.NoSuchRequest as missing:
-                item = _ended(client, options.id, missing)
+                item = _ended(sources, options.id, missing)
         except approver.NoSuchRequest as error:
             approver.complain(error)
             return NOT_FOUND
-        item = approver.settled(client, item)
+        item = approver.settled(sources, item)
     if options.json:
         approver.say_json(item.fields)
         return OK
@@ -38,9 +38,9 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _ended(client: ApproverClient, id_: str, missing: approver.NoSuchRequest) -> Item:
+def _ended(sources: Sources, id_: str, missing: approver.NoSuchRequest) -> Item:
     """A request that was answered a short while ago can still be looked at by its whole id."""
     try:
-        return client.item(id_)
+        return sources.find(id_)
     except NotFound:
         raise missing from None

@@ -1,15 +1,20 @@
 """Show requests as they come and go, until interrupted."""
 
 import argparse
+import queue
 import sys
+import threading
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from aileron_tui.cli import OK, approver
+from aileron_tui.cli import FAILED, OK, approver
+from aileron_tui.cli.opening import Sources
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
 from aileron_tui.core.text import inline
-from aileron_tui.runtime.client import ApproverClient
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.feed import Happening
 
@@ -27,6 +32,17 @@ _OUTCOMES: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Silent:
+    """A source that is not listened to any more, and why, if that is a failure."""
+
+    name: str
+    error: AileronError | None = None
+
+
+_News = queue.SimpleQueue[Happening | _Silent]
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     approver.arguments(parser)
@@ -34,40 +50,60 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 when the gate ends; a lost connection is taken up again where it broke."""
-    with approver.approver(options) as client:
-        last, tries = 0, 0
-        while True:
-            try:
-                for happening in client.watch(last):
-                    tries = 0
-                    if happening is not None:
-                        last = happening.id
-                        _tell(happening, as_json=options.json)
-                return _ended(client)
-            except Unanswered as error:
-                tries += 1
-                if tries == _TRIES:
-                    raise
-                sys.stderr.write(f"{inline(error.title)}; trying again\n")
-                time.sleep(_PAUSE)
+    """0 when every source ended in good order; a lost connection is taken up again."""
+    with approver.approver(options) as sources:
+        news: _News = queue.SimpleQueue()
+        for name in sources.names:
+            threading.Thread(target=_listen, args=(sources, name, news), name="watch", daemon=True).start()
+        silent: list[_Silent] = []
+        while len(silent) < len(sources.names):
+            heard = news.get()
+            if isinstance(heard, _Silent):
+                silent.append(heard)
+                if heard.error is not None:
+                    approver.complain(heard.error)
+            else:
+                _tell(heard, as_json=options.json)
+    return FAILED if any(ended.error for ended in silent) else OK
 
 
-def _ended(client: ApproverClient) -> int:
-    """The stream ended in good order: the gate stopped, or wants us to come again."""
-    try:
-        client.status()
-    except (NoGate, Unanswered):
-        sys.stderr.write("the gate stopped\n")
-    else:
-        sys.stderr.write("the gate ended the watch\n")
-    return OK
+def _listen(sources: Sources, name: str, news: _News) -> None:
+    """In a thread of its own: one source until it ends, or until it cannot be reached any more."""
+    last, tries = 0, 0
+    while True:
+        try:
+            for happening in sources.at(name).watch(last):
+                tries = 0
+                if happening is not None:
+                    last = happening.id
+                    news.put(happening)
+            sys.stderr.write(f"{_whose(name)}ended the watch\n")
+            news.put(_Silent(name))
+            return
+        except (Unanswered, NoGate) as error:
+            sources.hang_up(name)
+            tries += 1
+            if tries == _TRIES:
+                news.put(_Silent(name, error))
+                return
+            sys.stderr.write(f"{inline(error.title)}; trying again\n")
+            time.sleep(_PAUSE)
+        except AileronError as error:
+            news.put(_Silent(name, error))
+            return
+
+
+def _whose(name: str) -> str:
+    return f"{name} " if name else "the gate "
 
 
 def _tell(happening: Happening, *, as_json: bool) -> None:
     if as_json:
-        approver.say_json({"id": happening.id, "event": happening.name, "data": happening.data}, lines=True)
+        fields: JsonObject = {"id": happening.id, "event": happening.name, "data": happening.data}
+        approver.say_json(fields | ({"source": happening.source} if happening.source else {}), lines=True)
         return
+    if happening.name == "unreadable":
+        sys.stderr.write(f"{_whose(happening.source)}sent something that cannot be read\n")
     now, width = datetime.now(UTC), approver.width()
     for item in happening.items:
         if happening.data.get("reminder"):

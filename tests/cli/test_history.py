@@ -242,6 +242,112 @@ def test_rebuilding_beside_a_gate_says_who_holds_it(ledger: Path, capsys: pytest
         assert said(capsys, "verify").startswith("good"), "reading goes on"
 
 
+def daemon(home: Path, name: str) -> Path:
+    """What was recorded of a daemon: an answer from elsewhere, one from here, and one from here that came too late."""
+    scene = Scene(home / "data" / "daemons" / name / "ledger.db")
+    scene.ask_daemon(f"{name}-1", action="send-draft")
+    scene.tell(f"{name}-1", "denied", elsewhere=True, reason=HOSTILE)
+    scene.ask_daemon(f"{name}-2", action="move-file")
+    scene.decide(f"{name}-2")
+    scene.tell(f"{name}-2", "pending")
+    scene.decide(f"{name}-2", reason="now")
+    scene.tell(f"{name}-2", "executed")
+    scene.ask_daemon(f"{name}-3")
+    scene.decide(f"{name}-3")
+    scene.tell(f"{name}-3", "running", elsewhere=True)
+    return scene.close()
+
+
+def test_the_ledger_of_a_daemon_by_its_name(ledger: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    daemon(home, "work")
+    daemon(home, "play")
+    assert "work-1" not in said(capsys)
+    lines = said(capsys, "--source", "work").splitlines()
+    assert lines[::2] == ["… running  send-draft", "✓ done  move-file", "– denied  send-draft"]
+    assert "work-3 · elsewhere · decided in " in lines[1]
+    assert "s · not signed" in lines[1]
+    assert "work-2 · tui · decided in " in lines[3]
+    assert "s · signed · now" in lines[3]
+    assert "\x1b" not in "".join(lines)
+    for words in (["verify", "--source", "play"], ["--source", "play", "verify"]):
+        assert said(capsys, *words).startswith("good: 11 entries\n")
+    assert said(capsys, "head", "--source", "play").startswith("11:sha256:")
+    requests = json.loads(said(capsys, "--source", "work", "--surface", "elsewhere", "--json"))["requests"]
+    assert [(request["id"], request["signed"]) for request in requests] == [("work-3", False), ("work-1", False)]
+
+
+def test_show_says_whose_answer_counted(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    daemon(home, "work")
+    first, second, third = (said(capsys, "show", f"work-{number}", "--source", "work") for number in (1, 2, 3))
+    assert "signature   none: answered elsewhere, not signed\n" in first
+    assert "signature   good, by laptop (SHA256:" in second
+    assert "signature   none: answered elsewhere, not signed; an answer from here came too late\n" in third
+    assert "\x1b" not in first
+
+
+def test_the_export_of_a_daemons_ledger_verifies(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon(home, "work")
+    out = tmp_path / "out.jsonl"
+    said(capsys, "export", "--source", "work", "--output", str(out))
+    assert said(capsys, "verify", str(out)).startswith("good: 11 entries")
+
+
+def test_the_only_ledger_there_is_needs_no_name(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    daemon(home, "work")
+    assert cli.main(["history", "verify"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("good: 11 entries")
+    assert err == "no gate recorded anything here; this is the ledger of work\n"
+    daemon(home, "play")
+    assert cli.main(["history"]) == 0
+    assert capsys.readouterr() == ("", "there are ledgers of daemons, see --source: play, work\nnothing recorded yet\n")
+
+
+def test_beside_a_gates_ledger_those_of_daemons_are_named(
+    ledger: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ledger.exists()
+    daemon(home, "work")
+    assert cli.main(["history"]) == 0
+    assert capsys.readouterr().err.startswith("this is the gate's; for daemons see --source: work\n")
+
+
+def test_a_gates_ledger_that_is_gone_is_not_passed_over(
+    ledger: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon(home, "work")
+    ledger.unlink()
+    assert cli.main(["history"]) == 1
+    assert "it is gone, and it had 14 entries" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["nothing", "../daemons/work", "", ".", "/", HOSTILE])
+def test_an_unknown_name_lists_those_there_are(home: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert cli.main(["history", "--source", name]) == 1
+    assert "nothing was recorded of any daemon yet" in capsys.readouterr().err
+    daemon(home, "work")
+    daemon(home, "play")
+    assert cli.main(["history", "--source", name]) == 1
+    err = capsys.readouterr().err
+    assert "there are play, work" in err
+    assert "\x1b" not in err
+
+
+def test_a_daemons_ledger_is_mended_by_its_name(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = daemon(home, "work")
+    with tampering(path) as db:
+        db.execute("UPDATE requests SET outcome = 'denied'")
+    assert "`aileron-tui history rebuild --source work`" in said(capsys, "verify", "--source", "work", code=1)
+    said(capsys, "rebuild", "--source", "work")
+    assert said(capsys, "verify", "--source", "work").startswith("good")
+    path.write_bytes(b"garbage")
+    assert "enrol the keys" not in said(capsys, "set-aside", "--source", "work")
+    assert said(capsys, "verify", "--source", "work").startswith("good: 1 entry\n")
+    assert not (home / "data" / "ledger.db").exists()
+
+
 def test_ctrl_c_is_clean(ledger: Path) -> None:
     program = (
         "import os, signal, sys\n"

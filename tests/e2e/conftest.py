@@ -1,4 +1,4 @@
-"""Real processes: the sample service is here, the gate, the agent and the console are processes of their own."""
+"""Real processes: the sample service is here; gate, daemon, agent and console are processes of their own."""
 
 import json
 import shutil
@@ -23,6 +23,7 @@ from aileron_tui.gate.installed import install, settings_of
 from aileron_tui.sandbox.pinned import Keyring
 from aileron_tui.signing import keys
 from tests.compiled import shared_cache
+from tests.daemon.process import FakeDaemon
 from tests.e2e.terminal import Terminal, environment
 
 CONFIG = """
@@ -100,6 +101,39 @@ class House:
         return process
 
 
+@dataclass
+class Connected:
+    """A daemon, and the home of consoles that find it by its file."""
+
+    home: Path
+    daemon: FakeDaemon
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return environment(self.home, HOME=str(self.daemon.home))
+
+    def make_key(self) -> None:
+        """A key that has not to be unlocked."""
+        keys.create(self.home / "keys", "default", None)
+
+    def configure(self, text: str) -> None:
+        """The whole configuration."""
+        (self.home / "config.toml").write_text(text)
+
+    def console(self, *words: str, size: tuple[int, int] = (100, 40)) -> Terminal:
+        """The console in a terminal in which a sample request can be seen as a whole; or a command."""
+        return Terminal(list(words), self.environment, size)
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """A command without a terminal, to its end; what it complains about is shown when a test fails."""
+        line = [sys.executable, "-m", "aileron_tui", *words]
+        done = subprocess.run(
+            line, stdin=subprocess.DEVNULL, capture_output=True, env=self.environment, text=True, check=False
+        )
+        sys.stderr.write(f"{words} ended with {done.returncode}: {done.stderr}\n")
+        return done
+
+
 def answer(call: subprocess.Popen[str]) -> tuple[int, JsonObject]:
     """How a call ended, and what the agent was told."""
     out, _ = call.communicate(timeout=15)
@@ -128,3 +162,11 @@ def house(tmp_path: Path, compiled: Path) -> Iterator[House]:
             yield made
         finally:
             made.close()
+
+
+@pytest.fixture
+def connected(tmp_path: Path) -> Iterator[Connected]:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    with FakeDaemon(tmp_path / "user") as daemon:
+        yield Connected(home, daemon)

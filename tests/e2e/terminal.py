@@ -71,7 +71,7 @@ class Terminal:
         """The screen."""
         return "\n".join(self.lines)
 
-    def until(self, wanted: str | Callable[[str], bool], seconds: float = 12.0) -> str:
+    def until(self, wanted: str | Callable[[str], bool], seconds: float = 30.0) -> str:
         """Waits until the screen holds a text or is as wanted; gives the screen."""
         holds = wanted if callable(wanted) else lambda text: wanted in text
         end = time.monotonic() + seconds

@@ -5,9 +5,8 @@ import re
 import pytest
 
 from tests.e2e.conftest import House, answer
+from tests.e2e.person import READY
 from tests.e2e.terminal import CLEAR, CTRL_S, Terminal
-
-READY = "ready for your answer"
 
 
 @pytest.fixture

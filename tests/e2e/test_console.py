@@ -10,9 +10,8 @@ import pytest
 
 from aileron_tui.demo.samples import HOSTILE, NOT_A_DRAFT
 from tests.e2e.conftest import House, answer
-from tests.e2e.terminal import CTRL_C, CTRL_Q, ENTER, PAGE_DOWN, Terminal, clean
-
-READY = "ready for your answer"
+from tests.e2e.person import approve
+from tests.e2e.terminal import CTRL_C, CTRL_Q, ENTER, PAGE_DOWN, clean
 
 
 @pytest.fixture
@@ -21,22 +20,6 @@ def open_house(house: House) -> House:
     house.make_key()
     house.start_gate()
     return house
-
-
-def approve(terminal: Terminal) -> None:
-    """Reads a prompt of high risk to its end, approves it, confirms that, and waits for the end."""
-    terminal.press(ENTER)
-    for _ in range(30):
-        if READY in terminal.still(0.2):
-            break
-        if "read it to the end" in terminal.text:
-            terminal.press(PAGE_DOWN)
-    terminal.until(READY)
-    terminal.press("a")
-    terminal.until("y yes")
-    terminal.still(1.0)
-    terminal.press("y")
-    terminal.until("done ✓")
 
 
 def test_an_approval_sends_exactly_one_mail(open_house: House) -> None:
@@ -132,8 +115,8 @@ def test_a_gate_that_dies_and_comes_back(open_house: House) -> None:
         open_house.call("send-draft", wait=0, draft_id="r-12345")
         terminal.until("team@example.com")
         open_house.kill_gate()
-        shown = terminal.until("not connected")
-        assert "send-draft" in shown
+        terminal.until("not connected")
+        terminal.until("send-draft")
         terminal.press("d")
         assert "denied" not in terminal.still(1.0)
         open_house.start_gate()

@@ -16,7 +16,7 @@ def approvers(house: House) -> list[str]:
 def test_it_says_what_is_missing_and_can_be_left(house: House) -> None:
     with house.console() as terminal:
         shown = terminal.until("enter chooses")
-        assert "No gate is running here" in shown
+        assert "No daemon and no gate is running here" in shown
         assert "There is no key yet" in shown
         terminal.press("q")
         assert terminal.end() == 0

@@ -1,0 +1,113 @@
+"""Check the set-up, from the terminal to the daemon, and say what to do about what is wrong."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+from aileron_tui.cli import FAILED, OK
+from aileron_tui.cli.columns import columns
+from aileron_tui.core.text import Visible, cells, inline, wrap
+
+if TYPE_CHECKING:
+    from aileron_tui.cli.checks import Check
+
+_GLYPHS: Final = {"ok": "✓", "warn": "!", "fail": "✗"}
+_SHADES: Final = {"ok": "", "warn": "\x1b[33m", "fail": "\x1b[31m"}
+_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
+_NARROW: Final = 60
+_WIDEST_LABEL: Final = 24
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("--json", action="store_true", help="as one JSON document")
+
+
+def run(options: argparse.Namespace) -> int:
+    """0 if nothing failed, 1 otherwise. Warnings fail nothing."""
+    from aileron_tui.signing.memory import protect_process  # noqa: PLC0415  # `--help` needs none of it
+
+    protect_process()
+    checks = list(_checks())
+    failures = sum(check.status == "fail" for check in checks)
+    warnings = sum(check.status == "warn" for check in checks)
+    if options.json:
+        document = {"checks": [asdict(check) for check in checks], "failed": failures, "warnings": warnings}
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    else:
+        _print(checks)
+        sys.stdout.write(f"\n{_summary(failures, warnings)}\n")
+    return FAILED if failures else OK
+
+
+def _checks() -> "Iterator[Check]":
+    from aileron_tui.cli import checks  # noqa: PLC0415  # they load nearly everything
+    from aileron_tui.cli.connections import connections  # noqa: PLC0415
+    from aileron_tui.files.places import places  # noqa: PLC0415
+
+    here = places()
+    check, config = checks.configuration(here.config)
+    yield checks.program()
+    yield checks.terminal(os.environ)
+    yield from checks.multiplexer(os.environ, config)
+    yield check
+    yield from checks.folders(here)
+    yield checks.signing_keys(here)
+    yield checks.publishers(here)
+    yield checks.manifests()
+    yield from checks.ledgers(here)
+    yield from connections(config)
+
+
+def _print(checks: "Iterable[Check]") -> None:
+    checks = list(checks)
+    width = columns(sys.stdout)
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    stacked = 0 < width < _NARROW
+    label_width = min(max(cells(_label(check)) for check in checks), _WIDEST_LABEL)
+    hang = "  " if stacked else " " * (label_width + 4)
+    for check in checks:
+        shade = _SHADES[check.status] if colour else ""
+        head = f"{_GLYPHS[check.status]} {_label(check)}"
+        gap = "" if stacked else " " * max(label_width + 4 - cells(head), 2)
+        if stacked:
+            _write(wrap(Visible(head), width, hang), shade)
+        rows = list(_folded(inline(check.words), f"{head}{gap}" if not stacked else hang, hang, width))
+        _write(rows, shade)
+        for line in check.detail.split("\n") if check.detail else ():
+            _write(_folded(inline(line), hang, f"{hang}  ", width), _DIM if colour else "")
+        if check.mend and check.status != "ok":
+            _write(_folded(inline(check.mend), f"{hang}→ ", f"{hang}  ", width), "")
+
+
+def _label(check: "Check") -> str:
+    return inline(check.id.replace(".", " "))
+
+
+def _write(rows: Iterable[str], shade: str) -> None:
+    for row in rows:
+        sys.stdout.write(f"{shade}{row}{_PLAIN}\n" if shade else f"{row}\n")
+
+
+def _folded(text: Visible, first: str, hang: str, width: int) -> Iterator[str]:
+    """A line broken between words; a word that is too long for a row is broken where the row ends."""
+    row = first
+    empty = True
+    for word in text.split(" "):
+        space = "" if empty else " "
+        if width and not empty and cells(row) + 1 + cells(word) > width:
+            yield row
+            row, space = hang, ""
+        *full, row = wrap(Visible(f"{row}{space}{word}"), width, hang)
+        yield from full
+        empty = False
+    yield row
+
+
+def _summary(failures: int, warnings: int) -> str:
+    words = f"{failures} failed" if failures else "nothing failed"
+    return f"{words}, {warnings} to look at" if warnings else words

@@ -1,0 +1,42 @@
+"""How a chosen source is reached: found anew each time, and a key for this run decides no more after it."""
+
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from aileron_tui.cli.opening import connecting, record_folder
+from aileron_tui.cli.sources import DaemonChoice
+from aileron_tui.core.decision import Verdict
+from aileron_tui.files.config import Config
+from aileron_tui.ledger.access import FILE
+from aileron_tui.ledger.reader import Reader
+from aileron_tui.runtime.daemon.discovery import find
+from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.keys import for_this_run
+from tests.daemon.process import FakeDaemon
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AILERON_TUI_HOME", str(tmp_path / "tui"))
+    return tmp_path
+
+
+def test_a_key_for_this_run_is_enrolled_once_and_decides_no_more_after_it(home: Path) -> None:
+    with FakeDaemon(home / "home") as daemon, for_this_run("alice") as key:
+        choice = DaemonChoice("here", partial(find, env=daemon.environment))
+        with ExitStack() as leaving:
+            connect = connecting(choice, Config(), surface="console", leaving=leaving)
+            for id_ in daemon.register_many(2):
+                source = connect(key)
+                item = next(item for item in source.waiting() if item.id == id_)
+                source.decide(item, Verdict.DENY)
+                source.close()
+                daemon.restart()
+        assert [len(daemon.decisions(id_)) for id_ in daemon.pending()] == []
+    with Reader(record_folder("here") / FILE) as reader:
+        approvers = Approvers.of(reader.key_changes())
+        assert len(list(reader.key_changes())) == 2
+    assert not list(approvers.active)
