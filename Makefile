@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Many tests wait for clocks and other processes, so that more of them fit than there are processors.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 .PHONY: help demo test check lint types bench crash load connectors screenshots keys lock clean
 
@@ -26,7 +28,7 @@ demo: $(READY) ## see it work: needs no set-up, touches no user file
 	@$(BIN)/python -m aileron_tui demo
 
 test: $(READY) ## run the tests
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 lint: $(READY) ## style and layer rules
 	@$(BIN)/ruff check .
@@ -45,8 +47,10 @@ crash: $(READY) ## pull the plug hundreds of times; takes a while
 	@$(BIN)/python -m tests.ledger.crash --rounds 200
 	@$(BIN)/python -m tests.gate.crash --rounds 500
 
-load: $(READY) ## a crowd at one gate
+load: $(READY) ## a crowd at one gate, and many consoles at one daemon; takes a while
 	@$(BIN)/python -m tests.gate.load
+	@$(BIN)/python -m tests.runtime.daemon.storm --events 10000
+	@$(BIN)/python -m tests.runtime.daemon.contest --rounds 1000
 
 connectors: $(READY) ## rebuild the sample connectors, bit for bit, and renew their pins
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock
