@@ -127,7 +127,7 @@ class Board:
         if request.state is State.FAILED and (error := self._error(key)):
             pill = Pill(f"{pill.words} {error}", pill.tone)
         if request.unseen:
-            return Pill("answered elsewhere")
+            return Pill("no longer waits")
         ours = key in self.answered_here or key in self._pills  # our answer may be told of before it is replied to
         if request.state in _ANSWERED and not ours:
             return Pill(f"answered elsewhere: {pill.words}", pill.tone)

@@ -79,7 +79,7 @@ def test_what_somebody_else_answered_is_told_apart() -> None:
         "answered elsewhere: denied",
         "answered elsewhere: done ✓",
         "nobody answered",
-        "answered elsewhere",
+        "no longer waits",
     ]
 
 
@@ -191,7 +191,7 @@ def test_a_request_that_waits_after_all_can_be_answered_again() -> None:
 def test_an_answer_that_was_missed_is_told_once_it_is_known() -> None:
     board = Board()
     board.hear([told("snapshot", item(1)), told("snapshot")])
-    assert board.pill("act-1").words == "answered elsewhere"
+    assert board.pill("act-1").words == "no longer waits"
     board.hear([told("updated", item(1, State.EXECUTED))])
     assert board.pill("act-1").words == "answered elsewhere: done ✓"
 

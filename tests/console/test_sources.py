@@ -149,7 +149,7 @@ async def test_the_cursor_stays_while_sources_come_and_go() -> None:
         await settle(pilot, lambda: app.board.waiting == 6)
         assert app.board.chosen == "work act-6"
         assert "Approve act-on-6?" in shown(app)
-        assert app.board.pill("home act-7").words == "answered elsewhere"
+        assert app.board.pill("home act-7").words == "no longer waits"
 
 
 @pytest.mark.parametrize("size", SIZES)

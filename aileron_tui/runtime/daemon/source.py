@@ -269,8 +269,11 @@ class DaemonSource:
 
     def _take_result(self, id_: str, result: Result) -> Iterator[Happening]:
         if result.state is State.PENDING:
-            if id_ in self._tracker.gone:
-                self._keeper.list_soon()  # it waits after all
+            if id_ in self._tracker.gone:  # it waits after all, but not in a list that could be read
+                self._keeper.list_soon()
+                unread = self._unread
+                yield self._snapshot()
+                yield from self._complain(unread)
             return
         ours = self._answering.arrived(id_, result)
         if result.state is State.WITHDRAWN and (ours or id_ in self._tracker.unconfirmed):

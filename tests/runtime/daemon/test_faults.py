@@ -50,12 +50,17 @@ def test_garbage_for_a_list_takes_nothing_away(daemon: FakeDaemon, folder: Path,
         assert console.decide(ids[1]) is State.RUNNING
 
 
-def test_requests_that_cannot_be_read_are_counted_and_come_back(daemon: FakeDaemon, folder: Path) -> None:
+@pytest.mark.parametrize("broken", [True, False], ids=["in a new connection", "in a list on the way"])
+def test_requests_that_cannot_be_read_are_counted_and_come_back(
+    daemon: FakeDaemon, folder: Path, broken: bool
+) -> None:
     ids = daemon.register_many(3)
     with Console(daemon, folder) as console:
         console.until_waiting(*ids)
+        daemon.wait_for_watchers()
         daemon.switch(garbage={"list": "wrong_types", "watch": "wrong_types"})
-        daemon.disconnect()
+        if broken:
+            daemon.disconnect()
         console.until(lambda: console.board.unread >= 3)
         console.until(lambda: not console.waiting)  # what cannot be read cannot be answered
         daemon.switch(garbage={})
