@@ -88,6 +88,7 @@ class DaemonSource:
         self._news: queue.SimpleQueue[_News] = queue.SimpleQueue()
         self._opened = 0
         self._unread = 0
+        self._doubted: set[str] = set()
         self._closed = False
         self._client = DaemonClient(daemon, silence=silence, transport=transport)
         self._actions = Labels(self._client.action)
@@ -211,7 +212,8 @@ class DaemonSource:
         gone = set(self._tracker.gone)
         arrived, vanished = self._tracker.listed(items, listed.asked)
         self._record.asked(arrived, self._surface)
-        if any(item.id in gone for item in arrived):
+        lost, self._doubted = self._doubted - self._tracker.waiting.keys(), set()
+        if lost or any(item.id in gone for item in arrived):
             yield self._snapshot()  # an arrival alone does not bring back what was taken away
         else:
             yield from map(self._arrived, arrived)
@@ -269,11 +271,9 @@ class DaemonSource:
 
     def _take_result(self, id_: str, result: Result) -> Iterator[Happening]:
         if result.state is State.PENDING:
-            if id_ in self._tracker.gone:  # it waits after all, but not in a list that could be read
+            if id_ in self._tracker.gone:  # it waits after all, or cannot be read any more: the next list shows which
+                self._doubted.add(id_)
                 self._keeper.list_soon()
-                unread = self._unread
-                yield self._snapshot()
-                yield from self._complain(unread)
             return
         ours = self._answering.arrived(id_, result)
         if result.state is State.WITHDRAWN and (ours or id_ in self._tracker.unconfirmed):
