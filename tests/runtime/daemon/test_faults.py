@@ -51,9 +51,7 @@ def test_garbage_for_a_list_takes_nothing_away(daemon: FakeDaemon, folder: Path,
 
 
 @pytest.mark.parametrize("broken", [True, False], ids=["in a new connection", "in a list on the way"])
-def test_requests_that_cannot_be_read_are_counted_and_come_back(
-    daemon: FakeDaemon, folder: Path, broken: bool
-) -> None:
+def test_requests_that_cannot_be_read_are_counted_and_come_back(daemon: FakeDaemon, folder: Path, broken: bool) -> None:
     ids = daemon.register_many(3)
     with Console(daemon, folder) as console:
         console.until_waiting(*ids)
