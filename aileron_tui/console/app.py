@@ -14,6 +14,7 @@ from textual.notifications import SeverityLevel
 from aileron_tui.console import actions
 from aileron_tui.console.board import FETCHED_ONCE, Board, Tone
 from aileron_tui.console.desk import Desk
+from aileron_tui.console.driver import TerminalDriver
 from aileron_tui.console.link import Link, Reach
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.main import MainScreen
@@ -73,7 +74,7 @@ class Console(App[None]):
         log_lines: Callable[[], Sequence[str]] | None = None,
         read_only: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=TerminalDriver)
         self.settings = settings or ConsoleSettings()
         self.keymap_in_use = actions.keymap(self.settings.keymap)
         self.keys = keys
@@ -106,11 +107,18 @@ class Console(App[None]):
         """Shows the frame first: nothing else is loaded before it is on the terminal."""
         self.theme = self.settings.theme
         self.set_keymap(self.keymap_in_use)
+        self.app_resume_signal.subscribe(self, self._resumed)
         self._say_title()
         if self.keys.lockable and self.keys.key is None:
             self._cover("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_LOOK, self._lock_when_idle)
+
+    def _resumed(self, _: "App[object]") -> None:
+        """Back from ctrl+z: the terminal has forgotten the screen, and what was typed meanwhile is no answer."""
+        self._main.arming.uncovered()
+        self._main.show_state()
+        self.screen.refresh(layout=True)
 
     def on_ready(self) -> None:
         """Begins to listen when the first frame was drawn."""

@@ -74,9 +74,9 @@ class House:
         """An agent's call, waiting for its end."""
         return self._start(["run", action, "--args", json.dumps(args), "--wait", str(wait), "--agent", "tester"])
 
-    def console(self, *words: str, size: tuple[int, int] = (100, 30)) -> Terminal:
+    def console(self, *words: str, size: tuple[int, int] = (100, 30), shell: bool = False) -> Terminal:
         """The console in a terminal."""
-        return Terminal(list(words), self.environment, size)
+        return Terminal(list(words), self.environment, size, shell=shell)
 
     def subjects(self) -> list[str]:
         """The subjects of the mails that were sent."""

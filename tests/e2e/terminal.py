@@ -19,6 +19,25 @@ import pyte
 
 # The child makes the pty its controlling terminal, so that resizing, ctrl+z and hanging up work as they do for people.
 _CHILD = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+# A shell of the least kind: it says when its program was stopped, and any line lets the program go on.
+_SHELL = """
+import fcntl, os, signal, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+program = os.fork()
+if program == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+while os.WIFSTOPPED(status := os.waitpid(program, os.WUNTRACED)[1]):
+    os.tcsetpgrp(0, os.getpid())
+    print("the program was stopped", flush=True)
+    sys.stdin.readline()
+    os.tcsetpgrp(0, program)
+    os.killpg(program, signal.SIGCONT)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|P[^\x1b]*\x1b\\|[^\[\]P])")
 # What pyte does not know and would print as text: keyboard protocols, queries, window titles.
 _UNKNOWN = re.compile(rb"\x1b(?:\[[<>=].*|\[\?.*\$p|\].*|P.*)", re.DOTALL)
@@ -26,14 +45,25 @@ _MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
 
 ALTERNATE_SCREEN, CURSOR, FOCUS, PASTE = 1049, 25, 1004, 2004
 MOUSE = (1000, 1002, 1003, 1006, 1015)
-ENTER, CTRL_C, CTRL_Q, CTRL_S, DOWN, PAGE_DOWN = "\r", "\x03", "\x11", "\x13", "\x1b[B", "\x1b[6~"
+ENTER, CTRL_C, CTRL_Q, CTRL_S, CTRL_Z = "\r", "\x03", "\x11", "\x13", "\x1a"
+DOWN, PAGE_DOWN = "\x1b[B", "\x1b[6~"
 CLEAR = "\x15"  # ctrl+u, which empties a field
 
 
 class Terminal:
-    """Runs a program and shows its screen. As a context manager it ends what is left of it."""
+    """Runs a program and shows its screen. As a context manager it ends what is left of it.
 
-    def __init__(self, words: list[str], environment: Mapping[str, str], size: tuple[int, int] = (100, 30)) -> None:
+    With `shell`, the program runs as a job of a shell, so that it can be stopped and go on.
+    """
+
+    def __init__(
+        self,
+        words: list[str],
+        environment: Mapping[str, str],
+        size: tuple[int, int] = (100, 30),
+        *,
+        shell: bool = False,
+    ) -> None:
         self._master, slave = pty.openpty()
         self._screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self._screen)
@@ -41,7 +71,7 @@ class Terminal:
         self._pending = b""
         self._set_size(size)
         self._before = termios.tcgetattr(slave)
-        command = [sys.executable, "-c", _CHILD, sys.executable, "-m", "aileron_tui", *words]
+        command = [sys.executable, "-c", _SHELL if shell else _CHILD, sys.executable, "-m", "aileron_tui", *words]
         self.process = subprocess.Popen(
             command, stdin=slave, stdout=slave, stderr=slave, env=dict(environment), start_new_session=True
         )
@@ -107,6 +137,10 @@ class Terminal:
         """Makes the window larger or smaller."""
         self._screen.resize(size[1], size[0])
         self._set_size(size)
+
+    def stop(self) -> None:
+        """Stops the program in the foreground without asking it."""
+        os.killpg(os.tcgetpgrp(self._master), signal.SIGSTOP)
 
     def hang_up(self) -> None:
         """Closes the window."""

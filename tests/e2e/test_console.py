@@ -10,8 +10,8 @@ import pytest
 
 from aileron_tui.demo.samples import HOSTILE, NOT_A_DRAFT
 from tests.e2e.conftest import House, answer
-from tests.e2e.person import approve
-from tests.e2e.terminal import CTRL_C, CTRL_Q, ENTER, PAGE_DOWN, clean
+from tests.e2e.person import READY, approve
+from tests.e2e.terminal import CTRL_C, CTRL_Q, CTRL_Z, ENTER, PAGE_DOWN, clean
 
 
 @pytest.fixture
@@ -108,6 +108,32 @@ def test_a_signal_restores_the_terminal(open_house: House, number: signal.Signal
         os.kill(terminal.process.pid, number)
         assert terminal.end() == 0
         assert clean(terminal)
+
+
+@pytest.mark.parametrize("asked", [True, False], ids=["by ctrl+z", "by SIGSTOP"])
+def test_being_stopped_and_going_on_draws_anew_and_decides_nothing(open_house: House, asked: bool) -> None:
+    with open_house.console(shell=True) as terminal:
+        call = open_house.call("move-file", file_id="f-1001", folder_id="d-reports")
+        terminal.until("Quarterly report.pdf")
+        terminal.until(READY)
+        if asked:
+            terminal.press(CTRL_Z)
+        else:
+            terminal.stop()
+        terminal.until("the program was stopped")
+        assert clean(terminal) or not asked
+        terminal.press("a", "\n")
+        text = terminal.until(lambda text: "Quarterly report.pdf" in text and "the program was stopped" not in text)
+        assert text.startswith(" aileron")
+        terminal.still(1.0)  # until then the screen may still have the words from before
+        terminal.until(READY)
+        terminal.press("d")
+        terminal.until("denied")
+        assert call.wait(15) == 3
+        terminal.press("q")
+        assert terminal.end() == 0
+        assert clean(terminal)
+    assert open_house.service.drive.files["f-1001"].sample.parents == ("d-inbox",)
 
 
 def test_a_gate_that_dies_and_comes_back(open_house: House) -> None:
