@@ -1,21 +1,40 @@
-"""Giving an answer from the command line: show the prompt, make sure, sign exactly that, send it."""
+"""Giving an answer from the command line: show the prompt, make sure, look again, sign exactly that, and follow it."""
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import Final
 
-from aileron_tui.cli import FAILED, OK, approver
+from aileron_tui.cli import OK, approver, confirming
+from aileron_tui.cli.confirming import NotDecided
 from aileron_tui.cli.exits import NOT_FOUND
+from aileron_tui.cli.following import Followed, follow
+from aileron_tui.cli.opening import Sources
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.risk import Level
+from aileron_tui.core.states import State
 from aileron_tui.core.text import inline
+from aileron_tui.files.config import load_config
+from aileron_tui.files.places import places
 from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged
 from aileron_tui.runtime.items import Item
 
-if TYPE_CHECKING:
-    from aileron_tui.console.source import Source
+_WORDS: Final = {Verdict.APPROVE: "approved", Verdict.DENY: "denied"}
+_ENDS: Final = {
+    State.EXECUTED: "done ✓",
+    State.FAILED: "failed ✗",
+    State.INTERRUPTED: "interrupted: it may have taken effect",
+}
+_GONE: Final = "gone"
+_CHANGED: Final = "changed"
 
-_WORDS = {Verdict.APPROVE: "approved", Verdict.DENY: "denied"}
+
+class _TooLate(Exception):
+    """What was shown cannot be answered any more: `state` says what it is now."""
+
+    def __init__(self, item: Item, state: str) -> None:
+        super().__init__(state)
+        self.item = item
+        self.state = state
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,51 +44,104 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def give(options: argparse.Namespace, verdict: Verdict) -> int:
-    """0 if the answer was taken, 1 if it was not given, 5 if there is nothing to answer."""
-    approver.check_terminal()
+    """Exit codes: 0 denied, or approved and done; 1 not given, or failed; 5 nothing to answer; 75 still running."""
+    policy = load_config(places().config).policy
+    confirming.check_terminal(policy)
     with approver.approver(options) as sources:
         try:
             item = approver.settled(sources, approver.pick(sources, options.id))
             if not item.state.decidable:
-                return _too_late(item.id, item.state)
+                raise _TooLate(item, item.state)
             sys.stderr.write("".join(f"{line}\n" for line in approver.shown(item, sys.stderr)))
-            _check(item, verdict, options.digest)
-            return _send(sources.of(item), item, verdict, options)
+            if verdict is Verdict.APPROVE:
+                _check(item, options.digest)
+                confirming.confirm(item, policy, sources.key, looked=bool(options.digest))
+                item = _unchanged(sources, item)
+            item = _decided(sources, item, verdict, options.reason)
+            return _told(sources, item, verdict, options)
         except approver.NoSuchRequest as error:
             approver.complain(error)
-            return NOT_FOUND
+        except _TooLate as late:
+            _say_late(late, verdict, as_json=options.json)
+        return NOT_FOUND
 
 
-def _check(item: Item, verdict: Verdict, digest: str) -> None:
+def _check(item: Item, digest: str) -> None:
     if digest and item.digest != digest:
-        raise approver.NotDecided("the prompt is not the one you named", f"its digest is {item.digest}", "Look again.")
-    if verdict is Verdict.DENY:
-        return
+        raise NotDecided("the prompt is not the one you named", f"its digest is {item.digest}", "Look again.")
     if item.deny_only:
-        raise approver.NotDecided("this request can only be denied", item.deny_only)
+        raise NotDecided("this request can only be denied", item.deny_only)
     if item.fetching:
-        raise approver.NotDecided("the preview has not come yet", hint="Try again in a moment.")
-    if item.prompt.risk.level is Level.HIGH and not approver.confirmed("Really approve?"):
-        raise approver.NotDecided("not approved", hint="The request waits on.")
+        raise NotDecided("the preview has not come yet", hint="Try again in a moment.")
 
 
-def _send(source: "Source", item: Item, verdict: Verdict, options: argparse.Namespace) -> int:
+def _unchanged(sources: Sources, item: Item) -> Item:
+    """The request as it is after the question. A daemon takes an answer by the id alone, and people read slowly."""
     try:
-        state = source.decide(item, verdict, reason=options.reason)
-    except NotWaiting as error:
-        return _too_late(item.id, error.state)
+        now = approver.settled(sources, sources.of(item).item(item.id))
     except NotFound:
-        return _too_late(item.id, "gone")
+        raise _TooLate(item, _GONE) from None
+    if not now.state.decidable:
+        raise _TooLate(now, now.state)
+    if (now.digest, now.instance, now.deny_only) != (item.digest, item.instance, item.deny_only):
+        raise _TooLate(now, _CHANGED)
+    return now
+
+
+def _decided(sources: Sources, item: Item, verdict: Verdict, reason: str) -> Item:
+    try:
+        return replace(item, state=sources.of(item).decide(item, verdict, reason=reason))
+    except NotWaiting as error:
+        raise _TooLate(item, error.state) from None
+    except NotFound:
+        raise _TooLate(item, _GONE) from None
     except PromptChanged:
-        sys.stderr.write("error: what is shown changed meanwhile, so nothing was decided\n  Look again.\n")
-        return FAILED
-    if options.json:
-        approver.say_json({"id": item.id, "state": state, "digest": item.digest})
-    else:
+        raise _TooLate(item, _CHANGED) from None
+
+
+def _told(sources: Sources, item: Item, verdict: Verdict, options: argparse.Namespace) -> int:
+    """Says that the answer was taken, and what became of it."""
+    if not options.json:
         approver.say(f"{_WORDS[verdict]} {inline(item.prompt.action)} {inline(item.id)}")
-    return OK
+        sys.stdout.flush()
+    approved = verdict is Verdict.APPROVE
+    followed = follow(sources.of(item), item, options.wait) if approved else Followed(item, OK)
+    if options.json:
+        _say_json(followed.item, verdict, taken=True, state=followed.item.state, note=followed.note)
+    elif approved:
+        end = _ENDS.get(followed.item.state, "it runs on")
+        for words in filter(None, (_error(followed.item), followed.note)):
+            end = f"{end}: {inline(words)}"
+        approver.say(end)
+    return followed.code
 
 
-def _too_late(id_: str, state: str) -> int:
-    sys.stderr.write(f"error: {inline(id_)} does not wait any more: it is {inline(state)}\n")
-    return NOT_FOUND
+def _say_late(late: _TooLate, verdict: Verdict, *, as_json: bool) -> None:
+    if as_json:
+        _say_json(late.item, verdict, taken=False, state=late.state)
+    id_ = inline(late.item.id)
+    if late.state == _CHANGED:
+        sys.stderr.write(f"error: what {id_} asks changed meanwhile, so nothing was decided\n  Look again.\n")
+    else:
+        sys.stderr.write(f"error: {id_} does not wait any more: it is {inline(late.state)}\n")
+
+
+def _say_json(item: Item, verdict: Verdict, *, taken: bool, state: str, note: str = "") -> None:
+    approver.say_json(
+        {
+            "id": item.id,
+            "source": item.source,
+            "action": item.prompt.action,
+            "verdict": verdict,
+            "taken": taken,
+            "state": state,
+            "digest": item.digest,
+            "error": _error(item),
+            "note": note,
+        }
+    )
+
+
+def _error(item: Item) -> str:
+    error = item.fields.get("error")
+    return error if isinstance(error, str) else ""

@@ -1,8 +1,8 @@
-"""Approve one waiting request: it then runs once, with exactly the inputs shown."""
+"""Approve one waiting request: it then runs once, with exactly the inputs shown. Says how that ended."""
 
 import argparse
 
-from aileron_tui.cli import answer, approver
+from aileron_tui.cli import answer, approver, following
 from aileron_tui.core.decision import Verdict
 
 
@@ -11,9 +11,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     answer.arguments(parser)
     parser.add_argument("--reason", default="", help="kept in the history")
     parser.add_argument("--digest", default="", help="approve only if the prompt still has this digest (see `show`)")
+    words = f"how long to wait for its end, 0 to {following.LONGEST}; usually {following.USUAL}"
+    parser.add_argument("--wait", metavar="SECONDS", type=following.seconds, default=following.USUAL, help=words)
     approver.arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if approved, 1 if not, 5 if it does not wait any more."""
+    """0 done, 1 not approved or failed, 5 changed or not waiting any more, 75 approved and still running."""
     return answer.give(options, Verdict.APPROVE)

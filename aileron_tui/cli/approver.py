@@ -37,10 +37,6 @@ _SHORTEST: Final = 4
 _HANG: Final = " " * 12
 
 
-class NotDecided(AileronError):
-    """An answer that was not given."""
-
-
 class NoSuchRequest(AileronError):
     """No request that waits has this id."""
 
@@ -106,28 +102,6 @@ def settled(sources: Sources, item: Item) -> Item:
         time.sleep(_POLL_SECONDS)
         item = sources.of(item).item(item.id)
     return item
-
-
-def check_terminal() -> None:
-    """Refuses to decide where nobody can be looking, unless the user wants it so."""
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        return
-    if not load_config(places().config).policy.headless_decisions:
-        hint = "Answer in a terminal, or set headless_decisions = true under [policy] in the configuration."
-        raise NotDecided("decisions are made at a terminal", "this process has none", hint)
-
-
-def confirmed(question: str) -> bool:
-    """A last question, with no as its answer to everything but y. Without a terminal, nobody is asked."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return True
-    import termios  # noqa: PLC0415  # only where there is a terminal
-
-    # What was typed before the question was shown does not answer it.
-    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def shown(item: Item, out: TextIO) -> Iterator[str]:

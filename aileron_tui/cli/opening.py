@@ -77,7 +77,7 @@ class Sources:
         self, connects: "dict[str, Connect]", key: UnlockedKey, complain: Callable[[AileronError], None]
     ) -> None:
         self._connects = connects
-        self._key = key
+        self.key = key
         self._complain = complain
         self._opened: dict[str, Source] = {}
 
@@ -89,7 +89,7 @@ class Sources:
     def at(self, name: str) -> "Source":
         """One of them, open."""
         if name not in self._opened:
-            self._opened[name] = self._connects[name](self._key)
+            self._opened[name] = self._connects[name](self.key)
         return self._opened[name]
 
     def of(self, item: "Item") -> "Source":

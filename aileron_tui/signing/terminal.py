@@ -1,39 +1,33 @@
-"""Asking a passphrase on the terminal itself: not echoed, never from arguments, environment or standard input."""
+"""Asking on the terminal itself: never from arguments, environment or standard input."""
 
 import os
 import termios
+from typing import Final
 
 from aileron_tui.signing.errors import KeyFault, NoTerminal
 from aileron_tui.signing.memory import wipe
 
-_LONGEST_LINE = 4096
+_LONGEST_LINE: Final = 4096
+_MARK_PASTES: Final = (b"\x1b[?2004h", b"\x1b[?2004l")
 
 
 def ask_passphrase(question: str) -> bytearray:
-    """What the person types, in memory the caller can wipe. What was typed before the question is dropped."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        hint = "Run the command in a terminal. A passphrase is not taken from anywhere else."
-        raise NoTerminal("there is no terminal to ask the passphrase on", hint=hint) from None
-    line = bytearray(_LONGEST_LINE)
-    try:
-        before = termios.tcgetattr(terminal)
-        silent = [*before]
-        silent[3] = (before[3] & ~termios.ECHO) | termios.ICANON | termios.ISIG
-        termios.tcsetattr(terminal, termios.TCSAFLUSH, silent)
-        try:
-            os.write(terminal, f"{question}: ".encode())
-            length = os.readv(terminal, [line])
-        finally:
-            termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
-            os.write(terminal, b"\n")
-        if not length:
-            raise NoTerminal("no passphrase was given")
-        return line[:length].rstrip(b"\r\n")
-    finally:
-        wipe(line)
-        os.close(terminal)
+    """What the person types, not echoed, in memory the caller can wipe. What was typed before is dropped."""
+    line = _asked(f"{question}: ", echo=False)
+    if not line:
+        raise NoTerminal("no passphrase was given")
+    while line.endswith((b"\r", b"\n")):
+        line.pop()  # in place: a copy would stay in memory
+    return line
+
+
+def ask_line(question: str) -> str:
+    """What the person types, echoed. What was typed before the question is dropped; what is pasted is "".
+
+    Terminals put marks around a paste if they are asked to, and so a pasted line is never the one that is wanted.
+    """
+    text = _asked(f"{question} ", echo=True).decode("utf-8", "replace").strip()
+    return text if text.isprintable() else ""
 
 
 def ask_new_passphrase(name: str) -> bytearray:
@@ -46,3 +40,29 @@ def ask_new_passphrase(name: str) -> bytearray:
         wipe(first)
         raise KeyFault("the two passphrases differ", hint="Nothing was changed. Try again.")
     return first
+
+
+def _asked(question: str, *, echo: bool) -> bytearray:
+    """One line from the terminal, empty if it was closed. The caller wipes it."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        hint = "Run the command in a terminal. Nothing is taken from anywhere else."
+        raise NoTerminal(f"there is no terminal to ask {'' if echo else 'the passphrase '}on", hint=hint) from None
+    line = bytearray(_LONGEST_LINE)
+    begin, end = _MARK_PASTES if echo and os.environ.get("TERM", "dumb") != "dumb" else (b"", b"")
+    try:
+        before = termios.tcgetattr(terminal)
+        asking = [*before]
+        asking[3] = (before[3] | termios.ICANON | termios.ISIG | termios.ECHO) & ~(0 if echo else termios.ECHO)
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, asking)
+        try:
+            os.write(terminal, begin + question.encode())
+            length = os.readv(terminal, [line])
+        finally:
+            termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+            os.write(terminal, end + (b"" if echo else b"\n"))
+        return line[:length]
+    finally:
+        wipe(line)
+        os.close(terminal)

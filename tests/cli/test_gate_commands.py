@@ -23,6 +23,8 @@ from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.store import Ledger
+from aileron_tui.runtime.client import ApproverClient
+from aileron_tui.runtime.discovery import discover
 from aileron_tui.signing import keys
 from aileron_tui.signing.enrolment import Approvers
 
@@ -168,7 +170,7 @@ def test_ask_look_approve_collect(call: Any, home: Home) -> None:
     assert "[Approve]" in shown.out
     assert call("show", id_, "--json").json["id"] == id_
     approved = call("approve", id_[-6:])
-    assert (approved.code, approved.out) == (0, f"approved send-draft {id_}\n")
+    assert (approved.code, approved.out) == (0, f"approved send-draft {id_}\ndone ✓\n")
     assert "Weekly recap" in approved.err
     assert call("approve", id_).code == 5
     assert call("show", id_).out.count("[Approve]") == 0
@@ -250,12 +252,34 @@ def test_an_id_must_fit_one_request_only(call: Any) -> None:
 
 
 def test_a_decision_can_be_bound_to_what_was_looked_at(call: Any) -> None:
-    id_ = ask(call)
+    id_ = ask(call, "r-none")
     refused = call("approve", id_, "--digest", "sha256:" + "0" * 64)
     assert (refused.code, "not the one you named" in refused.err) == (1, True)
     digest = call("show", id_, "--json").json["digest"]
-    assert call("approve", id_, "--digest", digest).code == 0
-    assert call("run", "send-draft", "--arg", "draft_id=r-12345", "--wait", "20").code in (0, 1)
+    failed = call("approve", id_, "--digest", digest, "--json")
+    assert (failed.code, failed.json["taken"], failed.json["state"]) == (1, True, "failed")
+    assert "404" in failed.json["error"]
+    assert call("run", "send-draft", "--arg", "draft_id=r-none", "--wait", "20").code == 1
+
+
+def test_a_preview_that_changes_while_it_is_read_is_not_approved(
+    call: Any, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = ask(call, "r-20417")
+
+    def reads(_: str) -> str:
+        home.service.mailbox.delete_draft("r-20417")
+        with ApproverClient(discover(), keys.unlock(home.folder / "keys", "default", None)) as other:
+            other.refresh(id_)
+        return "y"
+
+    monkeypatch.setattr("aileron_tui.cli.confirming._watched", lambda: True)
+    monkeypatch.setattr("aileron_tui.cli.confirming.ask_line", reads)
+    said = call("approve", id_)
+    assert (said.code, said.out) == (5, "")
+    assert "changed meanwhile" in said.err
+    assert call("deny", id_).code == 0
+    assert call("run", "send-draft", "--arg", "draft_id=r-20417").code == 3
 
 
 def test_without_a_terminal_nobody_decides_unless_the_user_wants_it(call: Any, home: Home) -> None:
@@ -368,3 +392,29 @@ def test_on_a_terminal_the_passphrase_is_asked_and_high_risk_once_more(tmp_path:
         collected = command(home, "run", "send-draft", "--arg", "draft_id=r-12345", "--wait", "20")
         assert collected.returncode == 0
         assert len(home.service.sent) == 1
+
+
+def test_what_is_typed_too_early_or_pasted_is_no_answer(tmp_path: Path, running: Home) -> None:
+    with gate(tmp_path / "h", None, like=running) as home:
+        home.environment["TERM"] = "xterm-256color"
+        asked = command(home, "run", "send-draft", "--arg", "draft_id=r-12345")
+        id_ = json.loads(asked.stdout)["approval_id"]
+
+        early = Terminal(home, "approve", id_)
+        early.until("insecure: no passphrase")
+        early.type("y\n" * 5)
+        early.until("Weekly recap")
+        early.type("y\n" * 5)
+        early.until("Really approve? [y/N] ")
+        early.type("\n")
+        assert early.end() == 1
+        assert "not approved" in early.screen
+
+        pasted = Terminal(home, "approve", id_)
+        pasted.until("Really approve? [y/N] ")
+        assert "\x1b[?2004h" in pasted.screen
+        pasted.type("\x1b[200~y\n\x1b[201~")
+        assert pasted.end() == 1
+        assert pasted.screen.endswith("The request waits on.\r\n")
+        assert "\x1b[?2004l" in pasted.screen
+        assert home.service.sent == ()

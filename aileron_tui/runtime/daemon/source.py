@@ -90,6 +90,7 @@ class DaemonSource:
         self._unread = 0
         self._doubted: set[str] = set()
         self._closed = False
+        self._listed: dict[str, Item] = {}
         self._client = DaemonClient(daemon, silence=silence, transport=transport)
         self._actions = Labels(self._client.action)
         self._sessions = Labels(self._client.session)
@@ -129,6 +130,7 @@ class DaemonSource:
         """What waits, oldest first; recorded as shown."""
         items, _ = self._read_all(self._client.waiting())
         self._record.asked(items, self._surface)
+        self._listed = {item.id: item for item in items}
         return tuple(items)
 
     def item(self, id_: str) -> Item:
@@ -139,10 +141,13 @@ class DaemonSource:
                 self._record.asked([item], self._surface)
                 return item
         result = self._client.result(id_)
-        known = self._tracker.known(id_)
+        known = self._tracker.known(id_) or self._listed.get(id_)
         if known is None:
             raise NotFound(404, {}, called="daemon")
-        return replace(known, state=result.state, reason=result.note or result.reason)
+        with suppress(LedgerError):  # it is what it is, even if it cannot be recorded
+            self._note_end(id_, result)
+        fields = known.fields | {"error": result.error} if result.error else known.fields
+        return replace(known, state=result.state, reason=result.note or result.reason, fields=fields)
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
         """The request as it would be with edits; a daemon fetches a preview once and never again."""
@@ -350,10 +355,12 @@ class DaemonSource:
 
     def _catch_up(self) -> None:
         for id_ in self._record.heard(self._client.audit())[:_LOOKS_AT_ONCE]:
-            result = self._client.ended(id_)
-            if result.state.final:
-                elsewhere = result.state is not State.WITHDRAWN and not self._answering.arrived(id_, result)
-                self._record.told(id_, result.state, elsewhere=elsewhere, reason=result.reason, error=result.error)
+            self._note_end(id_, self._client.ended(id_))
+
+    def _note_end(self, id_: str, result: Result) -> None:
+        if result.state.final:
+            elsewhere = result.state is not State.WITHDRAWN and not self._answering.arrived(id_, result)
+            self._record.told(id_, result.state, elsewhere=elsewhere, reason=result.reason, error=result.error)
 
     def past(self, id_: str) -> JsonObject:
         """Everything our ledger has of one request."""
