@@ -260,7 +260,7 @@ async def _gate(folder: Path, bundle: Path, key: UnlockedKey) -> AsyncIterator[O
         port = int(said["url"].rpartition(":")[2])
         approver = Line(port)
         asked = await approver.ask("POST", "/v1/approver/challenge", b"{}")
-        proof = key.sign(session_proof(asked["challenge"], said["instance"]))
+        proof = key.sign(session_proof(asked["challenge"], said["instance"], asked["ledger"]))
         opening = {"challenge": asked["challenge"], "keyid": key.public.fingerprint}
         body = json.dumps({**opening, "signature": base64.b64encode(proof).decode()}).encode()
         session = (await approver.ask("POST", "/v1/approver/session", body))["token"]

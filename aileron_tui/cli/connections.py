@@ -10,10 +10,11 @@ from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.files.config import DAEMON, Config
 from aileron_tui.files.places import places
+from aileron_tui.runtime.client import greeted
 from aileron_tui.runtime.daemon.discovery import ANY, Daemon, Search, Wanted, Why, search
-from aileron_tui.runtime.discovery import FILE, discover
+from aileron_tui.runtime.discovery import FILE, START, Found, discover
 from aileron_tui.runtime.errors import NoGate, NotAllowed, Rejected, RuntimeFault
-from aileron_tui.runtime.greeting import Greeting
+from aileron_tui.runtime.known import check
 from aileron_tui.runtime.wire import Wire
 
 _SECONDS: Final = 5.0
@@ -72,16 +73,23 @@ def gate(id_: str, url: str = "", *, configured: bool = False) -> Iterator[Check
     except RuntimeFault as error:
         yield failed(id_, error, _NO_GATE)
         return
+    wire = Wire(found.url, hint=START)
     try:
-        instance = Greeting(found).answered()
+        instance = greeted(wire, found)
+        yield Check(id_, Status.OK, f"{instance} at {found.url}")
+        yield enrolment(here, f"{id_}.keys") if found.instance else _identity(id_, wire, found)
     except RuntimeFault as error:
         left = isinstance(error, NoGate) and not url and not configured
         yield _left_over(id_, error) if left else failed(id_, error, _NO_GATE)
-        return
-    yield Check(id_, Status.OK, f"{instance} at {found.url}")
-    yield from _exposed(id_, found.url)
-    if found.instance:
-        yield enrolment(here, f"{id_}.keys")
+    finally:
+        wire.close()
+
+
+def _identity(id_: str, wire: Wire, found: Found) -> Check:
+    """Whether the gate at a named address is the one that was met there before."""
+    asked = wire.ask("POST", "/v1/approver/challenge", {})
+    met = check(found.url, str(asked.get("ledger")), str(asked.get("instance")))
+    return Check(f"{id_}.identity", Status.OK, "the same as before" if met else "not met before")
 
 
 def _left_over(id_: str, error: RuntimeFault) -> Check:

@@ -42,8 +42,12 @@ class _Gate:
 
     def __call__(self, key: UnlockedKey) -> "Source":
         from aileron_tui.runtime.client import ApproverClient  # noqa: PLC0415  # the HTTP client is not needed to paint
+        from aileron_tui.runtime.known import meet  # noqa: PLC0415
 
-        return ApproverClient(self.choice.find(), key, surface=self.surface, name=self.choice.name)
+        found = self.choice.find()
+        # A gate of this home is known by the private file it wrote; any other by what it was when it was first met.
+        strange = None if found.instance else meet
+        return ApproverClient(found, key, surface=self.surface, name=self.choice.name, meet=strange)
 
 
 @dataclass(slots=True)

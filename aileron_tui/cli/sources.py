@@ -111,6 +111,7 @@ def _at(text: str, token_file: Path | None, env: Mapping[str, str]) -> Chosen:
         if token_file:
             hint = "Leave out --token-file."
             raise Undecided(f"{url} is a gate, which takes no token: it knows your key", hint=hint)
+        discover(url)  # refuses what must not be used before anything is opened
         return GateChoice("", partial(discover, url))
     # With an address of its own, the token of the environment is for the daemon there.
     variable = TOKEN_VARIABLE if env.get(TOKEN_VARIABLE) and not env.get(URL_VARIABLE) and not token_file else ""
@@ -138,6 +139,7 @@ def _running(env: Mapping[str, str]) -> Chosen:
         note = str(error) if error.why is Why.LEFT_OVER else ""
     else:
         if daemon.how == URL_VARIABLE and kind_of(daemon.url) == "gate":
+            discover(daemon.url)
             return GateChoice("", partial(discover, daemon.url))
         return DaemonChoice("", partial(find, env=env))
     with suppress(NoGate):

@@ -41,6 +41,7 @@ _KINDS: Final = (DAEMON, GATE)
 _SOURCE_NAME: Final = re.compile(r"[a-z0-9-]{1,20}", re.ASCII)
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _LONGEST_UNDO: Final = 60
+_TUNNEL: Final = "Go through an ssh tunnel and write its end on this machine, or use https."
 
 
 def read_config(path: Path) -> Config:
@@ -168,12 +169,16 @@ def _source(table: dict[str, Any], index: int, address: Address | None, problems
 def _source_address(table: dict[str, Any], index: int, problems: Problems) -> Address | None:
     if "url" not in table:
         return None
+    path = ("sources", index, "url")
     try:
-        return read_address(table["url"])
+        address = read_address(table["url"])
     except BadAddress as error:
         mend = "Write it as http://127.0.0.1:54321, or leave it out for the one of this machine."
-        problems.add(("sources", index, "url"), "source-url", f"this is not an address: {error}", mend)
+        problems.add(path, "source-url", f"this is not an address: {error}", mend)
         return None
+    if table.get("kind") == GATE and not address.private:
+        problems.add(path, "source-url", "your session there would cross the network in the clear", _TUNNEL)
+    return address
 
 
 def _source_token(table: dict[str, Any], index: int, address: Address | None, problems: Problems) -> Path | None:
@@ -189,9 +194,7 @@ def _source_token(table: dict[str, Any], index: int, address: Address | None, pr
         message, mend = "the token has 2 sources instead of one", "Set only one of token_file, token_env."
         problems.add((*path, given[1]), "source-token", message, mend)
     if address is not None and not address.private:
-        message = "the token would cross the network in the clear"
-        mend = "Go through an ssh tunnel and write its end on this machine, or use https."
-        problems.add((*path, "url"), "source-token", message, mend)
+        problems.add((*path, "url"), "source-token", "the token would cross the network in the clear", _TUNNEL)
     if "token_env" in table and not _VARIABLE.fullmatch(table["token_env"]):
         # It may be the token itself, so it is not repeated.
         message, mend = "this is not the name of a variable", 'Write its name, such as token_env = "WORK_TOKEN".'

@@ -50,7 +50,8 @@ class ApproverDoor:
         """Something to sign."""
         visit.query()
         await visit.body(visit.limits.session_bytes, (), optional=True)
-        return answer({"challenge": self._sessions.challenge(), "instance": self._gate.instance})
+        gate = self._gate
+        return answer({"challenge": self._sessions.challenge(), "instance": gate.instance, "ledger": gate.ledger_id})
 
     async def begin(self, visit: Visit) -> Response:
         """A session for a signed challenge."""

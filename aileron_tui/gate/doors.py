@@ -59,7 +59,7 @@ class Doors:
         self._bucket = Bucket(self._limits.calls_per_second, self._limits.burst)
         self._closing = asyncio.Event()
         self._watchers = Watchers(self._limits.watchers)
-        self.sessions = Sessions(gate.instance, gate.approvers, clock)
+        self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock)
         approver = ApproverDoor(gate, self.sessions, self._watchers)
         self.table = Table(
             (

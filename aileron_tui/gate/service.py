@@ -47,6 +47,7 @@ class Gate:
         self._running = Running(self._context, self._asking)
         self._deciding = Deciding(self._context, self._asking, self._running)
         self.ledger_path = setup.data / LEDGER_FILE
+        self.ledger_id = ""  # of its first entry; known once it is started
 
     @property
     def instance(self) -> str:
@@ -73,6 +74,7 @@ class Gate:
             undo.callback(context.reader.close)
             context.installed = await asyncio.to_thread(install, setup.manifests, settings)
             await context.recorder.record(Draft(Kind.STARTED, {"instance": self.instance, "version": __version__}))
+            self.ledger_id = f"sha256:{next(context.reader.rows())[2].hex()}"
             await recovery.recover(context, self._asking, self._running)
             undo.pop_all()
         self._report()

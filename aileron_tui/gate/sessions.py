@@ -61,9 +61,10 @@ class Sessions:
     """Every session of this process. They end with it, as does every challenge."""
 
     def __init__(
-        self, instance: str, approvers: Callable[[], Approvers], clock: Callable[[], float] = time.time
+        self, instance: str, ledger: str, approvers: Callable[[], Approvers], clock: Callable[[], float] = time.time
     ) -> None:
         self._instance = instance
+        self._ledger = ledger
         self._approvers = approvers
         self._clock = clock
         self._secret = secrets.token_bytes(32)
@@ -81,7 +82,7 @@ class Sessions:
         approver = self._approvers().get(keyid)
         if approver is None:
             raise NotProven("unknown_key", "this key may not approve here; `aileron-tui key enroll` lets it")
-        if not _signed(approver, signature, session_proof(challenge, self._instance)):
+        if not _signed(approver, signature, session_proof(challenge, self._instance, self._ledger)):
             raise NotProven("bad_signature", "the challenge was not signed by this key")
         if approver.revoked:
             raise NotProven("revoked_key", "this key was revoked")

@@ -49,7 +49,8 @@ def _wire(found: Found, transport: httpx.BaseTransport | None = None) -> Wire:
     return Wire(found.url, hint=START, transport=transport)
 
 
-def _greeted(wire: Wire, found: Found) -> str:
+def greeted(wire: Wire, found: Found) -> str:
+    """The instance that answers, if it is the gate that was found. Nothing secret is sent."""
     health = wire.ask("GET", "/v1/health")
     instance = health.get("instance")
     if health.get("service") != "aileron" or not isinstance(instance, str):
@@ -109,13 +110,16 @@ class AgentClient:
     ) -> JsonObject:
         if not self._greeted:
             # The token is shown only to the gate it belongs to.
-            _greeted(self._wire, self._found)
+            greeted(self._wire, self._found)
             self._greeted = True
         return self._wire.ask(method, path, body, headers={**self._headers, **(headers or {})}, seconds=seconds)
 
 
 class ApproverClient:
-    """What the holder of an enrolled key may ask. A session is opened when it is needed, and anew when it ended."""
+    """What the holder of an enrolled key may ask. A session is opened when it is needed, and anew when it ended.
+
+    `meet` is told address, ledger and instance of the gate before anything is signed for it, and may raise.
+    """
 
     def __init__(  # noqa: PLR0913  # who asks whom, and how it is called
         self,
@@ -124,10 +128,12 @@ class ApproverClient:
         *,
         surface: str = "cli",
         name: str = "",
+        meet: Callable[[str, str, str], None] | None = None,
         transport: httpx.BaseTransport | None = None,
         clock: Callable[[], datetime] = _now,
     ) -> None:
         self._found = found
+        self._meet = meet
         self._wire = _wire(found, transport)
         self.name = name
         self._key = key
@@ -262,11 +268,13 @@ class ApproverClient:
     def _open_session(self) -> None:
         """Signs a challenge. It names the gate, so a signature given to one gate is of no use at another."""
         asked = self._wire.ask("POST", "/v1/approver/challenge", {})
-        challenge, instance = asked.get("challenge"), asked.get("instance")
-        if not isinstance(challenge, str) or not isinstance(instance, str):
+        challenge, instance, ledger = (asked.get(name) for name in ("challenge", "instance", "ledger"))
+        if not isinstance(challenge, str) or not isinstance(instance, str) or not isinstance(ledger, str):
             raise Untrustworthy("the gate sent no challenge")
         _check_instance(self._found, instance)
-        signature = base64.b64encode(self._key.sign(session_proof(challenge, instance))).decode()
+        if self._meet is not None:
+            self._meet(self._found.url, ledger, instance)
+        signature = base64.b64encode(self._key.sign(session_proof(challenge, instance, ledger))).decode()
         proof: JsonObject = {"challenge": challenge, "keyid": self._key.public.fingerprint, "signature": signature}
         token = self._wire.ask("POST", "/v1/approver/session", proof).get("token")
         if not isinstance(token, str):

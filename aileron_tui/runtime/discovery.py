@@ -1,9 +1,14 @@
-"""Which gate to talk to: the one that was named, else the one that runs on this home."""
+"""Which gate to talk to: the one that was named, else the one that runs on this home.
 
+What lets us in there, an agent's token or an approver's session, never crosses a network in the clear.
+"""
+
+import socket
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
+from aileron_tui.core.address import Address, BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.files.places import places
 from aileron_tui.files.private import PrivateFileError, read_private
@@ -27,14 +32,19 @@ def discover(url: str = "", data: Path | None = None) -> Found:
     path = (data or places().data) / FILE
     if not url:
         return _written(path)
-    named = url.rstrip("/")
-    if not named.startswith(("http://", "https://")):
-        raise NoGate("this is not the address of a gate", url, "Write it as http://127.0.0.1:8722.")
+    try:
+        address = read_address(url)
+    except BadAddress as error:
+        raise NoGate("this is not the address of a gate", str(error), "Write it as http://127.0.0.1:8722.") from None
     try:
         here = _written(path)
     except NoGate:
-        return Found(named)
-    return here if here.url == named else Found(named)
+        here = None
+    if here is not None and address.meets(read_address(here.url)):
+        return here
+    if not address.private:
+        _refuse(address)
+    return Found(address.url)
 
 
 def agent_token(found: Found) -> str:
@@ -61,6 +71,36 @@ def _written(path: Path) -> Found:
         raise NoGate("the file that says where the gate is cannot be used", str(error), START) from None
     match fields:
         case {"url": str(url), "instance": str(instance), "agent_token_file": str(token_file)}:
+            _check_own(url, path)
             return Found(url, instance, Path(token_file))
         case _:
             raise NoGate("the file that says where the gate is cannot be used", f"{path} lacks a field", START)
+
+
+def _check_own(url: str, path: Path) -> None:
+    """A gate that was let out into the network is still reached from here without crossing it."""
+    try:
+        address = read_address(url)
+    except BadAddress as error:
+        raise NoGate("the file that says where the gate is cannot be used", f"{path}: {error}", START) from None
+    if not (address.private or _of_this_machine(address.host)):
+        _refuse(address)
+
+
+def _of_this_machine(host: str) -> bool:
+    """Whether it is an address of this machine: only on such a one can a socket be bound."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind((host, 0))
+    except OSError:
+        return False
+    return True
+
+
+def _refuse(address: Address) -> NoReturn:
+    raise NoGate(
+        "what lets you in there would cross the network in the clear",
+        f"{address.url} is on another machine and not encrypted",
+        f"Go through an ssh tunnel (ssh -L {address.port}:127.0.0.1:{address.port} host, then "
+        f"http://127.0.0.1:{address.port}), or use https.",
+    )

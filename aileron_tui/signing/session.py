@@ -3,11 +3,15 @@
 from typing import Final
 
 from aileron_tui.core.decision import pae
-from aileron_tui.core.jsontext import canonical
+from aileron_tui.core.jsontext import JsonObject, canonical
 
 SESSION_TYPE: Final = "application/vnd.aileron.session+json"
 
 
-def session_proof(challenge: str, instance: str) -> bytes:
-    """The bytes to sign: bound to one gate and one challenge, and never to be mistaken for a decision."""
-    return pae(SESSION_TYPE, canonical({"challenge": challenge, "instance": instance, "purpose": "session"}))
+def session_proof(challenge: str, instance: str, ledger: str) -> bytes:
+    """The bytes to sign: bound to one gate, one run of it and one challenge, and never to be mistaken for a decision.
+
+    `ledger` is the hash of the first entry of the gate's ledger: which gate it is, whenever and wherever it runs.
+    """
+    fields: JsonObject = {"challenge": challenge, "instance": instance, "ledger": ledger, "purpose": "session"}
+    return pae(SESSION_TYPE, canonical(fields))

@@ -106,6 +106,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ("[policy\n", 1, "not TOML", ""),
         ('[[sources]]\nkind = "gate"', 1, "needs a name", 'name = "work"'),
         ('[[sources]]\nname = "a"', 1, "needs a kind", "daemon, gate"),
+        (f'{GATE}\nurl = "http://gate.example.com"', 4, "cross the network in the clear", "ssh tunnel"),
         ('[[sources]]\nname = ""\nkind = "gate"', 2, "needs a name", 'name = "work"'),
         (f"{DAEMON}\ntokenfile = 1", 4, "tokenfile", 'Did you mean "token_file"?'),
         ("sources = 1", 1, "must be an array of tables", ""),

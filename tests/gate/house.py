@@ -101,7 +101,8 @@ async def prove(client: httpx.AsyncClient, key: UnlockedKey, **changes: str) -> 
     """Asks for a session, with parts of the proof replaced."""
     asked = (await client.post("/v1/approver/challenge")).json()
     challenge = changes.pop("challenge", asked["challenge"])
-    signature = key.sign(session_proof(challenge, changes.pop("instance", asked["instance"])))
+    instance, ledger = (changes.pop(name, asked[name]) for name in ("instance", "ledger"))
+    signature = key.sign(session_proof(challenge, instance, ledger))
     proof = {
         "challenge": challenge,
         "keyid": key.public.fingerprint,

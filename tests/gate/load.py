@@ -297,8 +297,9 @@ class Crowd:
 
     async def _session(self) -> str:
         line, key = self._line(""), self._here.key
-        challenge = (await line.ask("POST", "/v1/approver/challenge", {}))[1]["challenge"]
-        proof = b64encode(key.sign(session_proof(challenge, self._place.instance))).decode()
+        asked = (await line.ask("POST", "/v1/approver/challenge", {}))[1]
+        challenge = asked["challenge"]
+        proof = b64encode(key.sign(session_proof(challenge, self._place.instance, asked["ledger"]))).decode()
         body: Json = {"challenge": challenge, "keyid": key.public.fingerprint, "signature": proof}
         return str((await line.ask("POST", "/v1/approver/session", body))[1]["token"])
 

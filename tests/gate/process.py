@@ -264,8 +264,9 @@ class Approver(Caller):
     def __init__(self, place: Place, key: UnlockedKey) -> None:
         super().__init__(place)
         self._key = key
-        challenge = self.ask("POST", "/v1/approver/challenge", {})[1]["challenge"]
-        proof = b64encode(key.sign(session_proof(challenge, place.instance))).decode()
+        asked = self.ask("POST", "/v1/approver/challenge", {})[1]
+        challenge = asked["challenge"]
+        proof = b64encode(key.sign(session_proof(challenge, place.instance, asked["ledger"]))).decode()
         body: JsonObject = {"challenge": challenge, "keyid": key.public.fingerprint, "signature": proof}
         status, said = self.ask("POST", "/v1/approver/session", body)
         assert status == 200, said

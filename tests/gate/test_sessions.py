@@ -21,6 +21,7 @@ from tests.gate.conftest import Bench, until
 from tests.gate.house import DRAFT, SEND, WAITING, error_code, house, prove
 
 INSTANCE = "gate-1"
+LEDGER = "sha256:" + "1" * 64
 
 
 class World:
@@ -31,13 +32,15 @@ class World:
         self.key = for_this_run("laptop")
         self.approvers = Approvers()
         self.enrol(self.key)
-        self.sessions = Sessions(INSTANCE, lambda: self.approvers, lambda: self.now)
+        self.sessions = Sessions(INSTANCE, LEDGER, lambda: self.approvers, lambda: self.now)
 
     def enrol(self, key: UnlockedKey, revoked: str = "") -> None:
         self.approvers[key.public.fingerprint] = Approver(key.name, key.public, "2026-05-12T10:00:00.000000Z", revoked)
 
-    def sign(self, challenge: str, key: UnlockedKey | None = None, instance: str = INSTANCE) -> str:
-        return base64.b64encode((key or self.key).sign(session_proof(challenge, instance))).decode()
+    def sign(
+        self, challenge: str, key: UnlockedKey | None = None, instance: str = INSTANCE, ledger: str = LEDGER
+    ) -> str:
+        return base64.b64encode((key or self.key).sign(session_proof(challenge, instance, ledger))).decode()
 
     def open(self) -> str:
         challenge = self.sessions.challenge()
@@ -111,6 +114,7 @@ def test_another_key_signs_for_nobody_else(world: World) -> None:
 def test_a_signature_for_another_gate_is_of_no_use_here(world: World) -> None:
     challenge = world.sessions.challenge()
     assert world.refused(challenge, world.sign(challenge, instance="gate-2")) == "bad_signature"
+    assert world.refused(challenge, world.sign(challenge, ledger="sha256:" + "2" * 64)) == "bad_signature"
 
 
 @pytest.mark.parametrize("signature", ["", "!", "é", "AAAA", base64.b64encode(bytes(64)).decode()])
@@ -174,7 +178,7 @@ def test_sessions_are_bounded_and_the_newest_stay(world: World) -> None:
 
 
 def test_a_proof_is_no_decision_and_no_decision_a_proof() -> None:
-    assert b"application/vnd.aileron.session+json" in session_proof("c", "i")
+    assert b"application/vnd.aileron.session+json" in session_proof("c", "i", "l")
 
 
 def test_over_http(bench: Bench) -> None:

@@ -11,6 +11,7 @@ from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
 
 INSTANCE = "gate-0123456789abcdef"
+LEDGER = "sha256:" + "1" * 64
 URL = "http://127.0.0.1:8722"
 HEAD = "sha256:" + "ee" * 32
 
@@ -64,7 +65,7 @@ class FakeGate:
         if request.url.path == "/v1/health":
             return httpx.Response(200, json={"status": "ok", "service": "aileron", "instance": INSTANCE})
         if request.url.path == "/v1/approver/challenge":
-            return httpx.Response(200, json={"challenge": "c-1", "instance": INSTANCE})
+            return httpx.Response(200, json={"challenge": "c-1", "instance": INSTANCE, "ledger": LEDGER})
         if request.url.path == "/v1/approver/session" and request.method == "POST":
             self.sessions += 1
             return httpx.Response(200, json={"token": f"t-{self.sessions}", "expires_at": "2026-05-12T10:25:30Z"})

@@ -32,7 +32,7 @@ from aileron_tui.signing.enrolment import Approver, Approvers
 from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.keys import UnlockedKey, for_this_run
 from aileron_tui.signing.session import session_proof
-from tests.runtime.examples import INSTANCE, URL, FakeGate, item, prompt
+from tests.runtime.examples import INSTANCE, LEDGER, URL, FakeGate, item, prompt
 
 Answer = Callable[[httpx.Request], httpx.Response]
 NOW = datetime(2026, 5, 12, 10, 16, tzinfo=UTC)
@@ -161,7 +161,7 @@ def test_an_approver_proves_the_key_once(key: UnlockedKey) -> None:
         assert client.instance == INSTANCE
     proof = json.loads(next(one for one in gate.asked if one.url.path == "/v1/approver/session").content)
     assert proof["keyid"] == key.public.fingerprint
-    assert key.public.accepts(base64.b64decode(proof["signature"]), session_proof("c-1", INSTANCE))
+    assert key.public.accepts(base64.b64decode(proof["signature"]), session_proof("c-1", INSTANCE, LEDGER))
     assert gate.sessions == 1
     assert gate.last.headers["authorization"] == "Bearer t-1"
     assert gate.asked[-1].method == "DELETE"

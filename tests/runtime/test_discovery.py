@@ -71,3 +71,30 @@ def test_no_token_is_known_for_a_gate_elsewhere() -> None:
 def test_an_address_must_be_one(url: str, tmp_path: Path) -> None:
     with pytest.raises(NoGate):
         discover(url, tmp_path)
+
+
+@pytest.mark.parametrize("url", ["http://gate.example.com", "http://192.0.2.7:8722", "http://0.0.0.0:8722"])
+def test_nothing_that_lets_one_in_goes_to_another_machine_in_the_clear(url: str, data: Path) -> None:
+    with pytest.raises(NoGate) as error:
+        discover(url, data)
+    assert "in the clear" in error.value.title
+    assert "ssh tunnel" in error.value.hint
+    assert "https" in error.value.hint
+    assert discover(url.replace("http:", "https:"), data).url.startswith("https://")
+
+
+def test_localhost_is_the_gate_of_this_home_too(data: Path) -> None:
+    assert discover("http://localhost:8722", data).instance == "gate-1"
+
+
+def test_a_gate_that_was_let_out_is_reached_from_its_own_machine(data: Path) -> None:
+    def written(url: str) -> None:
+        place = PLACE | {"agent_token_file": str(data / "agent.token"), "url": url}
+        write_private(data / "gate.json", json.dumps(place).encode(), replace=True)
+
+    written("http://0.0.0.0:8722")
+    assert discover(data=data).instance == "gate-1"
+    written("http://192.0.2.7:8722")  # an address for examples, which no machine has
+    with pytest.raises(NoGate) as error:
+        discover(data=data)
+    assert "in the clear" in error.value.title

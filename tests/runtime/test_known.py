@@ -1,0 +1,59 @@
+"""Gates that were met before: the same at the same address, and nowhere else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from aileron_tui.files.private import PrivateFileError, write_private
+from aileron_tui.runtime import known
+from aileron_tui.runtime.errors import Untrustworthy
+
+HERE, THERE = "http://127.0.0.1:9000", "https://gate.example.com"
+ONE, OTHER = "sha256:" + "1" * 64, "sha256:" + "2" * 64
+
+
+def refused(data: Path, url: str, ledger: str, instance: str = "gate-1") -> Untrustworthy:
+    with pytest.raises(Untrustworthy) as error:
+        known.meet(url, ledger, instance, data)
+    return error.value
+
+
+def test_a_gate_may_start_again_but_not_become_another(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert not known.check(HERE, ONE, "gate-1", data)
+    assert not data.exists()  # looking remembers nothing
+    known.meet(HERE, ONE, "gate-1", data)
+    known.meet(HERE, ONE, "gate-2", data)
+    assert known.check(HERE, ONE, "gate-3", data)
+    assert (data / known.FILE).stat().st_mode & 0o077 == 0
+    error = refused(data, HERE, OTHER)
+    assert "another gate answers" in error.title
+    assert str(data / known.FILE) in error.hint
+
+
+def test_a_gate_is_not_believed_at_a_second_address(tmp_path: Path) -> None:
+    known.meet(HERE, ONE, "gate-1", tmp_path / "data")
+    assert f"says that it is the one at {HERE}" in refused(tmp_path / "data", THERE, ONE).title
+    known.meet(THERE, OTHER, "gate-2", tmp_path / "data")
+
+
+def test_the_gate_of_this_home_is_nowhere_else(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    place = {"url": HERE, "instance": "gate-1", "agent_token_file": str(data / "agent.token")}
+    write_private(data / "gate.json", json.dumps(place).encode())
+    assert f"says that it is the one at {HERE}" in refused(data, THERE, ONE).title
+    known.meet(THERE, OTHER, "gate-2", data)
+
+
+@pytest.mark.parametrize("odd", [b"", b"[]", b"{}", b'{"gates": []}', b"\xff"])
+def test_a_list_that_cannot_be_read_lets_nobody_in(tmp_path: Path, odd: bytes) -> None:
+    write_private(tmp_path / "data" / known.FILE, odd)
+    assert "Move it away" in refused(tmp_path / "data", HERE, ONE).hint
+
+
+def test_a_list_that_others_can_write_lets_nobody_in(tmp_path: Path) -> None:
+    known.meet(HERE, ONE, "gate-1", tmp_path / "data")
+    (tmp_path / "data" / known.FILE).chmod(0o666)
+    with pytest.raises(PrivateFileError):
+        known.meet(HERE, ONE, "gate-1", tmp_path / "data")
