@@ -1,6 +1,7 @@
 """What `doctor` looks at beyond this process: the daemon, the gate, and the sources of the configuration."""
 
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
@@ -15,6 +16,8 @@ from aileron_tui.runtime.daemon.discovery import ANY, Daemon, Search, Wanted, Wh
 from aileron_tui.runtime.discovery import FILE, START, Found, discover
 from aileron_tui.runtime.errors import NoGate, NotAllowed, Rejected, RuntimeFault
 from aileron_tui.runtime.known import check
+from aileron_tui.runtime.peer import listener, trusted
+from aileron_tui.runtime.untold import Untold
 from aileron_tui.runtime.wire import Wire
 
 _SECONDS: Final = 5.0
@@ -54,7 +57,8 @@ def daemon(id_: str, wanted: Wanted, env: Mapping[str, str], *, configured: bool
         return
     yield Check(id_, Status.OK, found.daemon.url, detail)
     yield from _exposed(id_, found.daemon.url)
-    wire = Wire(found.daemon.url, called="daemon")
+    yield from _listener(id_, found.daemon.url)
+    wire = Wire(found.daemon.url, called="daemon", secret=found.daemon.token, ours=True)
     try:
         for check in _asked(id_, wire, found, configured=configured):
             yield _without(found.daemon.token, check)
@@ -113,6 +117,27 @@ def _exposed(id_: str, url: str) -> Iterator[Check]:
     if not private:
         words = "not encrypted: whoever is on the way can read and change what you see"
         yield Check(f"{id_}.network", Status.WARN, words, mend=_TUNNEL)
+
+
+def _listener(id_: str, url: str) -> Iterator[Check]:
+    """Whether it is ours, or the system's, that listens at an address of this machine: nothing is told to another."""
+    address = read_address(url)
+    if not address.here:
+        return
+    try:
+        with socket.create_connection((address.host, address.port), timeout=_SECONDS) as connection:
+            user = listener(connection)
+    except OSError:  # the next check says so
+        return
+    if user is None:
+        yield Check(f"{id_}.listener", Status.OK, "this system does not tell who listens there")
+    elif user in trusted():
+        yield Check(f"{id_}.listener", Status.OK, "runs as you, or as the system")
+    else:
+        mend = "Start the daemon again, so that it writes where it is. Find out what that user runs there."
+        yield Check(
+            f"{id_}.listener", Status.FAIL, f"user {user} listens there, and neither you nor the system", mend=mend
+        )
 
 
 def _asked(id_: str, wire: Wire, found: Search, *, configured: bool) -> Iterator[Check]:
@@ -214,7 +239,5 @@ def _sessions(id_: str, wire: Wire, headers: Mapping[str, str]) -> Check:
 
 def _without(token: str, check: Check) -> Check:
     """The check without the token, should the other side have repeated it."""
-    if not token:
-        return check
-    texts = (text.replace(token, "⟨token⟩") for text in (check.words, check.detail, check.mend))
+    texts = map(Untold(token), (check.words, check.detail, check.mend))
     return Check(check.id, check.status, *texts)

@@ -8,16 +8,21 @@ from starlette.responses import Response
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
 from aileron_tui.gate import archive
+from aileron_tui.gate.limits import Bucket
 from aileron_tui.gate.routes import Door, Route
 from aileron_tui.gate.sessions import NotProven, Sessions
 from aileron_tui.gate.watch import Watch, Watchers
-from aileron_tui.gate.wire import Refusal, Visit, answer, answered, invalid_body, no_such
+from aileron_tui.gate.wire import Refusal, Visit, answer, answered, invalid_body, no_such, too_many
 
 if TYPE_CHECKING:
     from aileron_tui.gate.service import Gate
 
 _SURFACE: Final = re.compile(r"[a-z0-9-]{1,32}", re.ASCII)
 _PROOF: Final = ("challenge", "keyid", "signature")
+_SHOWN_AS_ONE: Final = 100
+"""How many requests that a new watch is shown count as much as one look."""
+
+_UNRECORDED: Final = frozenset({"INVALID_STATE", "PREVIEW_PENDING", "invalid_body", "not_found"})
 _DECISION: Final = ("approved", "reason", "edited_payload", "envelope")
 
 
@@ -83,7 +88,8 @@ class ApproverDoor:
             raise Refusal(400, "invalid_query", "a surface is named by up to 32 small letters, digits and dashes")
         if self._watchers.full:
             raise Refusal(429, "too_many_watchers", "too many watch already; close one", {"Retry-After": "15"})
-        self._gate.shown(surface)
+        _bounded(visit.session.looks, "watches")
+        visit.session.looks.charge(1 + self._gate.shown(surface) // _SHOWN_AS_ONE)
         return Watch(visit, self._gate.feed, self._watchers, self._sessions)
 
     async def item(self, visit: Visit) -> Response:
@@ -97,17 +103,26 @@ class ApproverDoor:
     async def decide(self, visit: Visit) -> Response:
         """Takes a signed decision."""
         visit.query()
+        _bounded(visit.session.faults, "refused answers")
         body = await visit.body(visit.limits.decision_bytes, _DECISION)
-        return answered(await self._gate.decide(visit.names["id"], body))
+        reply = await self._gate.decide(visit.names["id"], body)
+        visit.session.faults.charge(_wasted(reply.body))
+        return answered(reply)
 
     async def decide_batch(self, visit: Visit) -> Response:
         """Takes several signed decisions; each stands or falls by itself."""
         visit.query()
-        return answered(await self._gate.decide_batch(await visit.body(visit.limits.batch_bytes, {"items"})))
+        _bounded(visit.session.faults, "refused answers")
+        reply = await self._gate.decide_batch(await visit.body(visit.limits.batch_bytes, {"items"}))
+        items = reply.body.get("items")
+        visit.session.faults.charge(sum(map(_wasted, items if isinstance(items, list) else ())))
+        return answered(reply)
 
     async def refresh(self, visit: Visit) -> Response:
         """Fetches the preview again, perhaps for edited inputs."""
         visit.query()
+        _bounded(visit.session.looks, "refreshes")
+        visit.session.looks.charge(1)
         body = await visit.body(visit.limits.call_bytes, {"edited_payload"}, optional=True)
         return answered(await self._gate.refresh(visit.names["id"], body))
 
@@ -141,6 +156,19 @@ class ApproverDoor:
         """How the gate is."""
         visit.query()
         return answer(self._gate.status())
+
+
+def _bounded(bucket: Bucket, what: str) -> None:
+    if seconds := bucket.empty():
+        raise too_many(what, seconds)
+
+
+def _wasted(told: Json) -> bool:
+    """Whether an answer was recorded as refused; one that only came too late is not recorded."""
+    match told:
+        case {"error": {"code": str(code)}}:
+            return code not in _UNRECORDED
+    return False
 
 
 def _text(body: JsonObject, name: str) -> str:

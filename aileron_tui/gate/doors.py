@@ -29,7 +29,7 @@ from aileron_tui.gate.limits import Bucket, Limits
 from aileron_tui.gate.routes import Door, Route, Table
 from aileron_tui.gate.sessions import Session, Sessions
 from aileron_tui.gate.watch import Watchers
-from aileron_tui.gate.wire import Agent, Gone, Refusal, Visit, answer, answered, no_such, unauthorised
+from aileron_tui.gate.wire import Agent, Gone, Refusal, Visit, answer, answered, no_such, too_many, unauthorised
 
 if TYPE_CHECKING:
     from aileron_tui.gate.service import Gate
@@ -59,7 +59,7 @@ class Doors:
         self._bucket = Bucket(self._limits.calls_per_second, self._limits.burst)
         self._closing = asyncio.Event()
         self._watchers = Watchers(self._limits.watchers)
-        self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock)
+        self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock, self._limits)
         approver = ApproverDoor(gate, self.sessions, self._watchers)
         self.table = Table(
             (
@@ -165,8 +165,7 @@ class Doors:
 
     def _slow_down(self) -> None:
         if seconds := self._bucket.take():
-            headers = {"Retry-After": str(seconds)}
-            raise Refusal(429, "too_many_requests", f"too many calls; try again in {seconds} s", headers)
+            raise too_many("calls", seconds)
 
     def _note(self, visit: Visit, status: int, began: float, number: str) -> None:
         """One line. The path is noted only where it is one of ours; the query never."""

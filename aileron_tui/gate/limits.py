@@ -25,6 +25,8 @@ class Limits:
     longest_wait: int = 300
     calls_per_second: float = 100.0
     burst: int = 1000
+    writes_per_second: float = 2.0  # what is recorded and decides nothing, of one session
+    writes_burst: int = 120
     watchers: int = 64
     heartbeat_seconds: float = 15.0
     send_seconds: float = 20.0
@@ -46,10 +48,18 @@ class Bucket:
 
     def take(self) -> int:
         """0 if a call may pass, else the whole seconds after which it is worth trying again."""
+        if seconds := self.empty():
+            return seconds
+        self._left -= 1
+        return 0
+
+    def empty(self) -> int:
+        """The same without taking anything."""
         now = self._clock()
         self._left = min(self._burst, self._left + max(0.0, now - self._filled) * self._rate)
         self._filled = now
-        if self._left >= 1:
-            self._left -= 1
-            return 0
-        return max(1, math.ceil((1 - self._left) / self._rate))
+        return 0 if self._left >= 1 else max(1, math.ceil((1 - self._left) / self._rate))
+
+    def charge(self, count: int) -> None:
+        """Takes what was not known before to be taken; what is not there is owed, up to another burst."""
+        self._left = max(-float(self._burst), self._left - count)

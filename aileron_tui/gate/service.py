@@ -163,9 +163,11 @@ class Gate:
         live = self._context.find(id_)
         return self._context.item(live) if live else None
 
-    def shown(self, surface: str) -> None:
-        """A surface began to watch, so everything that waits is shown there."""
-        self._context.spawn(self._asking.note_shown(list(self._context.pending()), surface))
+    def shown(self, surface: str) -> int:
+        """A surface began to watch, so everything that waits is shown there; how much that is."""
+        waiting = list(self._context.pending())
+        self._context.spawn(self._asking.note_shown(waiting, surface))
+        return len(waiting)
 
     def approvers(self) -> Approvers:
         """Who may approve now."""

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from aileron_tui.core.decision import timestamp
+from aileron_tui.gate.limits import Bucket, Limits
 from aileron_tui.signing.enrolment import Approver, Approvers
 from aileron_tui.signing.session import session_proof
 
@@ -39,12 +40,18 @@ class NotProven(Exception):
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """A key holder who proved it. Times are seconds of the clock of `Sessions`."""
+    """A key holder who proved it. Times are seconds of the clock of `Sessions`.
+
+    `looks` and `faults` bound what is recorded and decides nothing, for a session may be in the wrong hands: previews
+    fetched again and watches begun, and answers that were refused.
+    """
 
     keyid: str
     name: str
     opened: float
     used: float
+    looks: Bucket
+    faults: Bucket
 
     @property
     def ends(self) -> float:
@@ -61,8 +68,14 @@ class Sessions:
     """Every session of this process. They end with it, as does every challenge."""
 
     def __init__(
-        self, instance: str, ledger: str, approvers: Callable[[], Approvers], clock: Callable[[], float] = time.time
+        self,
+        instance: str,
+        ledger: str,
+        approvers: Callable[[], Approvers],
+        clock: Callable[[], float] = time.time,
+        limits: Limits | None = None,
     ) -> None:
+        self._limits = limits or Limits()
         self._instance = instance
         self._ledger = ledger
         self._approvers = approvers
@@ -90,7 +103,7 @@ class Sessions:
         self._spent[challenge] = now + CHALLENGE_SECONDS
         self._tidy(now)
         token = secrets.token_urlsafe(32)
-        session = Session(keyid, approver.name, now, now)
+        session = Session(keyid, approver.name, now, now, self._bucket(), self._bucket())
         self._sessions[_digest(token)] = session
         return token, session
 
@@ -113,6 +126,9 @@ class Sessions:
     def close(self, session: Session) -> None:
         """Ends a session at once."""
         self._sessions = {key: other for key, other in self._sessions.items() if other is not session}
+
+    def _bucket(self) -> Bucket:
+        return Bucket(self._limits.writes_per_second, self._limits.writes_burst, self._clock)
 
     def _check_challenge(self, challenge: str) -> None:
         try:

@@ -157,6 +157,12 @@ def invalid_body(fault: JsonError) -> Refusal:
     return Refusal(400, "invalid_body", f"{fault}. {fault.hint}" if fault.hint else str(fault))
 
 
+def too_many(what: str, seconds: int) -> Refusal:
+    """More of something than is good for the gate."""
+    headers = {"Retry-After": str(seconds)}
+    return Refusal(429, "too_many_requests", f"too many {what}; try again in {seconds} s", headers)
+
+
 def no_such(what: str) -> Refusal:
     """There is nothing here by that name."""
     return Refusal(404, "not_found", f"there is no such {what}")

@@ -45,8 +45,9 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _wire(found: Found, transport: httpx.BaseTransport | None = None) -> Wire:
-    return Wire(found.url, hint=START, transport=transport)
+def _wire(found: Found, transport: httpx.BaseTransport | None = None, secret: str = "") -> Wire:
+    # The gate of this home runs as we do; one that was named may be another user's on purpose.
+    return Wire(found.url, hint=START, secret=secret, ours=bool(found.instance), transport=transport)
 
 
 def greeted(wire: Wire, found: Found) -> str:
@@ -70,7 +71,7 @@ class AgentClient:
 
     def __init__(self, found: Found, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
         self._found = found
-        self._wire = _wire(found, transport)
+        self._wire = _wire(found, transport, token)
         self._headers = {"Authorization": f"Bearer {token}"}
         self._greeted = False
 
@@ -279,6 +280,7 @@ class ApproverClient:
         token = self._wire.ask("POST", "/v1/approver/session", proof).get("token")
         if not isinstance(token, str):
             raise Untrustworthy("the gate sent no session")
+        self._wire.untold.add(token)
         self._token, self.instance = token, instance
 
 

@@ -14,6 +14,12 @@ _ROOT: Final = 0
 
 def stranger(connection: socket.socket) -> int | None:
     """Who, neither we nor root, listens where a connection within this machine goes; None if nobody, or not known."""
+    user = listener(connection)
+    return None if user is None or user in trusted() else user
+
+
+def listener(connection: socket.socket) -> int | None:
+    """Who listens where a connection within this machine goes; None if it leaves the machine, or that is not known."""
     try:
         host, port = connection.getpeername()[:2]
         if host != "::1" and not host.startswith("127."):
@@ -23,8 +29,7 @@ def stranger(connection: socket.socket) -> int | None:
     except (OSError, ValueError, IndexError):
         return None
     exact = "".join(f"{word:08X}" for word in struct.unpack(f"={len(packed) // 4}I", packed))
-    user = next((users[place] for place in (exact, "0" * len(exact), "0" * 32) if place in users), _ROOT)
-    return None if user in trusted() else user
+    return next((users[place] for place in (exact, "0" * len(exact), "0" * 32) if place in users), None)
 
 
 def trusted() -> frozenset[int]:

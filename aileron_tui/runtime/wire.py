@@ -10,9 +10,10 @@ from weakref import WeakSet
 import httpx
 
 from aileron_tui import __version__
-from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, canonical, read_listed, read_object
-from aileron_tui.runtime.errors import NoGate, Unanswered, Untrustworthy, rejected
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, canonical, read_listed, read_object
+from aileron_tui.runtime.errors import NoGate, RuntimeFault, Unanswered, Untrustworthy, rejected
 from aileron_tui.runtime.peer import stranger
+from aileron_tui.runtime.untold import Untold
 
 _ANSWER: Final = Limits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
 _USUAL: Final = 30.0
@@ -20,7 +21,6 @@ _CONNECT: Final = 3.0
 _WHOLE: Final = 4
 """How many times longer than for its next part one may wait for the whole of an answer that comes in drops."""
 
-_UNTOLD: Final = "⟨token⟩".encode()
 _OPENED: Final = frozenset({"connection.connect_tcp.complete", "connection.start_tls.complete"})
 
 Query = Mapping[str, str | int | list[str]]
@@ -29,8 +29,9 @@ Query = Mapping[str, str | int | list[str]]
 class Wire:
     """One connection. `called` is what the other side is called in words; `transport` lets tests stand in for it.
 
-    `silence` is how long a stream may say nothing before it counts as dead. `secret` is never repeated, even if the
-    other side does. With `outcomes`, the failure of an action that ran is an answer and not a refusal.
+    `silence` is how long a stream may say nothing before it counts as dead. `ours` says that nobody but we and the
+    system may listen there, if it is on this machine. With `outcomes`, the failure of an action that ran is an answer
+    and not a refusal. `untold` takes out of words what must not be repeated, even if the other side does.
     """
 
     def __init__(  # noqa: PLR0913  # everything about the other side is told here once
@@ -41,6 +42,7 @@ class Wire:
         hint: str = "",
         silence: float = 50.0,
         secret: str = "",
+        ours: bool = False,
         outcomes: bool = True,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
@@ -48,7 +50,8 @@ class Wire:
         self._called = called
         self._hint = hint
         self._silence = silence
-        self._secret = secret.encode()
+        self.untold = Untold(secret)
+        self._ours = ours
         self._outcomes = outcomes
         self._closed = False
         self._sockets: WeakSet[socket.socket] = WeakSet()
@@ -89,25 +92,27 @@ class Wire:
 
         With `listed`, an item of the answer that cannot be read is None and does not take the others with it.
         """
-        with self._exchange(method, path, body, headers or {}, query, seconds) as response:
-            content = self._bounded(response, seconds)
-        return self._read(response, content, listed=listed)
+        with self._discreet():
+            with self._exchange(method, path, body, headers or {}, query, seconds) as response:
+                content = self._bounded(response, seconds)
+            return self._read(response, content, listed=listed)
 
     def tell(
         self, method: str, path: str, body: JsonObject, *, headers: Mapping[str, str], seconds: float = _USUAL
     ) -> None:
         """Says something. Whatever is answered with a status of success is success; anything else is raised."""
-        with self._exchange(method, path, body, headers, None, seconds) as response:
-            if response.is_success:
-                return  # what comes with it, or fails to come, changes nothing
-            content = self._bounded(response, seconds)
-        raise rejected(response.status_code, self._read(response, content), called=self._called)
+        with self._discreet():
+            with self._exchange(method, path, body, headers, None, seconds) as response:
+                if response.is_success:
+                    return  # what comes with it, or fails to come, changes nothing
+                content = self._bounded(response, seconds)
+            raise rejected(response.status_code, self._read(response, content), called=self._called)
 
     @contextmanager
     def stream(self, path: str, headers: Mapping[str, str], query: Query | None = None) -> Iterator[Iterator[bytes]]:
         """The bytes of an answer that goes on."""
         wanted = {**headers, "Accept": "text/event-stream"}
-        with self._exchange("GET", path, None, wanted, query, self._silence) as response:
+        with self._discreet(), self._exchange("GET", path, None, wanted, query, self._silence) as response:
             if response.status_code != 200:
                 self._read(response, self._bounded(response, _USUAL))
             if _type(response) != "text/event-stream":
@@ -144,7 +149,7 @@ class Wire:
         """Keeps every connection as it is made, so that it can be ended while another thread waits on it."""
         if name in _OPENED:
             connection = info["return_value"].get_extra_info("socket")
-            if self._secret and (user := stranger(connection)) is not None:
+            if self._ours and (user := stranger(connection)) is not None:
                 connection.close()
                 words = f"user {user} listens there, and neither you nor the system"
                 raise NoGate(f"nothing is told to whoever answers at {self.url}", words, self._hint)
@@ -167,8 +172,6 @@ class Wire:
 
     def _read(self, response: httpx.Response, content: bytes, *, listed: bool = False) -> JsonObject:
         status, kind = response.status_code, _type(response)
-        if self._secret and not response.is_success:
-            content = content.replace(self._secret, _UNTOLD)
         if status == 204 and not content:
             return {}
         if kind != "application/json":
@@ -184,8 +187,32 @@ class Wire:
         # Only a refusal has a code; the failure of an action that ran has a class.
         ran = self._outcomes and isinstance(failure, dict) and "class" in failure
         if not response.is_success and not ran:
+            body = self._without(body)
             raise rejected(status, body, response.headers.get("retry-after", ""), called=self._called)
         return body
+
+    def _without(self, refusal: JsonObject) -> JsonObject:
+        """A refusal whose words hold no secret; a request that comes with it is no word of it."""
+        words = {name: refusal[name] for name in ("error", "state") if name in refusal}
+        return refusal | {name: self._spoken(value) for name, value in words.items()}
+
+    def _spoken(self, value: Json) -> Json:
+        match value:
+            case str():
+                return self.untold(value)
+            case list():
+                return [self._spoken(part) for part in value]
+            case dict():
+                return {name: self._spoken(part) for name, part in value.items()}
+        return value
+
+    @contextmanager
+    def _discreet(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeFault as fault:
+            fault.title, fault.detail = self.untold(fault.title), self.untold(fault.detail)
+            raise
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -414,6 +414,21 @@ def test_what_may_be_odd_about_a_daemon(
     assert words in done.words(check)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell who listens")
+def test_another_user_on_the_port_is_named_and_told_nothing(
+    home: Path, doctor: Doctor, daemon: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs_here(home, daemon.url)
+    assert doctor().status("daemon.listener") == "ok"
+    daemon.asked.clear()
+    monkeypatch.setattr("aileron_tui.runtime.peer.trusted", lambda: frozenset({4_000_000}))
+    monkeypatch.setattr("aileron_tui.cli.connections.trusted", lambda: frozenset({4_000_000}))
+    done = doctor()
+    assert done.status("daemon.listener") == "fail"
+    assert "neither you nor the system" in done.words("daemon.listener")
+    assert daemon.asked == []
+
+
 def test_a_clock_that_is_wrong(home: Path, doctor: Doctor, daemon: Runtime) -> None:
     runs_here(home, daemon.url)
     late = datetime.now(UTC) - timedelta(hours=2)

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aileron_tui.core.decision import timestamp
+from aileron_tui.core.decision import Verdict, timestamp
+from aileron_tui.gate.limits import Limits
 from aileron_tui.gate.sessions import (
     CHALLENGE_SECONDS,
     IDLE_SECONDS,
@@ -18,7 +19,7 @@ from aileron_tui.signing.enrolment import Approver, Approvers
 from aileron_tui.signing.keys import UnlockedKey, for_this_run
 from aileron_tui.signing.session import session_proof
 from tests.gate.conftest import Bench, until
-from tests.gate.house import DRAFT, SEND, WAITING, error_code, house, prove
+from tests.gate.house import DRAFT, SEND, WAITING, error_code, house, prove, session
 
 INSTANCE = "gate-1"
 LEDGER = "sha256:" + "1" * 64
@@ -199,5 +200,40 @@ def test_over_http(bench: Bench) -> None:
             assert (await at.approver.delete("/v1/approver/session")).status_code == 204
             assert (await at.approver.get(WAITING)).status_code == 401
             assert (await at.agent.post(SEND, json=DRAFT)).status_code == 202
+
+    until(main())
+
+
+def test_a_session_that_is_in_the_wrong_hands_cannot_fill_the_ledger(bench: Bench) -> None:
+    async def main() -> None:
+        async with house(bench, Limits(writes_per_second=0.001, writes_burst=3)) as at:
+            id_ = (await at.agent.post(SEND, json=DRAFT)).json()["approval_id"]
+            item = await at.item(id_)
+            refreshed = [await at.approver.post(f"{WAITING}/{id_}/refresh") for _ in range(5)]
+            assert [answer.status_code for answer in refreshed] == [200, 200, 200, 429, 429]
+            assert error_code(refreshed[-1]) == "too_many_requests"
+            assert int(refreshed[-1].headers["Retry-After"]) > 1
+            assert (await at.approver.get(f"{WAITING}/watch")).status_code == 429
+            recorded = at.gate.status()["ledger_head"]
+            assert (await at.approver.post(f"{WAITING}/{id_}/refresh")).status_code == 429
+            assert at.gate.status()["ledger_head"] == recorded
+
+            # What only reads goes on, and so do answers; those that are refused have a bound of their own.
+            assert (await at.approver.get(WAITING)).status_code == 200
+            bad = bench.answer(item, instance="gate-0")
+            one = await at.approver.post(f"{WAITING}/{id_}/decide", json=bad)
+            assert one.status_code == 403
+            batch = {"items": [{"id": id_, **bad}] * 4}
+            assert (await at.approver.post(f"{WAITING}/batch/decide", json=batch)).status_code == 200
+            over = await at.approver.post(f"{WAITING}/{id_}/decide", json=bad)
+            assert (over.status_code, error_code(over)) == (429, "too_many_requests")
+
+            # Another session is not held up by this one, and one that only comes too late is not charged.
+            at.approver.headers["Authorization"] = f"Bearer {await session(at.stranger, bench.key)}"
+            item = await at.item(id_)
+            denied = await at.approver.post(f"{WAITING}/{id_}/decide", json=bench.answer(item, Verdict.DENY))
+            assert denied.status_code == 200
+            late = [await at.approver.post(f"{WAITING}/{id_}/decide", json=bench.answer(item)) for _ in range(6)]
+            assert {answer.status_code for answer in late} == {409}
 
     until(main())

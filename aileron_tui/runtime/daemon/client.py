@@ -66,10 +66,12 @@ class DaemonClient:
             hint=START,
             silence=silence,
             secret=daemon.token,
+            ours=True,
             outcomes=False,
             transport=transport,
         )
         self._headers = {"Authorization": f"Bearer {daemon.token}"} if daemon.token else {}
+        self.untold = self._wire.untold
 
     def close(self) -> None:
         """Hangs up."""
@@ -94,7 +96,9 @@ class DaemonClient:
 
     def result(self, id_: str) -> Result:
         """What became of a request, or NotFound."""
-        return _read_result(self._ask(f"/v1/action-approvals/{_segment(id_)}/result", _LOOK_SECONDS))
+        result = _read_result(self._ask(f"/v1/action-approvals/{_segment(id_)}/result", _LOOK_SECONDS))
+        reason, error, note = map(self.untold, (result.reason, result.error, result.note))
+        return Result(result.state, reason, error, note)
 
     def ended(self, id_: str) -> Result:
         """What became of a request that does not wait; a daemon may have forgotten it."""

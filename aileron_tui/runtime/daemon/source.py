@@ -266,7 +266,8 @@ class DaemonSource:
             self._tracker.resolved(id_)  # whether it was our own answer shows when the daemon replies to it
         else:
             state = State.RUNNING if approved else State.DENIED
-            yield from self._take_end(id_, Result(state, reason if isinstance(reason, str) else ""))
+            words = self._client.untold(reason) if isinstance(reason, str) else ""
+            yield from self._take_end(id_, Result(state, words))
 
     def _take_end(self, id_: str, result: Result) -> Iterator[Happening]:
         self._tracker.resolved(id_)

@@ -296,3 +296,39 @@ def test_an_answer_in_drops_comes_to_an_end() -> None:
     wire = Wire(URL, called="daemon", transport=httpx.MockTransport(answer))
     with pytest.raises(Unanswered, match="in time"):
         wire.ask("GET", "/v1/health", seconds=0.02)
+
+
+SECRET = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
+SPELLED = "".join(f"%{ord(letter):02x}" for letter in SECRET)
+
+
+TWO_LINES = f"{SECRET[:16]}\n{SECRET[16:]}"
+
+
+@pytest.mark.parametrize("spelling", [SECRET, SECRET.upper(), SPELLED, "\u200b".join(SECRET), TWO_LINES])
+def test_a_token_in_any_words_of_the_daemon_is_not_told_on(spelling: str) -> None:
+    refusal = {"error": {"code": spelling, "message": f"bad <{spelling}>", "details": [{"x": spelling}]}}
+    failure = {"error": {"class": "network_error", "message": f"401 with {spelling}"}}
+    said: dict[str, httpx.Response] = {
+        "/v1/action-approvals": httpx.Response(401, json=refusal),
+        "/v1/audit": httpx.Response(200, text="x", headers=[(b"Content-Type", f"text/{spelling}".encode())]),
+        "/v1/action-approvals/a/result": httpx.Response(200, json={"status": "failed", "failure": failure}),
+        "/v1/action-approvals/b/result": httpx.Response(200, json={"status": "denied", "reason": spelling}),
+        "/v1/action-approvals/c/result": httpx.Response(200, json={"status": spelling}),
+    }
+    if "\n" in spelling:
+        del said["/v1/audit"]
+    transport = httpx.MockTransport(lambda request: said[request.url.path])
+    client = DaemonClient(Daemon("http://127.0.0.1:1", SECRET), transport=transport)
+    words: list[str] = []
+    with pytest.raises(NotAllowed) as error:
+        client.waiting()
+    words += [str(error.value), error.value.code, str(error.value.body)]
+    if "/v1/audit" in said:
+        with pytest.raises(Untrustworthy) as odd:
+            client.audit()
+        words.append(str(odd.value))
+    results = [client.result(id_) for id_ in "abc"]
+    words += [results[0].error, results[1].reason, results[2].note]
+    assert [text for text in words if "⟨token⟩" not in text] == []
+    assert [text for text in words if spelling in text or SECRET in text] == []
