@@ -14,7 +14,7 @@ from aileron_tui.files.places import places
 from aileron_tui.runtime.client import greeted
 from aileron_tui.runtime.daemon.discovery import ANY, Daemon, Search, Wanted, Why, search
 from aileron_tui.runtime.discovery import FILE, START, Found, discover
-from aileron_tui.runtime.errors import NoGate, NotAllowed, Rejected, RuntimeFault
+from aileron_tui.runtime.errors import ApprovalsOff, NoGate, NotAllowed, Rejected, RuntimeFault
 from aileron_tui.runtime.known import check
 from aileron_tui.runtime.peer import listener, trusted
 from aileron_tui.runtime.untold import Untold
@@ -178,9 +178,20 @@ def _inside(id_: str, wire: Wire, found: Search) -> Iterator[Check]:
         yield Check(f"{id_}.auth", Status.FAIL, "it sent no list of requests", mend=_NO_DAEMON)
         return
     yield Check(f"{id_}.auth", Status.OK, "lets the console in" if token else "lets everybody in: it needs no token")
-    yield Check(f"{id_}.waiting", Status.OK, f"{len(items):,} waiting")
+    yield _waiting(id_, wire, headers, len(items))
     yield _vault(id_, wire, headers)
     yield _sessions(id_, wire, headers)
+
+
+def _waiting(id_: str, wire: Wire, headers: Mapping[str, str], count: int) -> Check:
+    try:
+        if not count:
+            wire.ask("GET", "/v1/action-approvals/act-none/result", headers=headers, seconds=_SECONDS)
+    except ApprovalsOff as error:
+        return failed(f"{id_}.waiting", error, _NO_DAEMON)
+    except RuntimeFault:
+        pass  # there is no such request, as was to be expected
+    return Check(f"{id_}.waiting", Status.OK, f"{count:,} waiting")
 
 
 def _refused(id_: str, error: NotAllowed, found: Search) -> Check:

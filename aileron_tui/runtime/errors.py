@@ -9,6 +9,7 @@ RuntimeFault
     ├── NotFound        404
     ├── NotWaiting      409: somebody answered already; `state` says what became of it
     ├── PromptChanged   409: what is shown changed; `item` is the new one
+    ├── ApprovalsOff    503: this daemon asks nobody
     ├── VaultLocked     423: the credentials it needs are locked away
     └── TooMuch         413, 429: more than the gate takes; `retry_after` in seconds
 """
@@ -82,12 +83,22 @@ class VaultLocked(Rejected):
     """423: the daemon's vault must be unlocked first."""
 
 
+class ApprovalsOff(Rejected):
+    """503: the daemon's queue of approvals is switched off."""
+
+    def __init__(self, status: int, body: JsonObject, retry_after: str = "", called: str = "daemon") -> None:
+        super().__init__(status, body, retry_after, called)
+        self.title = f"approvals are switched off on this {called}"
+        self.detail = "it asks nobody, and what waited there cannot be answered"
+        self.hint = "Switch them on in its configuration, and start it again."
+
+
 class TooMuch(Rejected):
     """413 or 429."""
 
 
 _BY_STATUS = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 413: TooMuch, 423: VaultLocked, 429: TooMuch}
-_BY_CODE = {"INVALID_STATE": NotWaiting, "PROMPT_CHANGED": PromptChanged}
+_BY_CODE = {"INVALID_STATE": NotWaiting, "PROMPT_CHANGED": PromptChanged, "action_approvals_disabled": ApprovalsOff}
 
 
 def rejected(status: int, body: JsonObject, retry_after: str = "", called: str = "gate") -> Rejected:

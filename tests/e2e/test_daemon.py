@@ -189,6 +189,25 @@ def test_a_daemon_that_goes_and_comes_back_elsewhere(connected: Connected, well:
     assert all(secret not in terminal.raw.decode(errors="replace") for secret in (before[1], daemon.token))
 
 
+def test_a_daemon_whose_approvals_are_switched_off_says_so(connected: Connected) -> None:
+    connected.make_key()
+    daemon = connected.daemon
+    daemon.register()
+    with connected.console() as terminal:
+        terminal.until(READY)
+        daemon.switch(approvals_disabled=True)
+        daemon.disconnect()
+        terminal.until("approvals are switched off")
+        assert "answered elsewhere" not in terminal.still(1.0)
+    listed = connected.command("list")
+    assert (listed.returncode, "approvals are switched off on this daemon" in listed.stderr) == (1, True)
+    checked = connected.command("doctor")
+    assert checked.returncode == 1
+    assert "approvals are switched off on this daemon" in checked.stdout
+    daemon.switch(approvals_disabled=False)
+    assert connected.command("list").returncode == 0
+
+
 def test_what_was_answered_elsewhere_says_so(connected: Connected) -> None:
     connected.make_key()
     daemon = connected.daemon

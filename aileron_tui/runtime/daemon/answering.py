@@ -17,6 +17,7 @@ from aileron_tui.runtime.daemon.record import Record
 from aileron_tui.runtime.daemon.tracker import Tracker
 from aileron_tui.runtime.daemon.turns import Turns
 from aileron_tui.runtime.errors import (
+    ApprovalsOff,
     NoGate,
     NotFound,
     NotWaiting,
@@ -132,7 +133,7 @@ class Answering:
         except (Unanswered, Untrustworthy) as error:
             return self._unclear(id_, verdict, error)
         except Rejected as error:
-            if error.status >= 500:
+            if error.status >= 500 and not isinstance(error, ApprovalsOff):
                 return self._unclear(id_, verdict, error)
             self._note(id_, State.PENDING)
             raise

@@ -13,7 +13,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, plain
 from aileron_tui.core.states import State
 from aileron_tui.runtime.daemon.discovery import START, Daemon
-from aileron_tui.runtime.errors import NotAllowed, NotFound, Rejected, RuntimeFault, Untrustworthy
+from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, NotFound, Rejected, RuntimeFault, Untrustworthy
 from aileron_tui.runtime.sse import Frame, read_frames
 from aileron_tui.runtime.vault import Vault
 from aileron_tui.runtime.wire import Wire
@@ -28,6 +28,7 @@ SILENCE: Final = 80.0
 
 _LABEL_SECONDS: Final = 3.0
 _LOOK_SECONDS: Final = 10.0
+_NO_REQUEST: Final = "act-none"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}", re.ASCII)
 _STATES: Final = {
     "pending_approval": State.PENDING,
@@ -82,7 +83,18 @@ class DaemonClient:
         items = self._wire.ask("GET", "/v1/action-approvals", headers=self._headers, listed=True).get("items")
         if not isinstance(items, list):
             raise Untrustworthy("the daemon sent no list of requests")
+        if not items:
+            self._check_on()
         return items
+
+    def _check_on(self) -> None:
+        """A daemon whose approvals are switched off has an empty list too, and says so only when asked otherwise."""
+        try:
+            self.result(_NO_REQUEST)
+        except ApprovalsOff:
+            raise
+        except RuntimeFault:
+            return  # there is no such request, as was to be expected
 
     @contextmanager
     def events(self) -> Iterator[Iterator[Frame | None]]:

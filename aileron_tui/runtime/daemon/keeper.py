@@ -9,7 +9,7 @@ from typing import Final
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.states import State
 from aileron_tui.runtime.daemon.client import DaemonClient, Result
-from aileron_tui.runtime.errors import NotAllowed, RuntimeFault, Unanswered
+from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered
 
 LIST_EVERY: Final = 15.0
 
@@ -107,7 +107,7 @@ class Keeper:
                 try:
                     self._list()
                     missed = 0
-                except NotAllowed:
+                except (NotAllowed, ApprovalsOff):
                     raise
                 except RuntimeFault:
                     missed += 1
@@ -142,7 +142,7 @@ class Keeper:
             over = now > followed.until
             try:
                 result = self._client.ended(id_)
-            except NotAllowed:
+            except (NotAllowed, ApprovalsOff):
                 raise
             except RuntimeFault:
                 pass

@@ -22,6 +22,7 @@ from aileron_tui.runtime.daemon.discovery import find
 from aileron_tui.runtime.daemon.requests import NotEditable
 from aileron_tui.runtime.daemon.source import DaemonSource
 from aileron_tui.runtime.errors import (
+    ApprovalsOff,
     NoGate,
     NotAllowed,
     NotFound,
@@ -354,7 +355,7 @@ def test_a_lost_reply_and_a_request_that_is_gone(daemon: FakeDaemon, folder: Pat
         ({"status": 500, "body": FAILURE}, Rejected),
         ({"status": 500, "body": "{"}, Untrustworthy),
         ({"status": 502, "body": "<html>", "type": "text/html"}, Rejected),
-        ({"status": 503, "body": {"error": {"code": "action_approvals_disabled"}}}, Rejected),
+        ({"status": 503, "body": {"error": {"code": "action_approvals_disabled"}}}, ApprovalsOff),
         ({"status": 302, "body": "", "headers": {"Location": "/v1/elsewhere"}}, Rejected),
         ({"status": 404, "body": "404 page not found", "type": "text/plain"}, Untrustworthy),
     ],

@@ -11,7 +11,7 @@ from aileron_tui.core.states import State
 from aileron_tui.runtime.daemon.client import LOCKED, UNKNOWN, WrongPassphrase
 from aileron_tui.runtime.daemon.discovery import Daemon
 from aileron_tui.runtime.daemon.source import DaemonSource
-from aileron_tui.runtime.errors import NotAllowed, Rejected, RuntimeFault, Unanswered, Untrustworthy, VaultLocked
+from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered, Untrustworthy, VaultLocked
 from aileron_tui.runtime.vault import Vault
 from aileron_tui.signing.keys import for_this_run
 from tests.daemon.process import FakeDaemon
@@ -503,10 +503,32 @@ def test_a_daemon_without_a_queue_is_no_daemon_to_listen_to(daemon: FakeDaemon, 
     with Console(daemon, folder) as console:
         console.until(lambda: bool(console.faults))
         fault = console.faults[0]
-        assert isinstance(fault, Rejected)
-        assert fault.code == "action_approvals_disabled"
+        assert isinstance(fault, ApprovalsOff)
+        assert "switched off" in str(fault)
         daemon.reset()
         console.until_waiting(daemon.register())
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_what_waits_where_approvals_are_switched_off_was_not_answered_elsewhere(
+    daemon: FakeDaemon, folder: Path, cut: bool
+) -> None:
+    id_ = daemon.register()
+    with Console(daemon, folder) as console:
+        console.until_waiting(id_)
+        daemon.switch(approvals_disabled=True)
+        if cut:
+            daemon.disconnect()
+        console.until(lambda: any(isinstance(fault, ApprovalsOff) for fault in console.faults))
+        assert console.stale
+        assert console.state(id_) is State.PENDING
+        assert console.board.pill(id_).words == ""
+        with console.connect() as source, pytest.raises(ApprovalsOff):
+            source.decide(console.item(id_), Verdict.APPROVE)
+        assert console.story(id_) == ["asked", "preview", "shown", "decided approve", "told pending"]
+        daemon.switch(approvals_disabled=False)
+        console.until(lambda: not console.stale)
+        assert console.waiting == [id_]
 
 
 @pytest.mark.parametrize("route", ["list", "watch"])
