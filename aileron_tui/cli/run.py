@@ -10,6 +10,7 @@ from typing import Final
 
 from aileron_tui.cli import FAILED, OK, USAGE, inputs
 from aileron_tui.cli.exits import DENIED, UNANSWERED, WAITING
+from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.text import inline
@@ -18,6 +19,7 @@ from aileron_tui.runtime.discovery import Found, agent_token, discover
 
 SESSION_VARIABLE: Final = "AILERON_SESSION_ID"
 TOKEN_VARIABLE: Final = "AILERON_TOKEN"  # noqa: S105  # the name of a variable
+URL_VARIABLE: Final = "AILERON_API_URL"
 
 _POLL_SECONDS: Final = 1.0
 _LONGEST_NAME: Final = 200
@@ -38,8 +40,7 @@ def run(options: argparse.Namespace) -> int:
     found = discover(options.url)
     if options.token_file:
         found = Found(found.url, found.instance, options.token_file)
-    token = os.environ.get(TOKEN_VARIABLE, "") if found.token_file is None else ""
-    with AgentClient(found, token or agent_token(found)) as client:
+    with AgentClient(found, _inherited(found) or agent_token(found)) as client:
         try:
             args = _arguments(client, options)
         except inputs.Misused as error:
@@ -49,6 +50,18 @@ def run(options: argparse.Namespace) -> int:
     answer = _plain(answer)
     sys.stdout.write(json.dumps(answer, indent=2) + "\n")
     return _code(answer)
+
+
+def _inherited(found: Found) -> str:
+    """The token of the environment, for a gate that was named; not if the environment says that it is for another."""
+    if found.token_file is not None:
+        return ""
+    meant = os.environ.get(URL_VARIABLE, "")
+    try:
+        ours = not meant or read_address(meant).meets(read_address(found.url))
+    except BadAddress:
+        ours = False
+    return os.environ.get(TOKEN_VARIABLE, "") if ours else ""
 
 
 def _waited(client: AgentClient, options: argparse.Namespace, args: JsonObject) -> JsonObject:

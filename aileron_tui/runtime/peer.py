@@ -12,6 +12,15 @@ _LISTENS: Final = "0A"
 _ROOT: Final = 0
 
 
+def within(connection: socket.socket) -> bool:
+    """Whether a connection stays on this machine."""
+    try:
+        host = str(connection.getpeername()[0])
+    except (OSError, IndexError):
+        return False
+    return host == "::1" or host.startswith("127.")
+
+
 def stranger(connection: socket.socket) -> int | None:
     """Who, neither we nor root, listens where a connection within this machine goes; None if nobody, or not known."""
     user = listener(connection)
@@ -21,9 +30,9 @@ def stranger(connection: socket.socket) -> int | None:
 def listener(connection: socket.socket) -> int | None:
     """Who listens where a connection within this machine goes; None if it leaves the machine, or that is not known."""
     try:
-        host, port = connection.getpeername()[:2]
-        if host != "::1" and not host.startswith("127."):
+        if not within(connection):
             return None
+        host, port = connection.getpeername()[:2]
         packed = socket.inet_pton(connection.family, host)
         users = dict(_listeners(port))
     except (OSError, ValueError, IndexError):

@@ -12,7 +12,7 @@ import httpx
 from aileron_tui import __version__
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, canonical, read_listed, read_object
 from aileron_tui.runtime.errors import NoGate, RuntimeFault, Unanswered, Untrustworthy, rejected
-from aileron_tui.runtime.peer import stranger
+from aileron_tui.runtime.peer import stranger, within
 from aileron_tui.runtime.untold import Untold
 
 _ANSWER: Final = Limits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
@@ -153,6 +153,10 @@ class Wire:
                 connection.close()
                 words = f"user {user} listens there, and neither you nor the system"
                 raise NoGate(f"nothing is told to whoever answers at {self.url}", words, self._hint)
+            if self._http.base_url.host == "localhost" and not within(connection):
+                connection.close()
+                words = "on this machine the name localhost leads to another one"
+                raise NoGate(f"nothing is told to whoever answers at {self.url}", words, "Write 127.0.0.1 instead.")
             self._sockets.add(connection)
             if self._closed:
                 _hang_up(connection)

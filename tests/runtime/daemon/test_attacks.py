@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aileron_tui.cli import run
 from aileron_tui.cli.approver import NoSuchRequest, hint, pick
 from aileron_tui.cli.opening import Sources
 from aileron_tui.console.source import Connect
@@ -15,7 +16,9 @@ from aileron_tui.core.jsontext import Json
 from aileron_tui.runtime import peer
 from aileron_tui.runtime.daemon.discovery import Daemon
 from aileron_tui.runtime.daemon.source import DaemonSource
+from aileron_tui.runtime.discovery import Found
 from aileron_tui.runtime.errors import NoGate, PromptChanged
+from aileron_tui.runtime.wire import Wire
 from aileron_tui.signing.keys import UnlockedKey, for_this_run
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
@@ -101,3 +104,37 @@ def test_another_user_on_the_port_is_told_nothing(folder: Path, monkeypatch: pyt
             source.waiting()
         thread.join()
     assert heard == [b""]
+
+
+def test_a_localhost_that_is_another_machine_is_told_nothing() -> None:
+    class Elsewhere:
+        closed = False
+
+        def getpeername(self) -> tuple[str, int]:
+            return "192.0.2.7", 80
+
+        def get_extra_info(self, _: str) -> "Elsewhere":
+            return self
+
+        def close(self) -> None:
+            self.closed = True
+
+    connection = Elsewhere()
+    wire = Wire("http://localhost:8722")
+    with pytest.raises(NoGate, match="nothing is told"):
+        wire._note("connection.connect_tcp.complete", {"return_value": connection})
+    assert connection.closed
+    wire.close()
+
+
+@pytest.mark.parametrize(
+    ("meant_for", "told"),
+    [("", "master"), ("http://127.0.0.1:9999/v1", "master"), ("http://127.0.0.1:54321", ""), ("nonsense", "")],
+)
+def test_an_inherited_token_goes_to_no_gate_that_it_is_not_for(
+    monkeypatch: pytest.MonkeyPatch, meant_for: str, told: str
+) -> None:
+    monkeypatch.setenv("AILERON_TOKEN", "master")
+    monkeypatch.setenv("AILERON_API_URL", meant_for)
+    assert run._inherited(Found("http://127.0.0.1:9999")) == told
+    assert run._inherited(Found("http://127.0.0.1:9999", token_file=Path("x"))) == ""
