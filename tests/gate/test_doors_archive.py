@@ -1,11 +1,17 @@
 """The past over HTTP: history with its filters, and Aileron's audit events."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Verdict
-from tests.gate.conftest import Bench, until
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.gate import archive
+from aileron_tui.ledger.reader import read_entry
+from aileron_tui.ledger.store import Ledger
+from tests.gate.conftest import Bench, dig, until
 from tests.gate.house import SEND, WAITING, House, error_code, house
 
 
@@ -130,6 +136,56 @@ def test_audit_has_the_shape_of_aileron(bench: Bench) -> None:
             assert (await at.approver.get("/v1/audit", params={"limit": "1001"})).status_code == 400
 
     until(main())
+
+
+CONNECTORS = ("local://a/often", "local://a/rare")
+
+
+@pytest.mark.parametrize("few", [1000, 2])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"connector": CONNECTORS[0]},
+        {"connector": CONNECTORS[1]},
+        {"connector": "local://a/none"},
+        {"class_": "network_error"},
+        {"class_": "approval_timeout"},
+        {"class_": "NETWORK%ERROR"},
+        {"connector": CONNECTORS[1], "class_": "network_error"},
+        {"audit_id": "audit-run-31"},
+        {"audit_id": "audit-run-11", "class_": "network_error"},
+        {"audit_id": "audit-3", "since": "2030"},
+    ],
+    ids=str,
+)
+def test_a_rare_event_is_found_without_reading_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: dict[str, Any], few: int
+) -> None:
+    path = tmp_path / "d" / "ledger.db"
+    with Ledger(path, role="test") as ledger:
+        for number in range(60):
+            id_ = f"act-{number}"
+            connector: JsonObject = {"name": CONNECTORS[number % 20 == 7], "version": "1", "hash": ""}
+            ledger.append(Kind.REQUESTED, {"action": "x", "connector": connector, "args": {}}, id_)
+            if number % 20 == 3:
+                ledger.append(Kind.EXPIRED, {}, id_)
+            if number % 20 == 11:
+                ledger.append(Kind.RUNNING, {"gated": False, "action": "y"}, f"run-{number}")
+                ledger.append(Kind.FAILED, {"gated": False, "error": "network_error: no route"}, f"run-{number}")
+    whole: list[Any] = dig(archive.audit(path, archive.AuditSearch(limit=1000)), "events")
+    wanted = archive.AuditSearch(limit=1000, **query)
+    expected = [one for one in whole if archive._wanted(one, wanted) and one["timestamp"] >= wanted.since]
+    read: list[int] = []
+
+    def counted(path: Path, seq: int, data: bytes) -> Entry:
+        read.append(seq)
+        return read_entry(path, seq, data)
+
+    monkeypatch.setattr(archive, "read_entry", counted)
+    monkeypatch.setattr(archive, "_FEW", few)
+    assert archive.audit(path, wanted)["events"] == expected
+    if few == 1000 and not {CONNECTORS[0], "NETWORK%ERROR"} & set(query.values()):
+        assert len(read) <= 2 * len(expected) + 3
 
 
 def test_status(bench: Bench) -> None:
