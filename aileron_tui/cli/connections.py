@@ -8,6 +8,7 @@ from typing import Final
 
 from aileron_tui.cli.checks import Check, Status, enrolment, failed
 from aileron_tui.core.address import BadAddress, read_address
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.files.config import DAEMON, Config
 from aileron_tui.files.places import places
@@ -82,7 +83,7 @@ def gate(id_: str, url: str = "", *, configured: bool = False) -> Iterator[Check
         instance = greeted(wire, found)
         yield Check(id_, Status.OK, f"{instance} at {found.url}")
         yield enrolment(here, f"{id_}.keys") if found.instance else _identity(id_, wire, found)
-    except RuntimeFault as error:
+    except AileronError as error:
         left = isinstance(error, NoGate) and not url and not configured
         yield _left_over(id_, error) if left else failed(id_, error, _NO_GATE)
     finally:
@@ -96,7 +97,7 @@ def _identity(id_: str, wire: Wire, found: Found) -> Check:
     return Check(f"{id_}.identity", Status.OK, "the same as before" if met else "not met before")
 
 
-def _left_over(id_: str, error: RuntimeFault) -> Check:
+def _left_over(id_: str, error: AileronError) -> Check:
     words = f"{error.title}; a gate that ended suddenly left its file"
     return Check(id_, Status.WARN, words, error.detail, "The next one that starts replaces it.")
 

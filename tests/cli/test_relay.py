@@ -147,3 +147,6 @@ def test_doctor_tells_of_a_gate_that_is_another(
         (operator / "data" / "known-gates.json").write_text(json.dumps({"gates": {relay.url: "sha256:0"}}))
         found = checks(relay)["source.team"]
         assert (found["status"], "another gate answers" in found["words"]) == ("fail", True)
+        (operator / "data" / "known-gates.json").chmod(0o666)
+        found = checks(relay)["source.team"]
+        assert (found["status"], "open to others" in found["words"]) == ("fail", True)
