@@ -107,7 +107,7 @@ def settled(sources: Sources, item: Item) -> Item:
 def shown(item: Item, out: TextIO) -> Iterator[str]:
     """The prompt as the operator sees it, and what else there is to know before answering."""
     room = columns(out)
-    yield from lines(item.prompt, room)
+    yield from lines(item.prompt, room, item.edited_from)
     for caution in cautions(item, datetime.now(UTC)):
         yield from wrap(Visible(f"  ! {inline(caution)}"), room, _HANG[:4])
     if item.fetching:

@@ -17,10 +17,13 @@ from aileron_tui.cli import FAILED, OK, ledgers
 from aileron_tui.cli.columns import columns
 from aileron_tui.core.chain import Damage, Entry, Fault, Kind
 from aileron_tui.core.decision import moment, timestamp
+from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.jsontext import JsonObject, plain
+from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, ending, unheard
+from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.states import State
 from aileron_tui.core.text import Visible, block, cells, clip, inline, wrap
-from aileron_tui.ledger import search
+from aileron_tui.ledger import pages, search
 from aileron_tui.ledger.access import MAGIC, lock_path
 from aileron_tui.ledger.audit import audit, audit_export
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
@@ -28,7 +31,6 @@ from aileron_tui.ledger.export import Exported, write_csv, write_jsonl
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.holder import noted_head
 from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.standing import ELSEWHERE
 from aileron_tui.ledger.store import Ledger, set_aside
 from aileron_tui.ledger.verify import Report, verify
 
@@ -38,17 +40,6 @@ _AGO: Final = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WIDE: Final = 100
 _SOURCE: Final = "the ledger of this daemon instead of the gate's"
-_GLYPHS: Final[dict[str, tuple[str, str]]] = {
-    State.PENDING: ("…", "waiting"),
-    State.APPROVED: ("…", "approved"),
-    State.RUNNING: ("…", "running"),
-    State.EXECUTED: ("✓", "done"),
-    State.FAILED: ("✗", "failed"),
-    State.DENIED: ("–", "denied"),
-    State.EXPIRED: ("○", "nobody answered"),
-    State.WITHDRAWN: ("○", "withdrawn"),
-    State.INTERRUPTED: ("!", "interrupted"),
-}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,10 +107,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[Reader | None]:
-    """A ledger of this home, or None where nothing was ever recorded."""
+def _reading(path: Path, *, history: bool = False) -> Iterator[Reader | None]:
+    """A ledger of this home, or None where nothing was ever recorded.
+
+    The `history` in a ledger of an older version is made anew; the entries themselves can be read as they are.
+    """
     if path.exists() or path.is_symlink():
         with Reader(path) as reader:
+            if history and not reader.indexed():
+                Ledger(path, role="history", guest=True).close()
             yield reader
         return
     if noted := noted_head(lock_path(path)):
@@ -140,7 +136,7 @@ def _wanted(options: argparse.Namespace) -> search.Filter:
 
 def _list(path: Path, options: argparse.Namespace) -> int:
     wanted = _wanted(options)
-    with _reading(path) as reader:
+    with _reading(path, history=True) as reader:
         records = search.page(reader, wanted, before=options.before, limit=options.limit) if reader else ()
     more = records[-1].seq if len(records) == options.limit else None
     if options.json:
@@ -175,7 +171,8 @@ def _row(record: search.Record, width: int) -> list[str]:
 
 
 def _ended(record: search.Record) -> tuple[str, str]:
-    return _GLYPHS.get(record.outcome) or ("?", inline(record.outcome))
+    glyph, word = ending(record, datetime.now(UTC))
+    return glyph, inline(word)
 
 
 def _local(asked: str) -> str:
@@ -194,23 +191,25 @@ def _span(seconds: float) -> str:
 
 
 def _show(path: Path, request: str, *, as_json: bool) -> int:
-    with _reading(path) as reader:
+    with _reading(path, history=True) as reader:
         record = search.find(reader, request) if reader else None
         if reader is None or record is None:
             sys.stderr.write(f"error: there is no request {inline(request)}\n")
             return NOT_FOUND
         entries = reader.of_request(request)
         signature = _signature(record, entries, reader.key_changes())
+        edit = pages.edit(record, entries)
     if as_json:
         steps: list[JsonObject] = [
             {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
         ]
-        _print_json({**_fields(record), "signature": signature, "entries": [*steps]})
+        _print_json({**_fields(record), "signature": signature, "edit": edit, "entries": [*steps]})
         return OK
     glyph, word = _ended(record)
     sys.stdout.write(f"{glyph} {word}: {inline(record.action)}\n")
     about = {
         "id": record.id,
+        "kind": record.kind,
         "connector": record.connector,
         "agent": record.agent,
         "risk": record.risk,
@@ -219,16 +218,27 @@ def _show(path: Path, request: str, *, as_json: bool) -> int:
         "reason": record.reason,
         "error": record.error,
         "signature": signature,
+        "news": unheard(record, datetime.now(UTC)),
+        "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
     }
     for name, value in about.items():
         if value:
             _print_line(f"  {name:<10}  {inline(value)}", " " * 14)
+    if edit:
+        sys.stdout.write("".join(f"{line}\n" for line in _edit_lines(edit)))
     for entry in entries:
         sys.stdout.write(f"\n{entry.seq}  {inline(entry.time)}  {inline(entry.kind)}\n")
         shown = {name: value for name, value in entry.body.items() if name != "envelope"}
         for line in block(plain(shown)) if shown else ():
             _print_line(f"  > {line}", "  > ")
     return OK
+
+
+def _edit_lines(edit: JsonObject) -> Iterator[Visible]:
+    """All inputs of an edited call, with the sign of what was changed in the first column."""
+    asked, approved = edit["asked"], edit["approved"]
+    if isinstance(asked, dict) and isinstance(approved, dict):
+        yield from row_lines(paired(arg_rows(approved), arg_rows(asked)), columns(sys.stdout))
 
 
 def _print_line(line: str, hang: str) -> None:
@@ -344,7 +354,7 @@ def _export(ledger: Path, options: argparse.Namespace) -> int:
             "an export may carry control characters a terminal would obey",
             hint="Give --output FILE, or send it into a pipe.",
         )
-    with _reading(ledger) as reader:
+    with _reading(ledger, history=options.format == "csv") as reader:
         if reader is None:
             raise LedgerError("nothing recorded yet", hint="There is nothing to export.")
         if options.output is None:

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
             return NOT_FOUND
         item = approver.settled(sources, item)
     if options.json:
-        approver.say_json(item.fields)
+        approver.say_json(item.fields | {"edit": item.edit})
         return OK
     approver.say(*approver.shown(item, sys.stdout))
     if item.state.decidable:

@@ -99,7 +99,9 @@ def _whose(name: str) -> str:
 
 def _tell(happening: Happening, *, as_json: bool) -> None:
     if as_json:
-        fields: JsonObject = {"id": happening.id, "event": happening.name, "data": happening.data}
+        edits = [item.edit for item in happening.items if item.edit]
+        data = happening.data | {"edit": edits[0]} if happening.name == "updated" and edits else happening.data
+        fields: JsonObject = {"id": happening.id, "event": happening.name, "data": data}
         approver.say_json(fields | ({"source": happening.source} if happening.source else {}), lines=True)
         return
     if happening.name == "unreadable":
@@ -109,7 +111,8 @@ def _tell(happening: Happening, *, as_json: bool) -> None:
         if happening.data.get("reminder"):
             approver.say(f"still waiting: {inline(item.prompt.action)} {inline(item.id)}")
         elif happening.name == "updated" and not item.state.decidable:
-            approver.say(f"{_OUTCOMES[item.state]}: {inline(item.prompt.action)} {inline(item.id)}")
+            edited = ", edited" if item.edited_from else ""
+            approver.say(f"{_OUTCOMES[item.state]}{edited}: {inline(item.prompt.action)} {inline(item.id)}")
         elif happening.name != "updated":
             approver.say(*approver.row(item, now, width))
     sys.stdout.flush()

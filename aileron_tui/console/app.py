@@ -262,7 +262,7 @@ class Console(App[None]):
         """The exact call and preview."""
         from aileron_tui.console.screens.raw import RawScreen  # noqa: PLC0415
 
-        item = self.desk.edited.item if self.desk.edited else self.board.item
+        item = self.desk.shown
         if item is None:
             self.hint("there is no request")
         else:

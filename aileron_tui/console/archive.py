@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Final, Protocol
 
-from aileron_tui.console.past import Page, Past, Shown, local, read_page, shown_in_entries, shown_in_item
+from aileron_tui.console.past import Page, Past, Shown, local, read_page, shown_in_item, shown_in_past
 from aileron_tui.console.wanted import Query
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -35,7 +35,7 @@ class Shelf(Protocol):
         """One request, if it is still at hand."""
 
     def past(self, id_: str) -> JsonObject:
-        """All that the ledger has of one request: `{"entries": [{"kind", "body", …}, …]}`."""
+        """All that the ledger has of one request: `{"entries": [{"kind", "body", …}, …], "edit": … or null}`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Archive:
                 pass
             else:
                 return shown_in_item(item), replace(item, source=request.source)
-            return shown_in_entries(shelf.past(request.id).get("entries")), None
+            return shown_in_past(shelf.past(request.id)), None
         except NotFound:
             name = clip(inline(request.id), 80)
             return Shown(note=f"The ledger has what was shown: aileron-tui history show {name}"), None

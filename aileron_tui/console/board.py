@@ -4,11 +4,13 @@ Pure bookkeeping, no Textual. Widgets show slices of it; only the app changes it
 the name of its source in it, so that sources cannot meddle with one another's.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.core.outcomes import QUIET, SHELL, UNDER_WAY, clock
 from aileron_tui.core.queue import Arrived, Changed, Event, Forgotten, Lost, Queue, Request, Snapshot, apply_all
 from aileron_tui.core.risk import Level
 from aileron_tui.core.states import State
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 ENDED_STAY: Final = 60.0
 FETCHED_ONCE: Final = "its preview was fetched once, before it was asked"
-UNDER_WAY: Final = frozenset({State.APPROVED, State.RUNNING})
 
 _LONGEST_NOTE: Final = 300
 _ANSWERED: Final = frozenset({State.RUNNING, State.EXECUTED, State.DENIED})
@@ -57,10 +58,19 @@ PILLS = {
 }
 
 
+# A shell gets its answer from the daemon and tells nobody what came of it.
+_ALLOWED = Pill("allowed ✓, its end is not told")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
 @dataclass(slots=True)
 class Board:
     """The requests in the order of asking, what is marked, what is filtered, and which one is looked at."""
 
+    now: Callable[[], datetime] = _now
     queue: Queue = field(default_factory=Queue)
     items: "dict[str, Item]" = field(default_factory=dict)
     marked: set[str] = field(default_factory=set)
@@ -73,31 +83,41 @@ class Board:
     _visible: list[str] | None = None
     _ended_at: dict[str, float] = field(default_factory=dict)
     _words: "dict[str, tuple[Prompt, str]]" = field(default_factory=dict)
+    _since: dict[str, datetime] = field(default_factory=dict)
+    _quiet: set[str] = field(default_factory=set)
+    _edited: "dict[str, Item]" = field(default_factory=dict)
 
     def hear(self, happenings: Iterable["Happening"]) -> list[str]:
-        """Takes in what the sources told; returns the keys of requests that are new."""
+        """Takes in what the sources told; returns the keys of requests that wait and did not before."""
         self.heard = True
-        before = self.queue.requests.keys()
+        before = self.queue.requests
+        waits: dict[str, bool] = {}
         events: list[Event] = []
         for happening in happenings:
             items = [item for item in happening.items if item.source == happening.source]
             for item in items:
-                self._keep(item)
-                if item.state.decidable and (item.reason or happening.name == "pending"):
+                known = before.get(item.key)
+                waited = waits.get(item.key, known is None or known.state.decidable)
+                waits[item.key] = item.state.decidable
+                if not item.state.decidable:
+                    self._since[item.key] = self.now()
+                elif item.reason or happening.name == "pending" or (item.daemon and not waited):
                     self._waits_after_all(item.key)
+                self._keep(item)
             if happening.name == "unreadable":
                 count = happening.data.get("count")
                 self._unread[happening.source] = count if isinstance(count, int) else 1
             elif happening.name == "snapshot":
                 self._unread.pop(happening.source, None)
-                events.append(Snapshot(tuple(item.request for item in items), happening.source))
+                certain = any(item.daemon for item in items)
+                events.append(Snapshot(tuple(item.request for item in items), happening.source, certain))
             elif happening.name == "pending":
-                events.extend(Arrived(item.request) for item in items)
+                events.extend(Arrived(item.request, item.daemon) for item in items)
             elif happening.name == "updated":
                 events.extend(map(_update, items))
         self.queue = apply_all(self.queue, events)
         self._visible = None
-        new = [key for key in self.queue.requests.keys() - before if self.queue.requests[key].state.decidable]
+        new = [key for key in waits if self.waits(key) and not (key in before and before[key].state.decidable)]
         if not self.chosen or self.chosen not in self.queue.requests:
             waiting = self.visible
             self.chosen = waiting[0] if waiting else ""
@@ -121,9 +141,11 @@ class Board:
             return self._pills[key]
         if request is None:
             return Pill("gone")
-        pill = PILLS[request.state]
         if request.state in UNDER_WAY and request.note:
             return Pill(clip(inline(request.note), _LONGEST_NOTE), Tone.WARN)
+        pill, item = self._under_way(key) if request.state in UNDER_WAY else PILLS[request.state], self.items.get(key)
+        if item is not None and item.edited_from and not request.state.decidable:
+            pill = Pill(f"{pill.words} (edited)", pill.tone)
         if request.state is State.FAILED and (error := self._error(key)):
             pill = Pill(f"{pill.words} {error}", pill.tone)
         if request.unseen:
@@ -132,6 +154,30 @@ class Board:
         if request.state in _ANSWERED and not ours:
             return Pill(f"answered elsewhere: {pill.words}", pill.tone)
         return pill
+
+    def _under_way(self, key: str) -> Pill:
+        """What there is to say between an approval and an end, of which a daemon may never tell."""
+        item = self.items.get(key)
+        if item is None or not item.daemon:
+            return PILLS[State.RUNNING]
+        if item.prompt.kind == SHELL:
+            return _ALLOWED
+        since, now = self._since.get(key), self.now()
+        if since is None or now - since <= QUIET:
+            return PILLS[State.RUNNING]
+        return Pill(f"approved, no news since {clock(since, now)}")
+
+    def _is_under_way(self, key: str) -> bool:
+        request = self.queue.requests.get(key)
+        return request is not None and request.state in UNDER_WAY
+
+    def fell_quiet(self) -> bool:
+        """Whether a request has become one of which nothing more is heard, since the last time this was asked."""
+        now = self.now()
+        quiet = {key for key, since in self._since.items() if now - since > QUIET and self._is_under_way(key)}
+        fresh = quiet - self._quiet
+        self._quiet = quiet
+        return bool(fresh)
 
     def remark(self, key: str) -> Pill:
         """What there is to say about a request: its pill, else what its source says of it while it waits."""
@@ -184,6 +230,8 @@ class Board:
             self.items.pop(gone.id, None)
             self._pills.pop(gone.id, None)
             self._words.pop(gone.id, None)
+            self._since.pop(gone.id, None)
+            self._edited.pop(gone.id, None)
             del self._ended_at[gone.id]
         self._visible = None
         return True
@@ -221,10 +269,26 @@ class Board:
     def _keep(self, item: "Item") -> None:
         known = self.items.get(item.key)
         if known is None or (item.source == known.source and item.revision >= known.revision):
-            self.items[item.key] = item
+            self.items[item.key] = self._as_approved(item)
+
+    def approved_edited(self, item: "Item") -> None:
+        """An edited call was approved: it is what is shown from now on, also before its source tells of it."""
+        self._edited[item.key] = item
+        if (known := self.items.get(item.key)) is not None:
+            self.items[item.key] = self._as_approved(known)
+
+    def _as_approved(self, item: "Item") -> "Item":
+        """A request with the edited call that was approved here, if its source does not tell of that itself."""
+        edited = self._edited.get(item.key)
+        if edited is None or item.edited_from is not None:
+            return item
+        return replace(edited, state=item.state, reason=item.reason, revision=item.revision, fields=item.fields)
 
     def _waits_after_all(self, key: str) -> None:
         """A source says that a request waits: an answer of ours that was thought taken did not arrive."""
+        self._since.pop(key, None)
+        self._ended_at.pop(key, None)
+        self._edited.pop(key, None)
         if key in self.answered_here:
             self.answered_here.discard(key)
             self._pills.pop(key, None)
@@ -232,7 +296,7 @@ class Board:
 
 def _update(item: "Item") -> Event:
     if item.state.decidable:
-        return Arrived(item.request)
+        return Arrived(item.request, item.daemon)
     # The reason that goes with an answer says nothing about how it is carried out.
     answered = item.state in UNDER_WAY and item.fields.get("reason") == item.reason
     return Changed(item.key, item.state, "" if answered else item.reason, item.source, item.revision)

@@ -34,7 +34,20 @@ class Desk:
         self._held: tuple[Answer, float, Timer] | None = None
         self._soon: Timer | None = None
         self._hands: dict[str, ThreadPoolExecutor] = {}
+        self._sent: dict[str, Answer] = {}
         self.edited: Answer | None = None
+
+    @property
+    def shown(self) -> "Item | None":
+        """The request to draw: as it was edited, if that is what will be, or is being, approved."""
+        item = self._board.item
+        if item is None or item.edited_from:
+            return item
+        held = self._held[0] if self._held else None
+        for answer in (self.edited, held, self._sent.get(item.key)):
+            if answer is not None and answer.edits is not None and answer.item.key == item.key:
+                return answer.item
+        return item
 
     def close(self) -> None:
         """Begins nothing more; what is being sent is seen through."""
@@ -151,6 +164,8 @@ class Desk:
 
     def _send(self, answer: Answer) -> None:
         self.edited = None
+        if answer.edits is not None:
+            self._sent[answer.item.key] = answer
         self._board.say(answer.item.key, "sending…")
         self._board.marked.discard(answer.item.key)
         self._work(answer.item.source, partial(self._deliver, [answer], self._settled))
@@ -182,7 +197,10 @@ class Desk:
     def _settled(self, outcome: Outcome) -> None:
         """The pill tells the truth."""
         key = outcome.answer.item.key
+        sent = self._sent.pop(key, None)
         if outcome.taken:
+            if sent is not None:
+                self._board.approved_edited(sent.item)
             self._board.answered_here.add(key)
             self._board.say(key, "running…" if outcome.answer.verdict is Verdict.APPROVE else "denied")
         else:
@@ -237,7 +255,8 @@ class Desk:
         try:
             if source is None:
                 raise AileronError("not connected")
-            edited = replace(source.refresh(item.id, edits), source=item.source)
+            # What it is compared with is what was shown here, not what the source says was asked.
+            edited = replace(source.refresh(item.id, edits), source=item.source, edited_from=item.prompt)
             answer = Answer(edited, Verdict.APPROVE, "", edits)
         except AileronError as error:
             self._console.call_later(self._not_edited, item, str(error))

@@ -8,33 +8,24 @@ from typing import Final
 
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import moment
+from aileron_tui.core.edits import arg_rows
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import Json, JsonObject, plain
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.rows import Row
-from aileron_tui.core.states import State
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.runtime.items import Item
 
 DIGEST_ONLY: Final = "Of what was fetched only the digest was kept. [policy] keep_previews keeps all of it."
 
-OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
-    State.EXECUTED: ("✓", "done"),
-    State.FAILED: ("✗", "failed"),
-    State.DENIED: ("–", "denied"),
-    State.EXPIRED: ("○", "nobody answered"),
-    State.WITHDRAWN: ("○", "withdrawn"),
-    State.INTERRUPTED: ("!", "interrupted"),
-    State.PENDING: ("…", "waiting"),
-    State.APPROVED: ("…", "approved"),
-    State.RUNNING: ("…", "running"),
-}
+CUT: Final = "What was asked was too long to be kept whole: of some inputs only the beginning is shown."
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
     """One request and how it ended. `took` is from first shown to decided, in seconds; times are the source's, in UTC.
 
-    `source` is the operator's name for where it came from, "" where there is only one.
+    `kind` and `daemon` are empty for a request of a gate. `edited` means that another call was approved than the one
+    that was asked. `source` is the operator's name for where it came from, "" where there is only one.
     """
 
     seq: int
@@ -53,17 +44,15 @@ class Past:
     reason: str
     ended: str
     error: str
+    kind: str = ""
+    daemon: str = ""
+    edited: bool = False
     source: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
         """What tells it apart from every other request, those of other sources too."""
         return self.source, self.id
-
-    @property
-    def ending(self) -> tuple[str, str]:
-        """A glyph and a word; the word is the gate's own, and foreign, if we do not know it."""
-        return OUTCOMES.get(self.outcome) or ("?", self.outcome)
 
     @property
     def signature(self) -> str:
@@ -96,15 +85,20 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the operator was shown, as far as it is still known; `note` says in our own words what is not."""
+    """What the operator was shown, as far as it is still known; `note` says in our own words what is not.
+
+    Where an edited call was approved, `asked` and `asked_fetched` are the rows of the one that was asked.
+    """
 
     inputs: tuple[Row, ...] = ()
     fetched: tuple[Row, ...] = ()
     unavailable: str = ""
     note: str = ""
+    asked: tuple[Row, ...] | None = None
+    asked_fetched: tuple[Row, ...] | None = None
 
 
-_TEXTS: Final = tuple(name for name in Past.__slots__ if name not in ("seq", "took", "source"))
+_TEXTS: Final = tuple(name for name in Past.__slots__ if name not in ("seq", "took", "edited", "source"))
 
 
 def read_page(answer: JsonObject, source: str = "") -> Page:
@@ -124,10 +118,10 @@ def _past(value: Json, source: str) -> Past:
         if not isinstance(text, str):
             raise Untrustworthy("a request was sent that cannot be read", name)
         texts[name] = text
-    seq, took = value.get("seq"), value.get("took")
-    if not isinstance(seq, int) or isinstance(took, (str, bool, list, dict)):
-        raise Untrustworthy("a request was sent that cannot be read", "seq, took")
-    return Past(seq=seq, took=None if took is None else float(took), source=source, **texts)
+    seq, took, edited = value.get("seq"), value.get("took"), value.get("edited", False)
+    if not isinstance(seq, int) or isinstance(took, (str, bool, list, dict)) or not isinstance(edited, bool):
+        raise Untrustworthy("a request was sent that cannot be read", "seq, took, edited")
+    return Past(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
 
 
 def span(seconds: float) -> str:
@@ -165,28 +159,36 @@ def tally(requests: Iterable[Past], today: date, days: int) -> tuple[Day, ...]:
 
 def shown_in_item(item: Item) -> Shown:
     """What was shown, from a gate that still has the request at hand."""
-    preview = item.prompt.preview
+    preview, before = item.prompt.preview, item.edited_from
+    asked = before.inputs if before else None
     if preview is None:
-        return Shown(item.prompt.inputs)
-    return Shown(item.prompt.inputs, preview.rows, preview.unavailable)
+        return Shown(item.prompt.inputs, asked=asked)
+    was = before.preview.rows if before and before.preview and not before.preview.unavailable else None
+    return Shown(item.prompt.inputs, preview.rows, preview.unavailable, asked=asked, asked_fetched=was)
 
 
-def shown_in_entries(entries: Json) -> Shown:
+def shown_in_past(past: JsonObject) -> Shown:
     """What was shown, from what the ledger kept of it: the inputs, and of the preview at least a digest."""
     inputs: tuple[Row, ...] = ()
     fetched: tuple[Row, ...] = ()
-    unavailable = note = ""
+    unavailable = note = cut = ""
+    entries = past.get("entries")
     for entry in entries if isinstance(entries, list) else ():
         match entry:
-            case {"kind": Kind.REQUESTED, "body": {"args": dict() as args}}:
-                inputs = tuple(_row(name, plain(value)) for name, value in args.items())
+            case {"kind": Kind.REQUESTED, "body": {"args": dict() as args, **others}}:
+                inputs = arg_rows(args)
+                cut = CUT if isinstance(whole := others.get("cut"), dict) and "args" in whole else ""
             case {"kind": Kind.PREVIEWED, "body": {"preview": {"rows": list() as rows, "unavailable": str() as why}}}:
                 fetched, unavailable, note = tuple(_read_rows(rows)), why, ""
             case {"kind": Kind.PREVIEWED, "body": {"unavailable": str() as why}}:
                 fetched, unavailable, note = (), why, ""
             case {"kind": Kind.PREVIEWED, "body": {"digest": str()}}:
                 fetched, unavailable, note = (), "", DIGEST_ONLY
-    return Shown(inputs, fetched, unavailable, note)
+    said = " ".join(filter(None, (cut, note)))
+    match past.get("edit"):
+        case {"asked": dict() as asked, "approved": dict() as approved}:
+            return Shown(arg_rows(approved), fetched, unavailable, said, arg_rows(asked))
+    return Shown(inputs, fetched, unavailable, said)
 
 
 def _row(label: str, value: str) -> Row:

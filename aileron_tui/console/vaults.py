@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from textual.timer import Timer
 
-from aileron_tui.console.board import UNDER_WAY, Tone
+from aileron_tui.console.board import Tone
 from aileron_tui.console.link import Reach
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.outcomes import UNDER_WAY
 from aileron_tui.runtime.vault import Vault
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ class Kind(StrEnum):
     """What an entry records: each step of a request, and each change of the gate itself.
 
     `TOLD` is what another runtime says became of a request that it carries out itself; it is never an approval of ours.
+    `EDITED` is its word that the answer it got elsewhere was to an edited call; how it was edited is not told.
     """
 
     REQUESTED = "request.made"
@@ -32,6 +33,7 @@ class Kind(StrEnum):
     WITHDRAWN = "request.withdrawn"
     INTERRUPTED = "op.interrupted"
     TOLD = "runtime.told"
+    EDITED = "runtime.edited"
     DELIVERED = "result.delivered"
     FELL_BACK = "surface.fell_back"
     KEY_ENROLLED = "key.enrolled"

@@ -1,10 +1,11 @@
 """What the operator is shown for a request, as a value, and the digest that binds a decision to it."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from aileron_tui.core.edits import Pair, difference, paired
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
 from aileron_tui.core.lookalikes import warnings
 from aileron_tui.core.risk import Level, Risk
@@ -12,6 +13,7 @@ from aileron_tui.core.rows import Row
 from aileron_tui.core.text import Visible, block, cells, inline, wrap
 
 NOT_AVAILABLE: Final = "n/a"
+EDITED: Final = "edited: - as asked, + as approved"
 _LABEL_WIDTH: Final = 24
 _GUTTER: Final = "    > "
 _INDENT: Final = "      "
@@ -159,7 +161,7 @@ def unavailable_line(reason: str) -> Visible:
     return inline(f"Preview unavailable: {reason}")
 
 
-def lines(prompt: Prompt, width: int = 0) -> Iterator[Visible]:
+def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> Iterator[Visible]:
     """The prompt as plain text: a header, the inputs, then what was fetched; blocks are quoted below the rows.
 
     Every label and value passes through the function that makes foreign text visible, and every line of content
@@ -167,37 +169,73 @@ def lines(prompt: Prompt, width: int = 0) -> Iterator[Visible]:
     terminal, that holds for lines that it would wrap as well.
     """
     yield Visible(f"Approve {inline(prompt.action)}?")
-    fetched = prompt.preview.rows if prompt.preview else ()
-    rows = (*prompt.inputs, *fetched)
-    labels = max((cells(inline(row.label)) for row in rows if not row.multiline), default=0)
-    for row in rows:
-        if not row.multiline:
-            line = _inline_row(row, min(labels, _LABEL_WIDTH))
-            yield from wrap(line, width, " " * (min(labels, _LABEL_WIDTH) + 4))
-            yield from _warned(row, width)
-    for row in rows:
-        if row.multiline:
-            for line in _block_row(row):
-                yield from wrap(line, width, _GUTTER)
-            yield from _warned(row, width)
+    before = edited_from
+    if before is not None:
+        yield Visible(EDITED)
+    inputs = paired(prompt.inputs, before.inputs if before else None)
+    shown, was = _fetched(prompt), _fetched(before) if before else ()
+    fetched = paired(shown, was if shown and was else None)
+    yield from row_lines([*inputs, *fetched], width)
     if prompt.preview and prompt.preview.unavailable:
         yield from wrap(Visible(f"  {unavailable_line(prompt.preview.unavailable)}"), width, _INDENT)
 
 
-def _inline_row(row: Row, width: int) -> Visible:
+def row_lines(pairs: Sequence[Pair], width: int = 0) -> Iterator[Visible]:
+    """Rows as plain text, short ones first. The sign of what an edit changed stands in the first column.
+
+    No content ever reaches that column, so that what was not edited cannot look as if it had been.
+    """
+    short = [pair for pair in pairs if not _is_block(pair)]
+    labels = min(max((cells(inline(row.label)) for row, _ in short), default=0), _LABEL_WIDTH)
+    for row, old in short:
+        for sign, told in _signed(row, old):
+            yield from wrap(_inline_row(told, labels, sign), width, f"{sign}{' ' * (labels + 3)}")
+        yield from _warned(row, width)
+    for row, old in filter(_is_block, pairs):
+        for sign, line in _block_row(row, old):
+            yield from wrap(Visible(f"{sign}{line}"), width, f"{sign}{_GUTTER[1:]}")
+        yield from _warned(row, width)
+
+
+def _is_block(pair: Pair) -> bool:
+    row, old = pair
+    return row.multiline or (old is not None and old.multiline)
+
+
+def _fetched(prompt: Prompt) -> tuple[Row, ...]:
+    return prompt.preview.rows if prompt.preview else ()
+
+
+def _signed(row: Row, old: Row | None) -> Iterator[tuple[str, Row]]:
+    if old is None:
+        yield " ", row
+        return
+    if not old.missing:
+        yield "-", old
+    if not row.missing:
+        yield "+", row
+
+
+def _inline_row(row: Row, width: int, sign: str) -> Visible:
     label = inline(row.label) + ":"
     padding = " " * max(0, width + 1 - cells(label))
-    return Visible(f"  {label}{padding} {NOT_AVAILABLE if row.missing else inline(row.value)}")
+    return Visible(f"{sign} {label}{padding} {NOT_AVAILABLE if row.missing else inline(row.value)}")
 
 
-def _block_row(row: Row) -> Iterator[Visible]:
-    label = inline(row.label)
-    if row.missing:
-        yield Visible(f"  {label}: {NOT_AVAILABLE}")
+def _block_row(row: Row, old: Row | None) -> Iterator[tuple[str, Visible]]:
+    """The lines of a block, without their first column, and what stands there."""
+    runs = difference(old.value, row.value) if old and not old.missing and not row.missing else None
+    if runs is not None:
+        yield " ", Visible(f" {inline(row.label)}:")
+        for sign, run in runs:
+            yield from ((sign, Visible(f"{_GUTTER[1:]}{line}")) for line in block(run))
         return
-    yield Visible(f"  {label}:")
-    for line in block(row.value):
-        yield Visible(f"{_GUTTER}{line}")
+    for sign, told in _signed(row, old):
+        if told.missing:
+            yield sign, Visible(f" {inline(told.label)}: {NOT_AVAILABLE}")
+            continue
+        yield sign, Visible(f" {inline(told.label)}:")
+        yield from ((sign, Visible(f"{_GUTTER[1:]}{line}")) for line in block(told.value))
 
 
 def _warned(row: Row, width: int) -> Iterator[Visible]:

@@ -1,8 +1,9 @@
 """The list of requests a console shows, as a value: `apply(queue, event)` gives the next one.
 
 Workers post what happened; nothing else changes the queue. An order of arrival that the network shuffled (a state
-before its request, a request twice, an old snapshot) must not lose or revive anything. Several sources may tell of
-requests: each speaks of its own only, and what it says of another's is not heard.
+before its request, a request twice, an old snapshot) must not lose or revive anything. A source that puts in order
+itself what it hears is `certain`: what it says waits does wait, even if it was told to have ended. Several sources may
+tell of requests: each speaks of its own only, and what it says of another's is not heard.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,6 +45,7 @@ class Snapshot:
 
     waiting: tuple[Request, ...]
     source: str = ""
+    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Arrived:
     """A request began to wait, or waits with a new prompt."""
 
     request: Request
+    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +112,8 @@ def apply_all(queue: Queue, events: Iterable[Event]) -> Queue:
             case Snapshot():
                 requests = _replaced(requests, event)
                 stale.pop(event.source, None)
-            case Arrived(request):
-                _arrive(requests, request)
+            case Arrived(request, certain):
+                _arrive(requests, request, certain=certain)
             case Changed():
                 _change(requests, event)
             case Forgotten(id=gone):
@@ -122,7 +125,10 @@ def apply_all(queue: Queue, events: Iterable[Event]) -> Queue:
 
 
 def _replaced(requests: dict[str, Request], snapshot: Snapshot) -> dict[str, Request]:
-    """What waits comes from the snapshot; what was answered stays in view; what vanished unseen is withdrawn."""
+    """What waits comes from the snapshot; what was answered stays in view; what vanished unseen is withdrawn.
+
+    Only a certain snapshot brings back what was answered.
+    """
     source = snapshot.source
     waiting = {
         request.id: request for request in snapshot.waiting if request.state.decidable and request.source == source
@@ -130,7 +136,8 @@ def _replaced(requests: dict[str, Request], snapshot: Snapshot) -> dict[str, Req
     kept: dict[str, Request] = {}
     for id_, request in requests.items():
         told = waiting.get(id_)
-        if request.source != source or not (request.state.decidable or request.unseen):
+        ended = not (request.state.decidable or request.unseen)
+        if request.source != source or (ended and (told is None or not snapshot.certain)):
             kept[id_] = request
         elif told is not None:
             kept[id_] = _newer(request, told) if request.state.decidable else told
@@ -143,12 +150,14 @@ def _replaced(requests: dict[str, Request], snapshot: Snapshot) -> dict[str, Req
     return dict(sorted(merged.items(), key=lambda item: (item[1].requested_at, item[0])))
 
 
-def _arrive(requests: dict[str, Request], request: Request) -> None:
+def _arrive(requests: dict[str, Request], request: Request, *, certain: bool) -> None:
     known = requests.get(request.id)
     if known is None:
         requests[request.id] = request
-    elif known.state.decidable and known.source == request.source:
+    elif known.source == request.source and known.state.decidable:
         requests[request.id] = _newer(known, request)
+    elif known.source == request.source and certain:
+        requests[request.id] = request
 
 
 def _newer(known: Request, told: Request) -> Request:

@@ -149,6 +149,7 @@ class Deciding:
         self._context.feed.publish("resolved", self._resolved(live, decision))
         if decision.approved:
             if edit:
+                live.edited_from = live.prompt
                 live.args, live.preview = edit.prompt.args, edit.prompt.preview
                 live.revision += 1
             self._running.start(live)

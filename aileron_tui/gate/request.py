@@ -40,7 +40,8 @@ class Request:
     """A gated call. Whoever ends it holds `ending` while the end is recorded, so that no second end begins.
 
     `polled` is set once an agent was told to come back for the answer; `holders` counts those who wait for it on an
-    open connection. `decision` is the envelope that decided it.
+    open connection. `decision` is the envelope that decided it; `edited_from` is what was asked, if an edited call was
+    approved instead.
     """
 
     id: str
@@ -63,6 +64,7 @@ class Request:
     polled: bool = False
     holders: int = 0
     edit: Edit | None = None
+    edited_from: Prompt | None = None
     decision: Json = None
     reason: str = ""
     error: str = ""
@@ -96,6 +98,8 @@ class Request:
             item["reason"] = self.reason
         if self.error:
             item["error"] = self.error
+        if self.edited_from:
+            item["edited_from"] = self.edited_from.fields()
         return item
 
     def _current(self) -> tuple[Prompt, JsonObject]:

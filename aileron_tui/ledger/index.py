@@ -3,10 +3,11 @@
 The index reads these fields of an entry's body, all optional text unless said otherwise:
 
     request.made      action, connector (text or an object with `name`), agent, risk, args (object);
-                      of a daemon also `daemon`, and `asked`, the time at which it says it was asked
-    decision.made     envelope (DSSE object): verdict, surface, reason and nonce come from the signed statement
+                      of a daemon also `daemon`, `kind`, and `asked`, the time at which it says it was asked
+    decision.made     envelope (DSSE object): verdict, edits, surface, reason and nonce come from the signed statement
     op.failed         error
     runtime.told      as in `ledger/standing.py`
+    runtime.edited    nothing
 """
 
 import base64
@@ -16,10 +17,11 @@ from typing import Final
 
 from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Statement, Verdict, moment, read_statement
-from aileron_tui.core.jsontext import Json, JsonError, compact
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, compact
+from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import State
 from aileron_tui.ledger.errors import EntryRefused
-from aileron_tui.ledger.standing import ANSWERED, ELSEWHERE, daemon_of, read_told, written_time
+from aileron_tui.ledger.standing import ANSWERED, daemon_of, read_told, written_time
 
 LONGEST_INDEXED: Final = 16 * 1024
 
@@ -51,6 +53,8 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
                 _decided(db, entry, *decision)
         case Kind.TOLD:
             _told(db, entry)
+        case Kind.EDITED:
+            _edited_elsewhere(db, entry)
         case Kind.RUNNING:
             db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (State.RUNNING, entry.request))
         case Kind.KEY_ENROLLED | Kind.KEY_REVOKED:
@@ -78,19 +82,20 @@ def _made(db: sqlite3.Connection, entry: Entry) -> None:
     body = entry.body
     connector = body.get("connector")
     name = _text(connector.get("name")) if isinstance(connector, dict) else _text(connector)
-    action, agent, risk = (_text(body.get(field)) for field in ("action", "agent", "risk"))
+    action, agent, risk, kind = (_text(body.get(field)) for field in ("action", "agent", "risk", "kind"))
     daemon = daemon_of(body)
     asked = (daemon and written_time(body.get("asked"))) or entry.time
     try:
         db.execute(
-            "INSERT INTO requests (seq, id, asked, action, connector, agent, risk, outcome, daemon)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (entry.seq, entry.request, asked, action, name, agent, risk, State.PENDING, daemon),
+            "INSERT INTO requests (seq, id, asked, action, connector, agent, risk, outcome, daemon, kind)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (entry.seq, entry.request, asked, action, name, agent, risk, State.PENDING, daemon, kind),
         )
     except sqlite3.IntegrityError:
         raise EntryRefused("a request can be made only once", entry.request) from None
     db.execute(
-        "INSERT INTO search (rowid, action, connector, agent, inputs, reason, outcome) VALUES (?, ?, ?, ?, ?, '', ?)",
+        "INSERT INTO search (rowid, action, connector, agent, inputs, reason, outcome, edits)"
+        " VALUES (?, ?, ?, ?, ?, '', ?, '')",
         (entry.seq, action, name, agent, words(body.get("args")), State.PENDING),
     )
 
@@ -113,6 +118,25 @@ def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer:
     )
     if denied or statement.reason:
         _reword(db, row[0], outcome, statement.reason)
+    if edits := edits_of(statement):
+        _edit(db, row[0], f"edited {words(edits)}")
+
+
+def edits_of(statement: Statement) -> JsonObject:
+    """What was changed before the call was approved; nothing runs of an edited call that was denied."""
+    return statement.edits or {} if statement.verdict is Verdict.APPROVE else {}
+
+
+def _edit(db: sqlite3.Connection, seq: int, text: str) -> None:
+    """Notes that a call was edited, and the words to find it by; "" for one that was not."""
+    db.execute("UPDATE requests SET edited = ? WHERE seq = ?", (bool(text), seq))
+    db.execute("UPDATE search SET edits = ? WHERE rowid = ?", (text, seq))
+
+
+def _edited_elsewhere(db: sqlite3.Connection, entry: Entry) -> None:
+    row = db.execute("SELECT seq FROM requests WHERE id = ? AND surface = ?", (entry.request, ELSEWHERE)).fetchone()
+    if row is not None:
+        _edit(db, row[0], "edited elsewhere")
 
 
 def _told(db: sqlite3.Connection, entry: Entry) -> None:
@@ -129,11 +153,13 @@ def _told(db: sqlite3.Connection, entry: Entry) -> None:
     if state is State.PENDING:
         decided = surface = signer = reason = ended = ""
         took = None
+        _edit(db, seq, "")
     else:
         if told.elsewhere and state in ANSWERED and surface != ELSEWHERE:
             start = shown if shown and shown <= at else asked
             took = max(0.0, (moment(at) - moment(start)).total_seconds())
             decided, surface, signer, reason = at, ELSEWHERE, "", ""
+            _edit(db, seq, "")
         reason = reason or told.reason
         if not state.final:
             ended = ""

@@ -9,12 +9,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.core.chain import Entry
+from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import State
 from aileron_tui.ledger import search as ledger_search
 from aileron_tui.ledger.errors import LedgerError
+from aileron_tui.ledger.index import decision_of, edits_of
 from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import Filter
+from aileron_tui.ledger.search import Filter, Record
 
 SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "before", "limit")
 
@@ -69,11 +73,24 @@ def search(ledger: Path, wanted: Search) -> JsonObject:
 
 
 def past(ledger: Path, request: str) -> JsonObject | None:
-    """One request of the past with its entries in order."""
+    """One request of the past with its entries in order, and what was edited before it was approved, or null."""
     with Reader(ledger) as reader:
         record = ledger_search.find(reader, request)
-        entries: list[Json] = [asdict(entry) for entry in reader.of_request(request)]
-    return {"request": asdict(record), "entries": entries} if record else None
+        entries = reader.of_request(request)
+    if record is None:
+        return None
+    steps: list[Json] = [asdict(entry) for entry in entries]
+    return {"request": asdict(record), "entries": steps, "edit": edit(record, entries)}
+
+
+def edit(record: Record, entries: Sequence[Entry]) -> JsonObject | None:
+    """What was asked and what was approved instead, or None; of an edit made elsewhere no more is known."""
+    if not record.edited or record.surface == ELSEWHERE:
+        return None
+    decided = [found for entry in entries if (found := decision_of(entry))]
+    asked = entries[0].body.get("args")
+    args = asked if isinstance(asked, dict) else {}
+    return edit_fields(args, args | edits_of(decided[-1][0])) if decided else None
 
 
 def one(query: Query, name: str) -> str:

@@ -12,7 +12,7 @@ from aileron_tui.ledger.access import check_file, connect, lock_path
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerOlder, translated
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.holder import noted_head
-from aileron_tui.ledger.schema import VERSION, version
+from aileron_tui.ledger.schema import VERSION, index_is_current, version
 from aileron_tui.ledger.standing import Standing, standing, unfinished
 
 _BATCH: Final = 500
@@ -139,6 +139,11 @@ class Reader(View):
     def noted(self) -> Head | None:
         """How far the ledger had come when it was last written, as noted beside it."""
         return noted_head(lock_path(self.path))
+
+    def indexed(self) -> bool:
+        """Whether the history and its search were made by this version."""
+        with translating(self.path):
+            return index_is_current(self.db)
 
     def check_pages(self) -> str:
         """What SQLite finds wrong with the file's pages, or nothing."""

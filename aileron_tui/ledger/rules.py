@@ -9,6 +9,7 @@ from typing import Final
 
 from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import Event, advance
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.index import Decision
@@ -28,7 +29,7 @@ EVENTS: Final = {
 }
 VERDICTS: Final = {Verdict.APPROVE: Event.APPROVE, Verdict.DENY: Event.DENY}
 
-_RULED: Final = frozenset({*EVENTS, Kind.DECIDED, Kind.TOLD})
+_RULED: Final = frozenset({*EVENTS, Kind.DECIDED, Kind.TOLD, Kind.EDITED})
 
 
 def ungated(entry: Entry) -> bool:
@@ -43,6 +44,9 @@ def admit(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> No
     known = standing(db, entry.request)
     if entry.kind == Kind.TOLD:
         _admit_told(entry, known)
+    elif entry.kind == Kind.EDITED:
+        if known is None or known.surface != ELSEWHERE:
+            raise EntryRefused("only an answer from elsewhere can be told to have been edited", entry.request)
     elif entry.kind == Kind.DECIDED:
         _admit_decision(db, entry, known, decision)
     else:

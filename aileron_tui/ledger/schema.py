@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
-INDEX_VERSION: Final = "2"
+INDEX_VERSION: Final = "3"
 
 _ENTRIES: Final = """
 CREATE TABLE entries (
@@ -27,7 +27,8 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
 # `steps` finds the entries of a request, `keys` those that change who may approve. `daemon` names who carries a request
-# out if it is not the gate, `told` says that the outcome is the word of that daemon.
+# out if it is not the gate, `told` says that the outcome is the word of that daemon. `edited` says that another call
+# was approved than the one that was asked, and `edits` has the words of what was changed.
 INDEX: Final = """
 DROP TABLE IF EXISTS steps;
 DROP TABLE IF EXISTS keys;
@@ -55,14 +56,16 @@ CREATE TABLE requests (
     ended     TEXT NOT NULL DEFAULT '',
     error     TEXT NOT NULL DEFAULT '',
     daemon    TEXT NOT NULL DEFAULT '',
-    told      INTEGER NOT NULL DEFAULT 0
+    told      INTEGER NOT NULL DEFAULT 0,
+    kind      TEXT NOT NULL DEFAULT '',
+    edited    INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX requests_by_time ON requests (asked, seq);
 CREATE INDEX requests_by_action ON requests (action, seq);
 CREATE INDEX requests_by_outcome ON requests (outcome, seq);
 CREATE INDEX requests_by_surface ON requests (surface, seq);
 CREATE VIRTUAL TABLE search USING fts5 (
-    action, connector, agent, inputs, reason, outcome, columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
+    action, connector, agent, inputs, reason, outcome, edits, columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
 );
 """
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import Any, Final
 
 from aileron_tui.ledger.reader import View, translating
 
@@ -11,7 +11,11 @@ PAGE: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A request as the history shows it. `took` is the time from first shown to decided, in seconds."""
+    """A request as the history shows it. `took` is the time from first shown to decided, in seconds.
+
+    `kind` and `daemon` are empty for a request of a gate. `edited` means that another call was approved than the one
+    that was asked.
+    """
 
     seq: int
     id: str
@@ -29,6 +33,9 @@ class Record:
     reason: str
     ended: str
     error: str
+    kind: str
+    daemon: str
+    edited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ def page(reader: View, wanted: Filter = ALL, *, before: int | None = None, limit
     """The newest requests that match, or those older than the one with number `before`."""
     query, values = _query(reader, wanted, before)
     with translating(reader.path):
-        return tuple(Record(*row) for row in reader.db.execute(f"{query} LIMIT ?", (*values, limit)))
+        return tuple(_record(row) for row in reader.db.execute(f"{query} LIMIT ?", (*values, limit)))
 
 
 def every(reader: View, wanted: Filter = ALL) -> Iterator[Record]:
@@ -63,14 +70,19 @@ def every(reader: View, wanted: Filter = ALL) -> Iterator[Record]:
     query, values = _query(reader, wanted, None)
     with translating(reader.path):
         for row in reader.db.execute(query, values):
-            yield Record(*row)
+            yield _record(row)
 
 
 def find(reader: View, request: str) -> Record | None:
     """The request with this id."""
     with translating(reader.path):
         row = reader.db.execute(_FIND, (request,)).fetchone()
-    return Record(*row) if row else None
+    return _record(row) if row else None
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    values = [*row[:-1], bool(row[-1])]
+    return Record(*values)
 
 
 def shown(reader: View, request: str) -> tuple[int, str] | None:

@@ -8,6 +8,7 @@ what the daemon says in `runtime.told`, whose body has
     reason, error, at    text; `at` is a time as entries write it, or empty
 
 An end that the daemon told is the end. An answer that was given here is not, until the daemon has said so.
+`runtime.edited` may come after either; it says that the answer given elsewhere was to an edited call.
 """
 
 import sqlite3
@@ -19,16 +20,13 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import State
 from aileron_tui.ledger.errors import EntryRefused
 
-ELSEWHERE: Final = "elsewhere"
-"""The surface of an answer that was not given here."""
-
 ENDS: Final = frozenset({State.EXECUTED, State.FAILED, State.DENIED, State.WITHDRAWN, State.INTERRUPTED})
 OUTCOMES: Final = ENDS | {State.PENDING, State.APPROVED, State.RUNNING}
 ANSWERED: Final = OUTCOMES - {State.PENDING, State.WITHDRAWN}
 """What can follow only when somebody has answered; the failure of a request that nobody answered is the exception."""
 
 _REBUILD: Final = "`aileron-tui history rebuild` makes it anew from the entries."
-_QUERY: Final = "SELECT seq, outcome, daemon, told, surface FROM requests WHERE id = ?"
+_QUERY: Final = "SELECT seq, outcome, daemon, told, surface, edited FROM requests WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,7 @@ class Standing:
     daemon: bool = False
     told: bool = False
     surface: str = ""
+    edited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def standing(db: sqlite3.Connection, request: str) -> Standing | None:
     if row is None:
         return None
     try:
-        return Standing(row[0], State(row[1]), bool(row[2]), bool(row[3]), row[4])
+        return Standing(row[0], State(row[1]), bool(row[2]), bool(row[3]), row[4], bool(row[5]))
     except ValueError:
         raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None
 

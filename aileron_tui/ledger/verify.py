@@ -159,6 +159,8 @@ class _Verification:
             self._step(entry)
         elif entry.kind == Kind.TOLD:
             self._told(entry)
+        elif entry.kind == Kind.EDITED and entry.request not in self.requests and entry.request not in self.finished:
+            raise _Wrong(Damage.TOLD, f"request {entry.request} was never made, and is told to have been edited")
         elif entry.kind in _KEYS:
             self.key_changes.append(entry.seq)
             try:

@@ -6,6 +6,7 @@ from secrets import token_hex
 from typing import Final
 
 from aileron_tui.core.decision import Statement, Verdict, moment, timestamp
+from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import Prompt, read_prompt
@@ -25,6 +26,7 @@ class Item:
 
     `daemon` marks the request of a real Aileron runtime, which runs the call itself: its preview is from the time of
     asking, and who asks is what the agent says. `deny_only` is why a request can be denied but not approved.
+    `edited_from` is what was asked, where `prompt` is the edited call that is or was approved instead.
     """
 
     id: str
@@ -43,6 +45,12 @@ class Item:
     source: str = ""
     daemon: bool = False
     deny_only: str = ""
+    edited_from: Prompt | None = None
+
+    @property
+    def edit(self) -> JsonObject | None:
+        """What was asked and what is approved instead, for machines, or None."""
+        return edit_fields(self.edited_from.args, self.prompt.args) if self.edited_from else None
 
     @property
     def refreshable(self) -> bool:
@@ -102,8 +110,10 @@ def read_item(value: Json, instance: str = "", source: str = "") -> Item:
     """The request in a gate's JSON, or Untrustworthy. `instance` is the gate we know that we talk to."""
     if not isinstance(value, dict):
         raise Untrustworthy("the gate sent something that is not a request")
+    before = value.get("edited_from")
     try:
         prompt = read_prompt(value.get("prompt"))
+        edited_from = None if before is None else read_prompt(before)
         digest = prompt.digest
     except JsonError as error:
         raise Untrustworthy("the gate sent a prompt that cannot be read", str(error)) from None
@@ -136,6 +146,7 @@ def read_item(value: Json, instance: str = "", source: str = "") -> Item:
         reason=_text(value, "reason", optional=True),
         fields=value,
         source=source,
+        edited_from=edited_from,
     )
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.core.chain import Kind
+from aileron_tui.core.prompt import EDITED
 from aileron_tui.ledger.store import Ledger
-from tests.ledger.scenes import Scene, tampering
+from tests.ledger.scenes import DIGEST, Scene, age_index, tampering
 
 HOSTILE = "\x1b[2J\x07 [red]\u202e"
 
@@ -92,8 +93,10 @@ def test_filters_search_and_pages(ledger: Path, capsys: pytest.CaptureFixture[st
 def test_json_has_stable_keys(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     request = json.loads(said(capsys, "--json", "--limit", "1"))["requests"][0]
     assert " ".join(request) == (
-        "seq id asked action connector agent risk outcome shown decided took surface signer reason ended error signed"
+        "seq id asked action connector agent risk outcome shown decided took surface signer reason ended error"
+        " kind daemon edited signed"
     )
+    assert json.loads(said(capsys, "show", "act-1", "--json"))["edit"] is None
 
 
 @pytest.mark.parametrize(
@@ -263,7 +266,7 @@ def test_the_ledger_of_a_daemon_by_its_name(ledger: Path, home: Path, capsys: py
     daemon(home, "play")
     assert "work-1" not in said(capsys)
     lines = said(capsys, "--source", "work").splitlines()
-    assert lines[::2] == ["… running  send-draft", "✓ done  move-file", "– denied  send-draft"]
+    assert lines[::2] == ["… no news  send-draft", "✓ done  move-file", "– denied  send-draft"]
     assert "work-3 · elsewhere · decided in " in lines[1]
     assert "s · not signed" in lines[1]
     assert "work-2 · tui · decided in " in lines[3]
@@ -365,3 +368,77 @@ def test_a_reader_that_goes_away_is_no_traceback(ledger: Path) -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert done.returncode != -signal.SIGPIPE
+
+
+@pytest.fixture
+def edited(home: Path) -> Path:
+    """A home with an approval of an edited call, full of text that would rather be something else."""
+    scene = Scene(home / "data" / "ledger.db")
+    scene.ask("act-1", to="ann@example.com", body="one\ntwo", evil=f"+ to: {HOSTILE}")
+    scene.decide("act-1", edits={"to": f"bob {HOSTILE}", "body": f"one\n{HOSTILE}\n- three"})
+    scene.step(Kind.RUNNING, "act-1", digest=DIGEST)
+    scene.step(Kind.EXECUTED, "act-1")
+    return scene.close()
+
+
+def test_an_edited_approval_is_told_with_what_was_asked_and_approved(
+    edited: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(capsys).splitlines()[0] == "✓ done, edited  send-draft"
+    shown = said(capsys, "show", "act-1").splitlines()
+    assert shown[0] == "✓ done, edited: send-draft"
+    assert f"  edited      {EDITED}" in shown
+    signs = [line for line in shown if line.startswith(("-", "+"))]
+    assert signs[0] == "- to:       ann@example.com"
+    assert signs[1].startswith("+ to:       bob ")
+    assert "-   > two" in signs
+    assert "+   > - three" in signs
+    assert not any("evil" in line for line in signs)
+    assert not set("\x1b\x07\u202e") & set("".join(shown))
+    told = json.loads(said(capsys, "show", "act-1", "--json"))
+    assert told["edited"] is True
+    assert told["edit"]["asked"]["to"] == "ann@example.com"
+    assert told["edit"]["approved"]["to"] == f"bob {HOSTILE}"
+    assert told["edit"]["changed"] == ["body", "to"]
+    assert json.loads(said(capsys, "--search", "bob", "--json"))["requests"][0]["edited"] is True
+    assert csv_rows(capsys)[0]["edited"] == "True"
+
+
+@pytest.mark.parametrize("width", ["20", "40"])
+def test_no_content_of_an_edited_call_reaches_the_column_of_the_signs(
+    edited: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    monkeypatch.setattr("aileron_tui.cli.history.columns", lambda _: int(width))
+    shown = said(capsys, "show", "act-1").splitlines()
+    start = next(place for place, line in enumerate(shown) if line.startswith("- to"))
+    end = shown.index("", start)
+    assert {line[0] for line in shown[start - 6 : end]} <= {" ", "-", "+"}
+
+
+def test_the_history_of_an_older_ledger_is_brought_up_to_date_when_it_is_read(
+    edited: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    age_index(edited)
+    assert said(capsys, "verify").startswith("good: ")
+    assert said(capsys, "head").startswith("5:")
+    assert json.loads(said(capsys, "--json"))["requests"][0]["edited"] is True
+    assert said(capsys, "verify").startswith("good: ")
+
+
+def test_what_a_daemon_never_tells_is_not_called_running(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene = Scene(home / "data" / "daemons" / "work" / "ledger.db")
+    scene.ask_daemon("act-1", kind="shell", action="shell")
+    scene.decide("act-1")
+    scene.tell("act-1", "running")
+    scene.ask_daemon("act-2", kind="comms_send")
+    scene.decide("act-2")
+    scene.tell("act-2", "running")
+    scene.close()
+    lines = said(capsys, "--source", "work").splitlines()
+    assert lines[::2] == ["… no news  send-draft", "→ allowed  shell"]
+    assert "what came of the command is not told" in said(capsys, "show", "act-1", "--source", "work")
+    assert "nothing was heard since 2026-" in said(capsys, "show", "act-2", "--source", "work")
+
+
+def csv_rows(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(said(capsys, "export", "--format", "csv"), newline="")))

@@ -174,7 +174,8 @@ def before_edit() -> Item:
 def after_edit() -> Item:
     """The same as the operator edited it."""
     body = RECAP.replace("room 3", "room 5").replace("\n2. Do we still need the second staging machine?", "")
-    return item(prompt(_mail("team-leads@example.com", body), preview=False, action="send-mail"), id_="act-10")
+    edited = item(prompt(_mail("team-leads@example.com", body), preview=False, action="send-mail"), id_="act-10")
+    return replace(edited, edited_from=before_edit().prompt)
 
 
 def _mail(to: str, body: str) -> tuple[Row, ...]:
@@ -191,9 +192,9 @@ class Stage(App[None]):
 
     CSS_PATH = styles()
 
-    def __init__(self, first: Item | None = None, *, theme: str = "aileron-dark", before: Item | None = None) -> None:
+    def __init__(self, first: Item | None = None, *, theme: str = "aileron-dark") -> None:
         super().__init__()
-        self._first, self._before = first, before
+        self._first = first
         self._named = theme
         self.reads = 0
         self.ran = False
@@ -205,7 +206,7 @@ class Stage(App[None]):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = self._named
-        self.view.show(self._first, edited_from=self._before)
+        self.view.show(self._first)
         self.view.tick(NOW)
         self.view.focus()
 

@@ -1,6 +1,7 @@
 """A gate that does as it is told, and a console on it."""
 
 import queue
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -115,6 +116,18 @@ class ScriptedGate:
 
     def close(self) -> None:
         return None
+
+
+class Slow(ScriptedGate):
+    """Takes a decision only when it is let."""
+
+    def __init__(self, *items: Item, name: str = "") -> None:
+        super().__init__(*items, name=name)
+        self.let = threading.Event()
+
+    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+        assert self.let.wait(20)
+        return super().decide(item, verdict, reason=reason, edits=edits)
 
 
 def request(number: int, risk: Risk = NORMAL, **changes: Any) -> Item:

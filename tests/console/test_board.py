@@ -1,8 +1,13 @@
 """What the console knows, without a terminal."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
 
 from aileron_tui.console.board import Board, Tone
+from aileron_tui.core.outcomes import QUIET
 from aileron_tui.core.states import State
 from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
@@ -26,6 +31,11 @@ def item(number: int, state: State = State.PENDING, revision: int = 0, **fields:
         reason="",
         fields=dict(fields),
     )
+
+
+def of_daemon(number: int, state: State = State.PENDING, kind: str = "action", **changes: Any) -> Item:
+    made = item(number, state)
+    return replace(made, daemon=True, prompt=replace(made.prompt, kind=kind), expires_at="", **changes)
 
 
 def told(name: str, *items: Item) -> Happening:
@@ -202,3 +212,108 @@ def test_requests_that_cannot_be_read_are_counted_until_the_next_list() -> None:
     assert board.unread == 3
     board.hear([from_("work", "snapshot")])
     assert board.unread == 1
+
+
+def test_what_a_daemon_lists_again_waits_again() -> None:
+    board = Board()
+    board.hear([told("snapshot", of_daemon(1), of_daemon(2))])
+    board.answered_here.add("act-1")
+    board.say("act-1", "running…")
+    board.hear([told("updated", of_daemon(1, State.RUNNING))])
+    board.dismiss_ended(0.0)
+    assert board.waiting == 1
+    assert board.hear([told("snapshot", of_daemon(1), of_daemon(2))]) == ["act-1"]
+    assert board.waiting == 2
+    assert board.pill("act-1").words == ""
+    board.hear([told("updated", of_daemon(1, State.DENIED))])
+    board.chosen = "act-2"
+    assert not board.dismiss_ended(61.0)
+    assert board.pill("act-1").words == "answered elsewhere: denied"
+
+
+def test_an_end_and_a_return_heard_at_once_leave_it_waiting() -> None:
+    board = Board()
+    board.hear([told("snapshot", of_daemon(1))])
+    board.answered_here.add("act-1")
+    board.say("act-1", "running…")
+    board.hear([told("updated", of_daemon(1, State.RUNNING)), told("snapshot", of_daemon(1))])
+    assert board.waiting == 1
+    assert board.pill("act-1").words == ""
+
+
+def test_a_list_that_is_older_than_our_answer_does_not_take_it_away() -> None:
+    board = Board()
+    board.hear([told("snapshot", of_daemon(1))])
+    board.answered_here.add("act-1")
+    board.say("act-1", "running…")
+    board.hear([told("snapshot", of_daemon(1))])
+    assert board.pill("act-1").words == "running…"
+
+
+def test_a_gate_never_brings_back_what_ended() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1)), told("updated", item(1, State.DENIED)), told("snapshot", item(1))])
+    assert board.waiting == 0
+
+
+def test_what_became_of_a_shells_command_is_not_made_up() -> None:
+    board = Board()
+    board.hear([told("snapshot", of_daemon(1, kind="shell"))])
+    board.answered_here.add("act-1")
+    board.hear([told("updated", of_daemon(1, State.RUNNING, kind="shell"))])
+    assert board.pill("act-1").words == "allowed ✓, its end is not told"
+    board.hear([told("updated", of_daemon(1, State.EXECUTED, kind="shell"))])
+    assert board.pill("act-1").words == "done ✓"
+
+
+@pytest.mark.parametrize("daemon", [True, False])
+def test_since_when_nothing_is_heard_of_a_running_call(daemon: bool) -> None:
+    now = datetime(2026, 5, 12, 12, tzinfo=UTC)
+    board = Board(now=lambda: now)
+    board.hear([told("snapshot", replace(of_daemon(1), daemon=daemon))])
+    board.answered_here.add("act-1")
+    board.hear([told("updated", replace(of_daemon(1, State.RUNNING), daemon=daemon))])
+    heard = now
+    now += QUIET
+    assert not board.fell_quiet()
+    assert board.pill("act-1").words == "running…"
+    now += timedelta(seconds=1)
+    assert board.fell_quiet()
+    assert not board.fell_quiet()
+    quiet = f"approved, no news since {heard.astimezone():%H:%M}"
+    assert board.pill("act-1").words == (quiet if daemon else "running…")
+    board.hear([told("updated", replace(of_daemon(1, State.EXECUTED), daemon=daemon))])
+    assert board.pill("act-1").words == "done ✓"
+    assert not board.fell_quiet()
+
+
+def test_an_edited_call_stays_the_edited_one_to_its_end() -> None:
+    board, asked = Board(), item(1)
+    board.hear([told("snapshot", asked)])
+    edited = replace(item(7), id="act-1", edited_from=asked.prompt)
+    board.answered_here.add("act-1")
+    board.approved_edited(edited)
+    assert board.items["act-1"].prompt == edited.prompt
+    # A source that does not tell of the edit cannot make it look as if there had been none.
+    board.hear([told("updated", item(1, State.RUNNING, 1))])
+    assert board.pill("act-1").words == "running… (edited)"
+    board.hear([told("updated", item(1, State.FAILED, 2, error="no route"))])
+    assert board.pill("act-1").words == "failed ✗ (edited) no route"
+    assert (board.items["act-1"].prompt, board.items["act-1"].edited_from) == (edited.prompt, asked.prompt)
+
+
+def test_an_edit_that_did_not_arrive_is_forgotten() -> None:
+    board, asked = Board(), of_daemon(1)
+    board.hear([told("snapshot", asked)])
+    board.answered_here.add("act-1")
+    board.approved_edited(replace(of_daemon(7), id="act-1", edited_from=asked.prompt))
+    board.hear([told("updated", of_daemon(1, State.RUNNING)), told("snapshot", asked)])
+    assert board.items["act-1"] == asked
+    assert board.pill("act-1").words == ""
+
+
+def test_an_edit_approved_elsewhere_is_marked() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1))])
+    board.hear([told("updated", replace(item(2, State.EXECUTED, 1), id="act-1", edited_from=item(1).prompt))])
+    assert board.pill("act-1").words == "answered elsewhere: done ✓ (edited)"

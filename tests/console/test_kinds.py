@@ -174,13 +174,13 @@ async def test_a_shell_that_gives_up_while_one_looks_is_told_at_once() -> None:
 @piloted
 async def test_an_edit_of_each_kind_is_shown_as_old_and_new() -> None:
     draft, command = item("comms_draft"), item("shell")
-    app = Stage(edited(draft, {"draft_body": "Yes.\nSince one."}), before=draft)
+    app = Stage(edited(draft, {"draft_body": "Yes.\nSince one."}))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         shown = words(app)
         assert "- Since noon." in shown
         assert "+ Since one." in shown
-        app.view.show(edited(command, {"save_policy": "project"}), edited_from=command)
+        app.view.show(edited(command, {"save_policy": "project"}))
         await settle(pilot)
         shown = words(app)
         assert "Save as rule ▎+project" in shown

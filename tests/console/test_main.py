@@ -17,7 +17,7 @@ from aileron_tui.core.rows import Row
 from aileron_tui.core.states import State
 from aileron_tui.runtime.errors import Rejected, Unanswered
 from tests.console.pilots import SIZES, piloted, settle
-from tests.console.scripted import QUICK, ScriptedGate, console, request, shown, told
+from tests.console.scripted import QUICK, ScriptedGate, Slow, console, request, shown, told
 from tests.hostile import HOSTILE
 
 HIGH = Risk(Level.HIGH, "it sends")
@@ -229,7 +229,32 @@ async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None
         assert "r-1-new" in shown(app)
         await pilot.press("a")
         await settle(pilot, lambda: len(gate.decided) == 1)
+        # What was approved stays on screen, beside what was asked.
+        await settle(pilot, lambda: "done ✓ (edited)" in shown(app))
+        for words in ("edited: − as asked, + as edited", "▎−r-1 ", "▎+r-1-new"):
+            assert words in shown(app)
     assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1-new"})]
+
+
+@piloted
+async def test_an_edited_call_is_on_screen_while_it_is_held_and_sent() -> None:
+    gate = Slow(request(1), request(2))
+    async with console(gate, replace(QUICK, undo_seconds=60.0)) as (app, pilot):
+        await pilot.press("e")
+        await pilot.pause(0.1)
+        await pilot.press("end", *"-new", "ctrl+s")
+        await settle(pilot, lambda: app.desk.edited is not None)
+        await settle(pilot, lambda: not app.screen.obstacle())  # type: ignore[attr-defined]  # the main screen
+        await pilot.press("a")
+        await settle(pilot, lambda: app.desk.held > 0)
+        await pilot.press("j", "k")
+        await settle(pilot, lambda: "▎+r-1-new" in shown(app))
+        app.desk._time_is_up()  # a minute is long
+        await settle(pilot, lambda: "sending…" in shown(app))
+        assert "▎+r-1-new" in shown(app)
+        gate.let.set()
+        await settle(pilot, lambda: "done ✓ (edited)" in shown(app))
+        assert "▎+r-1-new" in shown(app)
 
 
 @piloted

@@ -5,11 +5,12 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from aileron_tui.console.past import Day, read_page, shown_in_entries, span, tally, typical
+from aileron_tui.console.past import Day, read_page, shown_in_past, span, tally, typical
 from aileron_tui.console.wanted import SearchError, Wanted
 from aileron_tui.console.widgets.chart import bars
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.outcomes import ending
 from aileron_tui.runtime.errors import Untrustworthy
 from tests.console.past_gate import record, records
 
@@ -62,7 +63,7 @@ def test_time_is_said_as_people_say_it(seconds: float, words: str) -> None:
 
 def test_an_outcome_we_do_not_know_is_shown_as_the_gate_says_it() -> None:
     page = read_page({"items": [record(1, changes={"outcome": "vanished"})], "next": None})
-    assert page.requests[0].ending == ("?", "vanished")
+    assert ending(page.requests[0], NOON) == ("?", "vanished")
 
 
 def test_days_add_up_in_local_time() -> None:
@@ -135,7 +136,7 @@ def test_what_the_ledger_kept_is_shown() -> None:
         "kind": "preview.fetched",
         "body": {"digest": "d", "preview": {"rows": rows, "unavailable": ""}},
     }
-    shown = shown_in_entries([made, kept])
+    shown = shown_in_past({"entries": [made, kept]})
     assert [(row.label, row.value, row.multiline) for row in shown.inputs] == [
         ("to", "x@example.com", False),
         ("body", "one\ntwo", True),
@@ -143,11 +144,11 @@ def test_what_the_ledger_kept_is_shown() -> None:
     ]
     assert [(row.label, row.missing) for row in shown.fetched] == [("To", False), ("Cc", True)]
     lost: JsonObject = {"kind": "preview.fetched", "body": {"digest": "d", "unavailable": "timeout"}}
-    assert shown_in_entries([made, lost]).unavailable == "timeout"
+    assert shown_in_past({"entries": [made, lost]}).unavailable == "timeout"
     digest: JsonObject = {"kind": "preview.fetched", "body": {"digest": "d"}}
-    assert "digest" in shown_in_entries([made, digest]).note
+    assert "digest" in shown_in_past({"entries": [made, digest]}).note
 
 
 @pytest.mark.parametrize("entries", [None, 5, [], [None], [{}], [{"kind": "request.made", "body": []}]])
 def test_entries_that_make_no_sense_show_nothing(entries: Json) -> None:
-    assert shown_in_entries(entries).inputs == ()
+    assert shown_in_past({"entries": entries}).inputs == ()

@@ -350,7 +350,7 @@ async def test_a_changed_prompt_must_be_read_again() -> None:
 
 @piloted
 async def test_an_edit_is_shown_as_old_and_new() -> None:
-    app = Stage(items.after_edit(), before=items.before_edit())
+    app = Stage(items.after_edit())
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         assert found(app, "▎−team@example.com").split()[0] == "To"

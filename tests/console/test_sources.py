@@ -19,13 +19,12 @@ from aileron_tui.console.widgets.history_table import HistoryTable
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import State
 from aileron_tui.runtime.errors import Unanswered
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing.keys import UnlockedKey, for_this_run
 from tests.console.past_gate import PastGate, records
 from tests.console.pilots import SIZES, UNSAFE, lines, piloted, settle, unsafe
-from tests.console.scripted import QUICK, ScriptedGate, console, request, shown, told
+from tests.console.scripted import QUICK, ScriptedGate, Slow, console, request, shown, told
 from tests.hostile import HOSTILE
 
 APPROVE, DENY = Verdict.APPROVE, Verdict.DENY
@@ -210,18 +209,6 @@ async def test_a_batch_over_two_sources_leaves_out_the_silent_one() -> None:
         await settle(pilot, lambda: "2 approved" in told(app))
         assert app.board.marked == {"away act-3"}
     assert (decided(work), decided(home), decided(away)) == ([("act-1", APPROVE)], [("act-2", APPROVE)], [])
-
-
-class Slow(ScriptedGate):
-    """Takes a decision only when it is let."""
-
-    def __init__(self, *items: Item, name: str = "") -> None:
-        super().__init__(*items, name=name)
-        self.let = threading.Event()
-
-    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
-        assert self.let.wait(20)
-        return super().decide(item, verdict, reason=reason, edits=edits)
 
 
 @piloted

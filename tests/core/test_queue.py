@@ -60,6 +60,17 @@ def test_late_news_never_revives_or_rewinds() -> None:
     assert ended.requests["act-1"].state is State.EXECUTED
 
 
+def test_only_a_certain_source_brings_back_what_ended() -> None:
+    ended = apply_all(Queue(), [Arrived(request(1)), Arrived(request(2)), Changed("act-1", State.DENIED, "no")])
+    for told in (Snapshot((request(1), request(2)), certain=True), Arrived(request(1), certain=True)):
+        back = apply(ended, told)
+        assert ids(back) == ["act-1", "act-2"]
+        assert back.requests["act-1"] == request(1)
+    assert ids(apply(ended, Snapshot((request(1), request(2))))) == ["act-2"]
+    assert ids(apply(ended, Snapshot((request(2),), certain=True))) == ["act-2"]
+    assert ids(apply(ended, Arrived(replace(request(1), source="other"), certain=True))) == ["act-2"]
+
+
 def test_a_snapshot_replaces_what_waits() -> None:
     queue = apply_all(Queue(), [Arrived(request(2)), Arrived(request(3)), Changed("act-3", State.EXECUTED)])
     queue = apply(queue, Snapshot((request(1), request(4))))

@@ -4,6 +4,7 @@ import contextlib
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -99,9 +100,15 @@ class Scene:
         return Statement(edits=None, verdict=verdict, **(fields | changes))
 
     def decide(
-        self, request: str, verdict: Verdict = Verdict.APPROVE, key: UnlockedKey | None = None, **changes: str
+        self,
+        request: str,
+        verdict: Verdict = Verdict.APPROVE,
+        key: UnlockedKey | None = None,
+        edits: JsonObject | None = None,
+        **changes: str,
     ) -> Head:
-        envelope = sign(self.statement(request, verdict, **changes), key or self.key)
+        statement = replace(self.statement(request, verdict, **changes), edits=edits)
+        envelope = sign(statement, key or self.key)
         return self.ledger.append(Kind.DECIDED, {"envelope": envelope.fields()}, request)
 
     def forge(self, kind: Kind, request: str, body: JsonObject) -> Head:
@@ -140,6 +147,19 @@ def check(path: Path, *expected: Head, noted: bool = False) -> Report:
         if noted:
             return audit(reader, RecordedSigners(), expected)
         return verify(reader.rows(), RecordedSigners(), expected, partial(shown, reader))
+
+
+def age_index(path: Path) -> None:
+    """Makes the history of a ledger what the version before edits were in it had written."""
+    db = sqlite3.connect(path)
+    db.executescript("""
+        ALTER TABLE requests DROP COLUMN edited;
+        ALTER TABLE requests DROP COLUMN kind;
+        DROP TABLE search;
+        CREATE VIRTUAL TABLE search USING fts5 (action, connector, agent, inputs, reason, outcome);
+        UPDATE meta SET value = '2' WHERE name = 'index';
+    """)
+    db.close()
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 from aileron_tui.console import history_words as words
 from aileron_tui.console.actions import Scope, bindings
 from aileron_tui.console.archive import Archive
-from aileron_tui.console.past import OUTCOMES, Page, Past, Shown, local, tally, typical
+from aileron_tui.console.past import Page, Past, Shown, local, tally, typical
 from aileron_tui.console.render import MUTED, own
 from aileron_tui.console.wanted import LONGEST, Query, SearchError, Wanted
 from aileron_tui.console.widgets.chart import MOST_DAYS, Chart
@@ -28,6 +28,7 @@ from aileron_tui.console.widgets.detail import Detail
 from aileron_tui.console.widgets.history_table import Columns, HistoryTable
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.files.places import bundled
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.items import Item

@@ -93,14 +93,11 @@ class MainScreen(Screen[None]):
         """Draws the board anew. The view keeps its place unless another request is looked at."""
         if not self.is_mounted or not self.is_running:  # not there yet, or on the way out
             return
-        board = self._owner.board
         self._lay_out()
         self.query_one(WaitingList).update(folded=self.size.width < _NARROW)
-        edited = self._owner.desk.edited
-        item = edited.item if edited else board.item
-        base = board.items.get(item.key) if edited and item else None
+        item = self._owner.desk.shown
         if self._view:
-            self._view.show(item, note=self._note(item), edited_from=base)
+            self._view.show(item, note=self._note(item))
         if item and self._view and self._view.ready:
             self.arming.shown(item.key, item.digest)
         self._heading()
@@ -123,7 +120,7 @@ class MainScreen(Screen[None]):
         if self._view:
             self._view.tick(datetime.now(UTC))
         self.show_state()
-        if self._owner.board.dismiss_ended(monotonic()):
+        if self._owner.board.dismiss_ended(monotonic()) or self._owner.board.fell_quiet():
             self.redraw()
         else:
             self.query_one(WaitingList).tick()
@@ -188,7 +185,7 @@ class MainScreen(Screen[None]):
         pill = console.board.pill(item.key)
         if pill.words:
             return pill.words
-        drawn = console.desk.edited.item if console.desk.edited else item
+        drawn = console.desk.shown or item
         if not self.arming.on_screen(drawn.key, drawn.digest):
             return "it is not on screen yet"
         if verdict is Verdict.APPROVE:

@@ -31,6 +31,7 @@ def fields(item: Item) -> JsonObject:
     return {
         "action": prompt.action,
         "args": prompt.args,
+        **({"edit": item.edit} if item.edit else {}),
         "preview": "fetching" if item.fetching else preview,
         "id": item.id,
         **({"source": item.source} if item.source else {}),

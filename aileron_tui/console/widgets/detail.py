@@ -1,6 +1,7 @@
 """Everything about one request of the past: how it ended, and what was shown before."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from textual.app import ComposeResult
@@ -11,6 +12,9 @@ from textual.widgets import Static
 from aileron_tui.console.past import Past, Shown, local, span
 from aileron_tui.console.render import GUTTER, MUTED, STRONG, WARNING, foreign_line, foreign_lines, own
 from aileron_tui.console.widgets.history_table import outcome
+from aileron_tui.console.widgets.laid import Laid
+from aileron_tui.core.edits import Pair, difference, paired
+from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.rows import Row
 from aileron_tui.core.text import cells, inline
@@ -24,6 +28,32 @@ HASTY: Final = 1.0
 
 _LABEL: Final = 10
 _LABEL_WIDEST: Final = 20
+_OUTCOME: Final = 40
+_LEAST: Final = 8
+_NONE: Final = Content("")
+
+
+class ShownRows(Laid):
+    """What the operator saw. Every row stays behind our own margin, so that nothing in it can pass for another."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._shown: Shown | None = None
+        self._all_of_it = BY_COMMAND
+        self._laid: tuple[int, list[Content]] = (0, [])
+
+    def show(self, shown: Shown | None, all_of_it: str) -> None:
+        """These rows, or none."""
+        self._shown, self._all_of_it, self._laid = shown, all_of_it, (0, [])
+        self.display = shown is not None
+        self.refresh(layout=True)
+
+    def lines_at(self, width: int) -> list[Content]:
+        """All rows, laid out once for each width."""
+        if width != self._laid[0]:
+            lines = list(what_was_shown(self._shown, self._all_of_it, width)) if self._shown else []
+            self._laid = (width, lines)
+        return self._laid[1]
 
 
 class Detail(VerticalScroll, can_focus=True):
@@ -36,17 +66,14 @@ class Detail(VerticalScroll, can_focus=True):
 
     def compose(self) -> ComposeResult:
         yield Static(id="detail-about")
-        yield Static(id="detail-shown", classes="foreign")
+        yield ShownRows(id="detail-shown", classes="foreign")
         yield Static(id="detail-note")
 
     def show(
         self, request: Past | None, shown: Shown | None, *, note: Content | None = None, raw: bool = False
     ) -> None:
         """One request. `shown` is None while it is being looked up; `note` stands below; `raw` if `v` shows all."""
-        lines = list(what_was_shown(shown, BY_KEY if raw else BY_COMMAND)) if shown else []
-        content = self.query_one("#detail-shown", Static)
-        content.update(own("\n").join(lines))
-        content.display = bool(lines)
+        self.query_one(ShownRows).show(shown, BY_KEY if raw else BY_COMMAND)
         self.query_one("#detail-about", Static).update(own("\n").join(list(about(request)) if request else []))
         below = [own(shown.note, MUTED)] if shown and shown.note else []
         self.query_one("#detail-note", Static).update(own("\n").join([*below, *([note] if note else [])]))
@@ -54,7 +81,7 @@ class Detail(VerticalScroll, can_focus=True):
 
 def about(request: Past) -> Iterator[Content]:
     """How it went, line by line."""
-    yield outcome(request) + own("  ") + _value(request.action, BY_COMMAND, STRONG)
+    yield outcome(request, _OUTCOME) + own("  ") + _value(request.action, BY_COMMAND, STRONG)
     yield own("")
     yield from _field("asked", _time(request.asked))
     if request.decided:
@@ -66,6 +93,11 @@ def about(request: Past) -> Iterator[Content]:
         yield from _field("", words + own("  ⚠ quick", WARNING) if hasty else words)
     if request.ended and request.ended != request.decided:
         yield from _field("ended", _time(request.ended))
+    if request.edited:
+        how = EDITED_ELSEWHERE if request.surface == ELSEWHERE else "the call that was approved is not the one asked"
+        yield from _field("edited", own(how, WARNING))
+    if silent := unheard(request, datetime.now(UTC)):
+        yield from _field("news", own(silent, WARNING))
     for label, text in (
         ("answered", request.surface),
         ("reason", request.reason),
@@ -94,32 +126,78 @@ def _time(time: str) -> Content:
     return _value(time, BY_COMMAND) if at is None else own(f"{at:%Y-%m-%d %H:%M:%S}")
 
 
-def what_was_shown(shown: Shown, all_of_it: str = BY_COMMAND) -> Iterator[Content]:
+def what_was_shown(shown: Shown, all_of_it: str = BY_COMMAND, width: int = 0) -> Iterator[Content]:
     """What the operator saw, line by line; `all_of_it` says where the rest is of what is too long for here."""
-    yield own("agent sent", STRONG)
-    yield from _rows(shown.inputs, all_of_it) if shown.inputs else (own("  no inputs", MUTED),)
+    edited = own("  edited: − as asked, + as approved" if shown.asked is not None else "", WARNING)
+    yield from _hung(_NONE, own("agent sent", STRONG) + edited, width)
+    inputs = paired(shown.inputs, shown.asked)
+    yield from _rows(inputs, all_of_it, width) if inputs else (own("  no inputs", MUTED),)
     if shown.unavailable:
         yield own("")
-        yield own("⚠ Preview unavailable: ", WARNING) + _value(shown.unavailable, all_of_it)
+        said = own("⚠ Preview unavailable: ", WARNING) + _value(shown.unavailable, all_of_it)
+        yield from _hung(own("  "), said, width, first=_NONE)
     elif shown.fetched:
         yield own("")
         yield own("fetched by connector", STRONG)
-        yield from _rows(shown.fetched, all_of_it)
+        yield from _rows(paired(shown.fetched, shown.asked_fetched), all_of_it, width)
 
 
-def _rows(rows: Sequence[Row], all_of_it: str) -> Iterator[Content]:
-    widest = max((cells(inline(row.label[:_LABEL_WIDEST])) for row in rows if not row.multiline), default=0)
-    width = min(widest, _LABEL_WIDEST)
-    for row in rows:
-        label = _value(row.label, all_of_it, MUTED)
-        padded = own("  ") + label.pad_right(max(0, width - label.cell_length)) + own("  ")
-        if row.missing:
-            yield padded + own(NOT_AVAILABLE, MUTED)
-        elif row.multiline:
-            yield own("  ") + label
-            yield from (own("  ▎ ", GUTTER) + line for line in _block(row.value, all_of_it))
-        else:
-            yield padded + _value(row.value, all_of_it)
+def _rows(pairs: Sequence[Pair], all_of_it: str, width: int) -> Iterator[Content]:
+    """The sign of what an edit changed stands in the first column, which no content reaches."""
+    short = (row.label for row, old in pairs if not row.multiline and not (old and old.multiline))
+    labels = min(max((cells(inline(label[:_LABEL_WIDEST])) for label in short), default=0), _LABEL_WIDEST)
+    for row, old in pairs:
+        both = old is not None and not old.missing and not row.missing
+        runs = difference(old.value, row.value) if old and both and (row.multiline or old.multiline) else None
+        if runs is not None:
+            head = _value(row.label, all_of_it, MUTED) + own("  edited", WARNING)
+            yield from _hung(own("  "), head, width)
+            for sign, run in runs:
+                yield from _quoted(run, all_of_it, _sign(sign), width)
+            continue
+        for sign, told in _signed(row, old):
+            yield from _row(told, labels, all_of_it, _sign(sign), width)
+
+
+def _signed(row: Row, old: Row | None) -> Iterator[tuple[str, Row]]:
+    if old is None:
+        yield " ", row
+        return
+    if not old.missing:
+        yield "-", old
+    if not row.missing:
+        yield "+", row
+
+
+def _row(row: Row, labels: int, all_of_it: str, sign: Content, width: int) -> Iterator[Content]:
+    label, margin = _value(row.label, all_of_it, MUTED), sign + own(" ")
+    value = own(NOT_AVAILABLE, MUTED) if row.missing else _value(row.value, all_of_it)
+    if row.multiline and not row.missing:
+        yield from _hung(margin, label, width)
+        yield from _quoted(row.value, all_of_it, sign, width)
+    elif label.cell_length > labels:
+        yield from _hung(margin, label, width)
+        yield from _hung(margin + own("  "), value, width)
+    else:
+        hang = margin + own(" " * (labels + 2))
+        yield from _hung(hang, value, width, first=margin + label.pad_right(labels - label.cell_length) + own("  "))
+
+
+def _quoted(text: str, all_of_it: str, sign: Content, width: int) -> Iterator[Content]:
+    for line in _block(text, all_of_it):
+        yield from _hung(sign + own(" ▎ ", GUTTER), line, width)
+
+
+def _sign(sign: str) -> Content:
+    return own("−" if sign == "-" else sign, STRONG)
+
+
+def _hung(hang: Content, content: Content, width: int, first: Content | None = None) -> Iterator[Content]:
+    """A line of foreign content, wrapped behind what stands before it on every row; not wrapped without a width."""
+    room = max(_LEAST, width - hang.cell_length)
+    rows = [content] if not width or content.cell_length <= room else content.wrap(room)
+    for number, row in enumerate(rows):
+        yield (hang if number or first is None else first) + row
 
 
 def _value(text: str, all_of_it: str, style: str = "") -> Content:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import ClassVar, Final
 
@@ -18,12 +18,14 @@ from textual.widget import Widget
 
 from aileron_tui.console.past import Past, local, span
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
+from aileron_tui.core.outcomes import ending
 from aileron_tui.core.states import State
 from aileron_tui.core.text import Visible, clip, inline
 
 ONE_LINE_FROM: Final = 92
 
 _WHEN, _OUTCOME, _TOOK, _SURFACE, _SIGNED, _SOURCE = 11, 17, 10, 9, 10, 10
+_WHOLE: Final = 40
 _TONES: Final = {
     State.EXECUTED: "$text-success",
     State.FAILED: "$text-error",
@@ -34,11 +36,11 @@ _TONES: Final = {
 }
 
 
-def outcome(request: Past) -> Content:
+def outcome(request: Past, width: int = _OUTCOME) -> Content:
     """How it ended, as a glyph and a word."""
-    glyph, word = request.ending
+    glyph, word = ending(request, datetime.now(UTC))
     style = _TONES.get(State(request.outcome), "") if request.outcome in set(State) else ""
-    return own(f"{glyph} ", style) + _text(word, _OUTCOME - 2, style)
+    return own(f"{glyph} ", style) + _text(word, width - 2, style)
 
 
 def when(time: str, now: datetime | None = None) -> Content:
@@ -261,7 +263,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         return own("▸ " if cursor else "  ") + action + own(" ") + time + own(" ")
 
     def _second(self, request: Past, width: int) -> Content:
-        parts = [outcome(request)]
+        parts = [outcome(request, _WHOLE)]
         if request.took is not None:
             parts.append(own(f"in {span(request.took)}", MUTED))
         named = (request.source if self._several else "", request.surface, request.agent)

@@ -87,8 +87,8 @@ class PromptView(Widget, can_focus=True):
         super().__init__(id=id)
         self.read_to_end = False
         self.ready = False
-        self._early: tuple[Item | None, Content | None, Item | None] = (None, None, None)
-        self._drawn: tuple[Item | None, Content | None, Item | None] = (None, None, None)
+        self._early: tuple[Item | None, Content | None] = (None, None)
+        self._drawn: tuple[Item | None, Content | None] = (None, None)
         self._item: Item | None = None
         self._shown = ""
         self._now = datetime.now(UTC)
@@ -131,8 +131,8 @@ class PromptView(Widget, can_focus=True):
         for changing in ("scroll_y", "virtual_size"):
             self.watch(self._body, changing, self._scrolled, init=False)
         self.ready = True
-        item, note, edited_from = self._early
-        self.show(item, note=note, edited_from=edited_from)
+        item, note = self._early
+        self.show(item, note=note)
         self.post_message(self.Ready())
 
     def on_resize(self) -> None:
@@ -143,21 +143,21 @@ class PromptView(Widget, can_focus=True):
             self._draw_times(self._item)
         self._arrange()
 
-    def show(self, item: Item | None, *, note: Content | None = None, edited_from: Item | None = None) -> None:
-        """This request, or none; with what an edit changed if `edited_from` is what it was before."""
+    def show(self, item: Item | None, *, note: Content | None = None) -> None:
+        """This request, or none; of an edited one also what the edit changed."""
         if not self.ready:
-            self._early = (item, note, edited_from)
+            self._early = (item, note)
             return
         before = self._item
-        drawn, said, was = self._drawn
-        self._drawn = (item, note, edited_from)
-        if item is not None and item is drawn and edited_from is was:
+        drawn, said = self._drawn
+        self._drawn = (item, note)
+        if item is not None and item is drawn:
             if not (note or _NONE).is_same(said or _NONE):
                 self._say(note)
                 self._share_room()
             return
         same = item is not None and before is not None and item.key == before.key
-        shown = f"{item.key} {item.digest} {edited_from.digest if edited_from else ''}" if item else ""
+        shown = f"{item.key} {item.digest} {'edited' if item.edited_from else ''}" if item else ""
         changed = shown != self._shown or (item and before and item.fetching != before.fetching)
         self._item = item
         self._now = datetime.now(UTC)
@@ -165,7 +165,7 @@ class PromptView(Widget, can_focus=True):
             self._shown = shown
             self.read_to_end = False
             self._ends.clear()
-            self._plan(item, edited_from)
+            self._plan(item)
             if not same:
                 self._body.scroll_to(y=0, animate=False)
                 for quote in self._all_quotes():
@@ -241,14 +241,14 @@ class PromptView(Widget, can_focus=True):
         for quotes in self._quotes.values():
             yield from (quote for quote in quotes if quote.display)
 
-    def _plan(self, item: Item | None, before: Item | None) -> None:
+    def _plan(self, item: Item | None) -> None:
         """Decide what becomes a field and what a quote, and look for look-alikes."""
         self._sent = self._fetched = Section()
         self._warnings = {}
         self._inspecting = False
         if item is None:
             return
-        old = before.prompt if before else None
+        old = item.edited_from
         self._sent = section(item.prompt.inputs, old.inputs if old else None)
         if item.prompt.preview is not None:
             was = old.preview.rows if old and old.preview and not old.preview.unavailable else None
@@ -303,7 +303,7 @@ class PromptView(Widget, can_focus=True):
         self.query_one("#prompt-risk", Static).update(words.risk(item.prompt))
         self._spread("told-head").display = bool(words.told_fields(item.prompt))
         self._spread("runs-head").display = bool(words.connector_fields(item.prompt))
-        self._spread("sent-head").show(words.sent(item.prompt), Content(""))
+        self._spread("sent-head").show(words.sent(item), Content(""))
         warning = self.query_one("#prompt-unavailable", Static)
         warning.update(words.unavailable(item))
         warning.display = bool(words.unavailable(item))

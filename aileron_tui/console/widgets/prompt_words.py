@@ -5,7 +5,7 @@ from typing import Final
 
 from textual.content import Content
 
-from aileron_tui.console.render import ACCENT, DANGER, LOUD, MUTED, STRONG, foreign_short, own
+from aileron_tui.console.render import ACCENT, DANGER, LOUD, MUTED, STRONG, WARNING, foreign_short, own
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.time_left import ago
 from aileron_tui.core.decision import moment
@@ -56,10 +56,11 @@ def cautioned(item: Item, now: datetime) -> Content:
     return Content("\n").join(said)
 
 
-def sent(prompt: Prompt) -> Content:
-    """The head of what the agent sent."""
-    nothing = "" if prompt.inputs else " nothing"
-    return Content.assemble(own("agent sent", STRONG), own(nothing, MUTED))
+def sent(item: Item) -> Content:
+    """The head of what the agent sent, and whether it was edited."""
+    nothing = "" if item.prompt.inputs else " nothing"
+    edited = "  edited: − as asked, + as edited" if item.edited_from else ""
+    return Content.assemble(own("agent sent", STRONG), own(nothing, MUTED), own(edited, WARNING))
 
 
 def fetched(item: Item) -> Content:

@@ -4,13 +4,12 @@ However many rows there are, only so many become fields and quotes of their own;
 one last quote, so that nothing is left out and nothing takes long to draw.
 """
 
-import difflib
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from aileron_tui.console.widgets.fields import Field
+from aileron_tui.core.edits import difference, paired
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.rows import Row
 
@@ -19,7 +18,6 @@ QUOTES: Final = 12
 LONGEST_LABEL: Final = 120
 LONGEST_VALUE: Final = 2000
 _TOGETHER: Final = 8000
-_COMPARED: Final = 400
 _EMPTY: Final = "empty"
 
 
@@ -47,7 +45,7 @@ def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section
     blocks: list[Block] = []
     late: list[Row] = []
     budget = _TOGETHER
-    for row, old in _paired(rows, before):
+    for row, old in paired(rows, before):
         small = len(row.label) <= LONGEST_LABEL and max(len(row.value), len(old.value) if old else 0) <= LONGEST_VALUE
         inline = small and (not row.multiline or (old is None and (row.missing or not row.value)))
         if inline and len(fields) < FIELDS and len(row.value) <= budget:
@@ -60,24 +58,6 @@ def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section
     if late:
         blocks.append(Block(f"{len(late):,} more rows", _listed(late), "one line each"))
     return Section(tuple(fields), tuple(blocks))
-
-
-_GONE: Final = Row("", missing=True)
-
-
-def _paired(rows: Sequence[Row], before: Sequence[Row] | None) -> Iterable[tuple[Row, Row | None]]:
-    """Each row with what it was, where it was something else; rows that are gone come last."""
-    if before is None:
-        return ((row, None) for row in rows)
-    known: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in before:
-        known[row.label].append(row)
-    pairs: list[tuple[Row, Row | None]] = []
-    for row in rows:
-        old = known[row.label].pop(0) if known[row.label] else _GONE
-        pairs.append((row, None if (old.value, old.missing) == (row.value, row.missing) else old))
-    left = [row for rest in known.values() for row in rest if not row.missing]
-    return [*pairs, *((Row(row.label, missing=True, multiline=row.multiline), row) for row in left)]
 
 
 def _field(row: Row, old: Row | None, *, edited: bool) -> Field:
@@ -93,21 +73,11 @@ def _field(row: Row, old: Row | None, *, edited: bool) -> Field:
 def _blocks(row: Row, old: Row | None) -> list[Block]:
     if old is None:
         return [Block(row.label, row.value)]
-    ours, theirs = row.value.split("\n", _COMPARED), old.value.split("\n", _COMPARED)
-    if max(len(ours), len(theirs)) <= _COMPARED and len(row.value) + len(old.value) <= 16 * LONGEST_VALUE:
-        return [Block(row.label, "\n".join(_compared(theirs, ours)), "edited", diff=True)]
-    return [Block(row.label, old.value, "before the edit"), Block(row.label, row.value, "after the edit")]
-
-
-def _compared(before: list[str], after: list[str]) -> Iterable[str]:
-    """Old and new lines with a sign in front, without the hints that difflib adds between them."""
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    for tag, start, end, new_start, new_end in matcher.get_opcodes():
-        if tag == "equal":
-            yield from ("  " + line for line in before[start:end])
-        else:
-            yield from ("- " + line for line in before[start:end])
-            yield from ("+ " + line for line in after[new_start:new_end])
+    runs = difference(old.value, row.value)
+    if runs is None:
+        return [Block(row.label, old.value, "before the edit"), Block(row.label, row.value, "after the edit")]
+    signed = (f"{sign} {line}" for sign, run in runs for line in run.split("\n"))
+    return [Block(row.label, "\n".join(signed), "edited", diff=True)]
 
 
 def _listed(rows: Iterable[Row]) -> str:

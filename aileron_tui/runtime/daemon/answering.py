@@ -79,6 +79,10 @@ class Answering:
             if approved:  # a denial runs nothing, whatever it meets
                 self._check_unchanged(item, edits)
             envelope = self._recorded(item, verdict, reason, edits)
+            if edits:
+                self._tracker.edited[item.id] = item
+            else:
+                self._tracker.edited.pop(item.id, None)
             body: JsonObject = {"approved": approved, "reason": reason, "envelope": envelope}
             if payload is not None:
                 body["edited_payload"] = payload

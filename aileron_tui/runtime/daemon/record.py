@@ -19,13 +19,14 @@ from typing import Final, Self
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact
+from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import State
 from aileron_tui.files.private import private_folder
 from aileron_tui.ledger import pages
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.preview import preview_body
 from aileron_tui.ledger.reader import Reader, View
-from aileron_tui.ledger.standing import ANSWERED, ELSEWHERE, Standing, Told, objection
+from aileron_tui.ledger.standing import ANSWERED, Standing, Told, objection
 from aileron_tui.ledger.store import LARGEST_ENTRY, Draft, Ledger
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.items import Item
@@ -244,8 +245,12 @@ class Record:
                 known = Standing(0, State.PENDING, daemon=True)
             elif _undelivered(known, told.outcome) and self._on_its_way(view, id_):
                 continue
+            elsewhere = known.surface == ELSEWHERE
             if known.daemon and not objection(known.state, known.told, told.outcome):
-                yield _draft(id_, replace(told, elsewhere=_not_ours(known, told.outcome)))
+                elsewhere = _not_ours(known, told.outcome)
+                yield _draft(id_, replace(told, elsewhere=elsewhere))
+            if answer.edited and elsewhere and not (known.edited and known.surface == ELSEWHERE):
+                yield Draft(Kind.EDITED, {}, id_)
 
     def _told(self, view: View, id_: str, told: Told) -> Iterator[Draft]:
         known = view.standing(id_)
@@ -272,6 +277,7 @@ class _Answer:
     at: str
     reason: str
     about: dict[str, str]
+    edited: bool
 
 
 def _answers(events: Sequence[Json]) -> dict[str, _Answer]:
@@ -299,7 +305,8 @@ def _answers(events: Sequence[Json]) -> dict[str, _Answer]:
             }
             about = {name: text for name, text in about.items() if text}
             answers.pop(id_, None)
-            answers[id_] = _Answer(_ANSWERS[type_], at, _text(payload, "aileron.approval.reason"), about)
+            edited = _ANSWERS[type_] is State.APPROVED and payload.get("aileron.approval.edited") is True
+            answers[id_] = _Answer(_ANSWERS[type_], at, _text(payload, "aileron.approval.reason"), about, edited)
     return answers
 
 

@@ -107,7 +107,7 @@ def edited(item: Item, edits: JsonObject) -> Item:
     args = item.prompt.args | edits
     prompt = replace(item.prompt, args=args, inputs=rows(item.prompt.kind, args))
     try:
-        return replace(item, prompt=prompt, digest=prompt.digest)
+        return replace(item, prompt=prompt, digest=prompt.digest, edited_from=item.edited_from or item.prompt)
     except JsonError as error:
         raise NotEditable("the edit cannot be written as JSON", str(error)) from None
 

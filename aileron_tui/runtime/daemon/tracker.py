@@ -20,13 +20,15 @@ REMEMBERED: Final = 4096
 class Tracker:
     """Outlives connections: what waited before a break and waits no more is not forgotten.
 
-    `ours` were answered from here; the answer to an `unconfirmed` one was sent and its reply lost.
+    `ours` were answered from here; the answer to an `unconfirmed` one was sent and its reply lost. `edited` has those
+    to which an approval of an edited call was sent, as they were edited.
     """
 
     waiting: dict[str, Item] = field(default_factory=dict)
     gone: dict[str, Item] = field(default_factory=dict)
     ours: set[str] = field(default_factory=set)
     unconfirmed: dict[str, Verdict] = field(default_factory=dict)
+    edited: dict[str, Item] = field(default_factory=dict)
     _clock: int = 0
     _heard: dict[str, int] = field(default_factory=dict)
 
@@ -79,7 +81,8 @@ class Tracker:
         if item is None or (item.state.final and not state.final):
             return None
         fields = item.fields | {"error": error} if error else item.fields
-        after = replace(item, state=state, reason=note, fields=fields)
+        approved = self.edited.get(id_) if id_ in self.ours else None
+        after = replace(approved or item, state=state, reason=note, fields=fields)
         if (after.state, after.reason, after.fields) == (item.state, item.reason, item.fields):
             return None
         self.gone[id_] = after
@@ -97,6 +100,7 @@ class Tracker:
             del self.gone[oldest]
             self.ours.discard(oldest)
             self.unconfirmed.pop(oldest, None)
+            self.edited.pop(oldest, None)
 
     def _hear(self, id_: str) -> None:
         self._clock += 1

@@ -432,9 +432,12 @@ def test_a_draft_can_be_edited() -> None:
     assert row(after.prompt.inputs, "Draft") == Row("Draft", "No.\nTomorrow.", multiline=True)
     assert after.prompt.args == before.prompt.args | {"draft_body": "No.\nTomorrow."}
     assert after.digest == after.prompt.digest != before.digest
-    assert replace(after, prompt=before.prompt, digest=before.digest) == before
+    assert after.edited_from == before.prompt
+    assert replace(after, prompt=before.prompt, digest=before.digest, edited_from=None) == before
     assert payload(after, {"draft_body": "No.\nTomorrow."}) == {"body": "No.\nTomorrow."}
-    assert payload(edited(after, {"draft_body": "Maybe."}), {"draft_body": "Maybe."}) == {"body": "Maybe."}
+    again = edited(after, {"draft_body": "Maybe."})
+    assert payload(again, {"draft_body": "Maybe."}) == {"body": "Maybe."}
+    assert again.edited_from == before.prompt
 
 
 @pytest.mark.parametrize("scope", ["", "project", "user"])

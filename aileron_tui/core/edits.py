@@ -1,0 +1,63 @@
+"""An edited call: what was asked beside what was approved instead, as rows to compare and as JSON."""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from aileron_tui.core.jsontext import JsonObject, plain
+from aileron_tui.core.rows import Row
+
+MOST_LINES: Final = 400
+MOST_TEXT: Final = 32_000
+"""How long two texts may be together to be compared line by line."""
+
+_GONE: Final = Row("", missing=True)
+
+Pair = tuple[Row, Row | None]
+"""A row, and what it was before where that was something else."""
+
+
+def edit_fields(asked: JsonObject, approved: JsonObject) -> JsonObject:
+    """An edit for machines: the inputs asked for, those approved instead, and the names of those that differ."""
+    was, now = ({name: json.dumps(value, sort_keys=True) for name, value in args.items()} for args in (asked, approved))
+    changed = [name for name in dict.fromkeys((*was, *now)) if was.get(name) != now.get(name)]
+    return {"asked": asked, "approved": approved, "changed": [*changed]}
+
+
+def arg_rows(args: JsonObject) -> tuple[Row, ...]:
+    """Inputs of which only names and values are known."""
+    return tuple(_row(name, plain(value), long=isinstance(value, list | dict)) for name, value in args.items())
+
+
+def _row(name: str, text: str, *, long: bool) -> Row:
+    return Row(name, text, multiline=long or "\n" in text)
+
+
+def paired(rows: Sequence[Row], before: Sequence[Row] | None) -> list[Pair]:
+    """Each row with what it was, if it was something else; rows that are gone come last. None: nothing was edited."""
+    if before is None:
+        return [(row, None) for row in rows]
+    known: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in before:
+        known[row.label].append(row)
+    pairs: list[Pair] = []
+    for row in rows:
+        old = known[row.label].pop(0) if known[row.label] else _GONE
+        pairs.append((row, None if (old.value, old.missing) == (row.value, row.missing) else old))
+    left = [row for rest in known.values() for row in rest if not row.missing]
+    return [*pairs, *((Row(row.label, missing=True, multiline=row.multiline), row) for row in left)]
+
+
+def difference(before: str, after: str) -> list[tuple[str, str]] | None:
+    """Both texts as runs of lines, each with its sign: `-`, `+`, or a space for what stayed. None if they are long."""
+    import difflib  # noqa: PLC0415  # few prompts are edited
+
+    old, new = before.split("\n", MOST_LINES), after.split("\n", MOST_LINES)
+    if max(len(old), len(new)) > MOST_LINES or len(before) + len(after) > MOST_TEXT:
+        return None
+    runs: list[tuple[str, str]] = []
+    for tag, start, end, new_start, new_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        parts = ((" ", old[start:end]),) if tag == "equal" else (("-", old[start:end]), ("+", new[new_start:new_end]))
+        runs += [(sign, "\n".join(lines)) for sign, lines in parts if lines]
+    return runs
