@@ -231,7 +231,7 @@ async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None
         await settle(pilot, lambda: len(gate.decided) == 1)
         # What was approved stays on screen, beside what was asked.
         await settle(pilot, lambda: "done ✓ (edited)" in shown(app))
-        for words in ("edited: − as asked, + as edited", "▎−r-1 ", "▎+r-1-new"):
+        for words in ("edited: − as asked, + as edited", "▎−r-1\n", "▎+r-1-new"):
             assert words in shown(app)
     assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1-new"})]
 

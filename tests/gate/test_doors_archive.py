@@ -11,6 +11,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate import archive
 from aileron_tui.ledger.reader import read_entry
 from aileron_tui.ledger.store import Ledger
+from aileron_tui.runtime.items import read_item
 from tests.gate.conftest import Bench, dig, until
 from tests.gate.house import SEND, WAITING, House, error_code, house
 
@@ -56,6 +57,34 @@ def test_history_is_filtered_and_paged(bench: Bench) -> None:
             assert ([item["id"] for item in rest["items"]], rest["next"]) == ([executed], None)
 
     until(main())
+
+
+def test_an_edited_approval_is_told_apart_from_what_was_asked(bench: Bench) -> None:
+    asked = {"draft_id": "r-12345", "subject": "Old", "body": "One"}
+    edits = {"subject": "Zebra"}
+
+    async def main() -> None:
+        async with house(bench) as at:
+            made = await at.agent.post("/v1/actions/update-draft/run", json={"args": asked})
+            id_ = made.json()["approval_id"]
+            before = await at.item(id_)
+            assert "edited_from" not in before
+            fresh = await at.approver.post(f"{WAITING}/{id_}/refresh", json={"edited_payload": edits})
+            body = at.bench.answer(fresh.json()["item"], edits=edits)
+            assert (await at.approver.post(f"{WAITING}/{id_}/decide", json=body)).status_code == 200
+            await at.ending(id_)
+            item = read_item((await at.approver.get(f"{WAITING}/{id_}")).json())
+            assert item.edited_from is not None
+            assert item.edited_from.fields() == before["prompt"]
+            assert item.edit == {"asked": asked, "approved": asked | edits, "changed": ["subject"]}
+            past = (await at.approver.get(f"/v1/history/{id_}")).json()
+            assert past["request"]["edited"] is True
+            assert past["edit"] == item.edit
+            found = (await at.approver.get("/v1/history", params={"text": "zebra"})).json()["items"]
+            assert [one["id"] for one in found] == [id_]
+
+    until(main())
+    assert bench.service.mailbox.drafts["r-12345"].header("Subject") == "Zebra"
 
 
 def test_one_request_of_the_past_with_everything_the_ledger_has(bench: Bench) -> None:

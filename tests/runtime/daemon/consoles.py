@@ -32,6 +32,13 @@ from tests.daemon.process import FakeDaemon
 
 PATIENCE: Final = 60.0
 
+_STEPS: Final = {
+    Kind.REQUESTED: "asked",
+    Kind.PREVIEWED: "preview",
+    Kind.SHOWN: "shown",
+    Kind.EDITED: "edited elsewhere",
+}
+
 
 class Console:
     """Listens from the start of its `with` to the end, and finds the daemon anew whenever it cannot be heard.
@@ -205,7 +212,7 @@ def story(folder: Path, id_: str) -> list[str]:
         elif entry.kind == Kind.TOLD:
             words.append(f"told {entry.body['outcome']}{' +' if entry.body['elsewhere'] else ''}")
         else:
-            words.append({Kind.REQUESTED: "asked", Kind.PREVIEWED: "preview", Kind.SHOWN: "shown"}[Kind(entry.kind)])
+            words.append(_STEPS[Kind(entry.kind)])
     return words
 
 
