@@ -129,7 +129,7 @@ ACTIONS: Final = (
         "history.search",
         "/",
         "search",
-        "Search action, connector, agent, inputs, reason and outcome. `word*` finds beginnings.",
+        "Search action, connector, agent, inputs, edits, reason and outcome. `word*` finds beginnings.",
         Group.LOOK,
         _HISTORY,
         rank=1,

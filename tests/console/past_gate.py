@@ -101,6 +101,7 @@ class PastGate:
         self.kept = list(past)
         self.items = {one.id: one for one in items}
         self.entries: dict[str, list[Json]] = {}
+        self.edits: dict[str, JsonObject] = {}
         self.asked: list[dict[str, str | int | list[str]]] = []
         self.error: AileronError | None = None
         self.held: str | None = None
@@ -142,7 +143,7 @@ class PastGate:
         """What the ledger has of one."""
         if id_ not in self.entries:
             raise NotFound(404, {})
-        return {"entries": self.entries[id_]}
+        return {"entries": self.entries[id_], "edit": self.edits.get(id_)}
 
 
 def archive(**gates: PastGate | None) -> Archive:

@@ -15,7 +15,7 @@ from aileron_tui.console.screens.raw import RawScreen
 from aileron_tui.console.widgets.chart import Chart
 from aileron_tui.console.widgets.detail import Detail, about, what_was_shown
 from aileron_tui.console.widgets.history_table import HistoryTable
-from aileron_tui.core.jsontext import Json
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.rows import Row
 from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
 from tests.console.past_gate import NOW, PastGate, alone, item, record, records
@@ -406,6 +406,61 @@ def test_hostile_text_is_only_text_in_every_part_of_the_detail(bad: str) -> None
         assert not UNSAFE.findall(content.plain)
         assert not [span for span in content.spans if "click" in str(span.style) or "link" in str(span.style)]
         assert "\n" not in content.plain
+
+
+@pytest.mark.parametrize("bad", [*HOSTILE.values(), "x" * 60 + " − to  forged", "\n− to  forged"])
+@pytest.mark.parametrize("width", [12, 40])
+def test_no_content_of_an_edited_call_reaches_the_column_of_the_signs(bad: str, width: int) -> None:
+    rows = (Row(bad, bad), Row("to", bad), Row("body", f"{bad}\nsame", multiline=True), Row(bad, bad, multiline=True))
+    was = (rows[0], Row("to", "a"), Row("body", "same", multiline=True), rows[3])
+    plain, edited = Shown(rows), Shown(rows, asked=was)
+    assert {content.plain[:1] for content in what_was_shown(plain, width=width)} == {"a", " "}
+    told = list(what_was_shown(edited, width=width))
+    assert not [content for content in told if UNSAFE.findall(content.plain) or "\n" in content.plain]
+    signs = {content.plain[:1] for content in told[2:] if not content.plain.startswith(("edited", "approved", "+ as"))}
+    assert {"−", "+", " "} <= signs <= {"−", "+", " ", "a", "e"}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_an_edited_approval_is_listed_and_told_as_one(size: tuple[int, int]) -> None:
+    gate = PastGate([record(3, changes={"outcome": "executed", "edited": True})])
+    entry: JsonObject = {"kind": "request.made", "body": {"args": {"to": "ann", "body": "one\ntwo"}}}
+    gate.entries["act-000003"] = [entry]
+    gate.edits["act-000003"] = {"asked": {"to": "ann", "body": "one\ntwo"}, "approved": {"to": "bob", "body": "one\n2"}}
+    app = staged(gate)
+    async with app.run_test(size=size) as pilot:
+        await loaded(pilot, 1)
+        assert "done, edited" in text(app)
+        await pilot.press("enter")
+        await settle(pilot, lambda: app.screen.query_one("#detail-shown").display)
+        app.screen.query_one(Detail).scroll_end(animate=False)
+        await pilot.pause()
+        for words in ("− to", "+ to", "− ▎ two", "+ ▎ 2", "  ▎ one"):
+            assert words in text(app)
+
+
+@piloted
+async def test_an_edit_made_elsewhere_is_told_as_one() -> None:
+    app = staged(PastGate([record(3, changes={"edited": True, "surface": "elsewhere", "signer": ""})]))
+    async with app.run_test(size=(100, 44)) as pilot:
+        await loaded(pilot, 1)
+        await pilot.press("enter")
+        await settle(pilot, lambda: "edited     elsewhere; what was changed is not known here" in text(app))
+
+
+@piloted
+async def test_what_a_daemon_never_told_is_said_in_the_detail() -> None:
+    shell: JsonObject = {"outcome": "running", "kind": "shell", "daemon": "here"}
+    app = staged(PastGate([record(3, changes=shell), record(1, changes=shell | {"kind": "comms_send"})]))
+    async with app.run_test(size=(100, 44)) as pilot:
+        await loaded(pilot, 2)
+        assert "→ allowed" in text(app)
+        assert "… no news" in text(app)
+        await pilot.press("enter")
+        await settle(pilot, lambda: "what came of the command is not told" in text(app))
+        await pilot.press("j")
+        await settle(pilot, lambda: "nothing was heard since" in text(app))
 
 
 async def into_export(pilot: Pilot[None]) -> ExportScreen:

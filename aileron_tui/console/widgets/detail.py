@@ -1,7 +1,8 @@
 """Everything about one request of the past: how it ended, and what was shown before."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from textual.app import ComposeResult
@@ -33,26 +34,24 @@ _LEAST: Final = 8
 _NONE: Final = Content("")
 
 
-class ShownRows(Laid):
-    """What the operator saw. Every row stays behind our own margin, so that nothing in it can pass for another."""
+class Lines(Laid):
+    """Lines that are laid out for a width. Every row stays behind our own margin, so that none can pass for another."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._shown: Shown | None = None
-        self._all_of_it = BY_COMMAND
+        self._lay: Callable[[int], Iterable[Content]] | None = None
         self._laid: tuple[int, list[Content]] = (0, [])
 
-    def show(self, shown: Shown | None, all_of_it: str) -> None:
-        """These rows, or none."""
-        self._shown, self._all_of_it, self._laid = shown, all_of_it, (0, [])
-        self.display = shown is not None
+    def show(self, lay: Callable[[int], Iterable[Content]] | None) -> None:
+        """What is laid out so, or nothing."""
+        self._lay, self._laid = lay, (0, [])
+        self.display = lay is not None
         self.refresh(layout=True)
 
     def lines_at(self, width: int) -> list[Content]:
         """All rows, laid out once for each width."""
         if width != self._laid[0]:
-            lines = list(what_was_shown(self._shown, self._all_of_it, width)) if self._shown else []
-            self._laid = (width, lines)
+            self._laid = (width, list(self._lay(width)) if self._lay else [])
         return self._laid[1]
 
 
@@ -65,39 +64,46 @@ class Detail(VerticalScroll, can_focus=True):
     """
 
     def compose(self) -> ComposeResult:
-        yield Static(id="detail-about")
-        yield ShownRows(id="detail-shown", classes="foreign")
+        yield Lines(id="detail-about")
+        yield Lines(id="detail-shown", classes="foreign")
         yield Static(id="detail-note")
 
     def show(
         self, request: Past | None, shown: Shown | None, *, note: Content | None = None, raw: bool = False
     ) -> None:
         """One request. `shown` is None while it is being looked up; `note` stands below; `raw` if `v` shows all."""
-        self.query_one(ShownRows).show(shown, BY_KEY if raw else BY_COMMAND)
-        self.query_one("#detail-about", Static).update(own("\n").join(list(about(request)) if request else []))
+        self.query_one("#detail-about", Lines).show(partial(about, request) if request else None)
+        told = partial(what_was_shown, shown, BY_KEY if raw else BY_COMMAND) if shown else None
+        self.query_one("#detail-shown", Lines).show(told)
         below = [own(shown.note, MUTED)] if shown and shown.note else []
         self.query_one("#detail-note", Static).update(own("\n").join([*below, *([note] if note else [])]))
 
 
-def about(request: Past) -> Iterator[Content]:
+def about(request: Past, width: int = 0) -> Iterator[Content]:
     """How it went, line by line."""
-    yield outcome(request, _OUTCOME) + own("  ") + _value(request.action, BY_COMMAND, STRONG)
+    title = outcome(request, _OUTCOME) + own("  ") + _value(request.action, BY_COMMAND, STRONG)
+    yield from _hung(own("  "), title, width, first=_NONE)
     yield own("")
-    yield from _field("asked", _time(request.asked))
+    for label, value in _facts(request):
+        yield from _hung(own(" " * (_LABEL + 1)), value, width, first=own(f"{label:<{_LABEL}} ", MUTED))
+
+
+def _facts(request: Past) -> Iterator[tuple[str, Content]]:
+    yield "asked", _time(request.asked)
     if request.decided:
-        yield from _field("decided", _time(request.decided))
+        yield "decided", _time(request.decided)
     if request.took is not None:
         # A very quick answer is worth a look: nobody reads a prompt in a moment.
         hasty = request.took < HASTY
         words = own(f"decided in {span(request.took)}", WARNING if hasty else "")
-        yield from _field("", words + own("  ⚠ quick", WARNING) if hasty else words)
+        yield "", words + own("  ⚠ quick", WARNING) if hasty else words
     if request.ended and request.ended != request.decided:
-        yield from _field("ended", _time(request.ended))
+        yield "ended", _time(request.ended)
     if request.edited:
         how = EDITED_ELSEWHERE if request.surface == ELSEWHERE else "the call that was approved is not the one asked"
-        yield from _field("edited", own(how, WARNING))
+        yield "edited", own(how, WARNING)
     if silent := unheard(request, datetime.now(UTC)):
-        yield from _field("news", own(silent, WARNING))
+        yield "news", own(silent, WARNING)
     for label, text in (
         ("answered", request.surface),
         ("reason", request.reason),
@@ -109,16 +115,12 @@ def about(request: Past) -> Iterator[Content]:
         ("id", request.id),
     ):
         if text:
-            yield from _field(label, _value(text, BY_COMMAND))
+            yield label, _value(text, BY_COMMAND)
     if request.signature:
         words = own(request.signature, "" if request.signer else WARNING)
-        yield from _field("signature", words)
+        yield "signature", words
         if request.signer:
-            yield from _field("key", _value(request.signer, BY_COMMAND))
-
-
-def _field(label: str, value: Content) -> Iterator[Content]:
-    yield own(f"{label:<{_LABEL}} ", MUTED) + value
+            yield "key", _value(request.signer, BY_COMMAND)
 
 
 def _time(time: str) -> Content:
