@@ -19,6 +19,9 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.core.chain import Kind
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import EDITED
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.ledger.access import FILE
@@ -178,6 +181,23 @@ def test_ask_look_approve_collect(call: Any, home: Home) -> None:
     assert (collected.code, collected.json["status"]) == (0, "completed")
     assert collected.json["result"]["action"] == "send-draft"
     assert len(home.service.sent) == sent + 1
+
+
+def test_an_edited_approval_is_shown_beside_what_was_asked(call: Any, home: Home) -> None:
+    id_ = ask(call, "r-20417")
+    edits: JsonObject = {"draft_id": "r-5 \x1b[2J"}
+    [stored] = keys.stored(home.folder / "keys")
+    with (
+        keys.unlock(home.folder / "keys", stored.name, None) as key,
+        ApproverClient(discover(data=home.folder / "data"), key) as client,
+    ):
+        client.decide(client.refresh(id_, edits), Verdict.APPROVE, edits=edits)
+    shown = call("show", id_).out
+    assert shown.startswith(f"Approve send-draft?\n{EDITED}\n- Draft id: r-20417\n+ Draft id: r-5 ⟨ESC⟩[2J\n")
+    edit = {"asked": {"draft_id": "r-20417"}, "approved": edits, "changed": ["draft_id"]}
+    assert call("show", id_, "--json").json["edit"] == edit
+    assert call("history", "show", id_, "--json").json["edit"] == edit
+    call("run", "send-draft", "--arg", "draft_id=r-20417", "--wait", "20")
 
 
 def test_deny_with_a_reason(call: Any) -> None:
