@@ -41,7 +41,7 @@ class Desk:
     def shown(self) -> "Item | None":
         """The request to draw: as it was edited, if that is what will be, or is being, approved."""
         item = self._board.item
-        if item is None or item.edited_from:
+        if item is None or (item.edited_from and not item.state.decidable):
             return item
         held = self._held[0] if self._held else None
         for answer in (self.edited, held, self._sent.get(item.key)):
@@ -256,7 +256,8 @@ class Desk:
             if source is None:
                 raise AileronError("not connected")
             # What it is compared with is what was shown here, not what the source says was asked.
-            edited = replace(source.refresh(item.id, edits), source=item.source, edited_from=item.prompt)
+            edited = replace(source.refresh(item.id, edits), source=item.source)
+            edited = replace(edited, edited_from=item.edited_from or item.prompt)
             answer = Answer(edited, Verdict.APPROVE, "", edits)
         except AileronError as error:
             self._console.call_later(self._not_edited, item, str(error))

@@ -72,6 +72,7 @@ def _revived(context: Context, asking: Asking, record: Record) -> Request | None
     args, connector, expires = body.get("args"), body.get("connector"), body.get("expires")
     if action is None or not isinstance(args, dict) or not isinstance(connector, dict) or not isinstance(expires, str):
         return None
+    asked = _asked(context.reader, body)
     for entry in entries:
         if found := decision_of(entry):
             args = args | (found[0].edits or {})
@@ -81,7 +82,16 @@ def _revived(context: Context, asking: Asking, record: Record) -> Request | None
     live = asking.made(action, args, Asker(agent, session, folder), str(body.get("caller", "")), record.id)
     live.asked, live.expires = datetime.fromisoformat(record.asked), datetime.fromisoformat(expires)
     live.after, live.polled = str(body.get("after", "")), True
+    live.edited_from = live.prompted(asked, None) if asked != args else None
     return live
+
+
+def _asked(reader: Reader, body: JsonObject) -> JsonObject:
+    """The inputs the agent sent, also where what a person made of them was interrupted and is asked again."""
+    while body.get("after") and (earlier := reader.of_request(str(body["after"]))):
+        body = earlier[0].body
+    args = body.get("args")
+    return args if isinstance(args, dict) else {}
 
 
 async def _abandon(context: Context, record: Record) -> None:

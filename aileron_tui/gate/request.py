@@ -40,8 +40,8 @@ class Request:
     """A gated call. Whoever ends it holds `ending` while the end is recorded, so that no second end begins.
 
     `polled` is set once an agent was told to come back for the answer; `holders` counts those who wait for it on an
-    open connection. `decision` is the envelope that decided it; `edited_from` is what was asked, if an edited call was
-    approved instead.
+    open connection. `decision` is the envelope that decided it; `edited_from` is what the agent asked, if an edited
+    call was approved instead.
     """
 
     id: str

@@ -94,7 +94,7 @@ class Running:
         new request, which is recorded and not yet shown.
         """
         fresh = self._asking.made(live.action, live.args, live.asker, live.agent)
-        fresh.after, fresh.polled = live.id, True
+        fresh.after, fresh.polled, fresh.edited_from = live.id, True, live.edited_from
         body: JsonObject = {"error": "outcome unknown", "asked_again": fresh.id}
         await self._context.recorder.record(Draft(Kind.INTERRUPTED, body, live.id), self._asking.request(fresh))
         answer = answers.ended(live.id, State.INTERRUPTED, asked_again=fresh.id)

@@ -258,6 +258,18 @@ async def test_an_edited_call_is_on_screen_while_it_is_held_and_sent() -> None:
 
 
 @piloted
+async def test_what_was_edited_before_it_was_asked_again_can_be_edited_once_more() -> None:
+    asked = request(1)
+    gate = ScriptedGate(replace(asked, edited_from=replace(asked.prompt, inputs=(Row("Draft id", "r-0"),))))
+    async with console(gate) as (app, pilot):
+        await settle(pilot, lambda: "▎−r-0" in shown(app) and "▎+r-1\n" in shown(app))
+        await pilot.press("e")
+        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("end", *"-new", "ctrl+s")
+        await settle(pilot, lambda: "▎−r-0" in shown(app) and "▎+r-1-new" in shown(app))
+
+
+@piloted
 async def test_an_edit_is_forgotten_by_escape_and_by_moving_on() -> None:
     gate = ScriptedGate(request(1), request(2))
     async with console(gate) as (app, pilot):

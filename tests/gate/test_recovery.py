@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict, read_statement
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
 from aileron_tui.demo.service import Fault
 from aileron_tui.files.config import Policy
@@ -26,21 +27,23 @@ def outcome(bench: Bench, id_: str) -> str:
         return record.outcome
 
 
-def waiting_request(bench: Bench) -> tuple[str, str]:
+def waiting_request(bench: Bench, edits: JsonObject | None = None) -> tuple[str, str]:
     """A request left waiting by a gate that stopped: its id and the envelope that would approve it."""
 
     async def work() -> tuple[str, str]:
         async with bench.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             item = await shown(gate, id_)
-            return id_, json.dumps(sign(bench.statement(item), bench.key).fields())
+            if edits:
+                item = dig((await gate.refresh(id_, {"edited_payload": edits})).body, "item")
+            return id_, json.dumps(sign(bench.statement(item, edits=edits), bench.key).fields())
 
     return until(work())
 
 
-def left_running(bench: Bench) -> str:
+def left_running(bench: Bench, edits: JsonObject | None = None) -> str:
     """A request that was approved and started by a gate that was then gone."""
-    id_, envelope = waiting_request(bench)
+    id_, envelope = waiting_request(bench, edits)
     with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
         decided = Draft(Kind.DECIDED, {"envelope": json.loads(envelope)}, id_)
         digest = read_statement(read_envelope(envelope.encode()).payload).digest
@@ -112,6 +115,20 @@ def test_what_ran_without_a_known_end_is_interrupted_and_asked_again(bench: Benc
     assert outcome(bench, id_) == State.INTERRUPTED
     assert bench.service.sent == ()
     assert sound(bench)
+
+
+def test_an_edited_call_that_is_asked_again_is_not_called_the_agents(bench: Bench) -> None:
+    left_running(bench, {"draft_id": "r-18220"})
+
+    async def work() -> JsonObject:
+        async with bench.gate() as gate:
+            (again,) = gate.waiting()
+            return again
+
+    for _ in range(2):  # what was asked is also known after another crash
+        again = until(work())
+        assert again["args"] == {"draft_id": "r-18220"}
+        assert dig(again, "edited_from", "args") == {"draft_id": "r-12345"}
 
 
 def test_an_outcome_that_was_kept_is_not_lost(bench: Bench) -> None:
