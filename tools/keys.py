@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.console.actions import Action, Group, Scope, display, of
+from aileron_tui.console.actions import MOUSE, Action, Group, Scope, display, of
 
 DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "keys.md"
 
@@ -40,6 +40,8 @@ def _lines() -> Iterator[str]:
         yield f"\n## {scope}\n\n| key | does | | id |\n|---|---|---|---|\n"
         for group in Group:
             yield from (_row(action) for action in of(scope) if action.group is group)
+    yield "\n## Mouse\n\n| | does |\n|---|---|\n"
+    yield from (f"| {what} | {does} |\n" for what, does in MOUSE)
 
 
 def _row(action: Action) -> str:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.keys import KEY_ALIASES, Keys, key_to_character
 
 from aileron_tui.core.errors import AileronError
@@ -181,6 +181,19 @@ ACTIONS: Final = (
     ),
 )
 
+MOUSE: Final = (
+    (
+        "click a key",
+        "Does what the key does, by the same rules; one that brings the window forward does nothing.",
+    ),
+    ("click a request", "Looks at it; never answers. A list of one line goes to the next request, then to the first."),
+    ("click it again", "In the history: opens the detail."),
+    ("click the word", "In the sheet of marked requests: switches to approve, deny or leave."),
+    ("click ▾ or ▸", "Folds a part of JSON, or unfolds it."),
+    ("wheel", "Scrolls what is under the pointer."),
+)
+"""What the mouse does, and with what."""
+
 ALWAYS: Final = 7
 GAP: Final = "  "
 
@@ -281,16 +294,25 @@ def display(key: str) -> str:
 
 
 class Hint(NamedTuple):
-    """A key in a footer and its label, which is empty where room is scarce."""
+    """A key at the bottom of a screen, its label, which is empty where room is scarce, and what both do."""
 
-    action: Action
     key: str
     label: str
+    does: str
 
     @property
     def text(self) -> str:
-        """Both, as shown."""
+        """Key and label, as shown."""
         return f"{self.key} {self.label}" if self.label else self.key
+
+
+def offered(bound: Iterable[BindingType]) -> tuple[Hint, ...]:
+    """The keys of a dialog that are worth a line, from what it binds."""
+    return tuple(
+        Hint(binding.key_display or display(binding.key.split(",")[0]), binding.description, binding.action)
+        for binding in bound
+        if isinstance(binding, Binding) and binding.show
+    )
 
 
 def hints(
@@ -303,19 +325,21 @@ def hints(
     """
     wanted = (action for action in of(scope) if action.rank and action.id not in leave_out)
     ranked = sorted(wanted, key=lambda action: action.rank)
-    bare = {action.id: Hint(action, display(keys_of(action, overrides)[0]), "") for action in ranked}
-    chosen = [bare[action.id] for action in ranked if action.rank <= ALWAYS]
-    while len(chosen) > 1 and not _fits(chosen, width):
-        chosen.pop(-2)
-    for labels in ({action.id: action.short or action.label for action in ranked}, {a.id: a.label for a in ranked}):
-        for place, hint in enumerate(chosen):
-            better = hint._replace(label=labels[hint.action.id])
+    bare = [Hint(display(keys_of(action, overrides)[0]), "", action.method) for action in ranked]
+    first = [place for place, action in enumerate(ranked) if action.rank <= ALWAYS]
+    while len(first) > 1 and not _fits([bare[place] for place in first], width):
+        first.pop(-2)
+    chosen = [bare[place] for place in first]
+    short, long = [ranked[at].short or ranked[at].label for at in first], [ranked[at].label for at in first]
+    for labels in (short, long):
+        for place, label in enumerate(labels):
+            better = chosen[place]._replace(label=label)
             if not _fits([*chosen[:place], better, *chosen[place + 1 :]], width):
                 break
             chosen[place] = better
-    if all(hint.label == hint.action.label for hint in chosen):
-        for action in ranked[len(chosen) :]:
-            more = bare[action.id]._replace(label=action.label)
+    if [hint.label for hint in chosen] == long:
+        for place in range(len(chosen), len(ranked)):
+            more = bare[place]._replace(label=ranked[place].label)
             if not _fits([*chosen, more], width):
                 break
             # Help stays last, where people look for it.

@@ -1,5 +1,6 @@
 """The console: holds the board, the links to the sources and the desk, which outlive every screen."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
@@ -12,6 +13,7 @@ from textual.message import Message
 from textual.notifications import SeverityLevel
 
 from aileron_tui.console import actions
+from aileron_tui.console.arming import Arming
 from aileron_tui.console.board import FETCHED_ONCE, Board, Tone
 from aileron_tui.console.desk import Desk
 from aileron_tui.console.driver import TerminalDriver
@@ -22,6 +24,7 @@ from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.source import Keyholder, Source, Upstream
 from aileron_tui.console.themes import THEMES
 from aileron_tui.console.vaults import Vaults
+from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.text import clip, inline
 from aileron_tui.files.places import bundled
@@ -76,6 +79,7 @@ class Console(App[None]):
     ) -> None:
         super().__init__(driver_class=TerminalDriver)
         self.settings = settings or ConsoleSettings()
+        self.arming = Arming(self.settings.arm_seconds)
         self.keymap_in_use = actions.keymap(self.settings.keymap)
         self.keys = keys
         self.read_only = read_only
@@ -85,6 +89,7 @@ class Console(App[None]):
         self.vaults = Vaults(self)
         self.desk = Desk(self)
         self._touched = monotonic()
+        self._pulse: asyncio.TimerHandle | None = None
         self._main = MainScreen(self)
         for theme in THEMES:
             self.register_theme(theme)
@@ -113,6 +118,8 @@ class Console(App[None]):
             self._cover("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_LOOK, self._lock_when_idle)
+        self.app_resume_signal.subscribe(self, self._resumed)
+        self._beat()
 
     def _resumed(self, _: "App[object]") -> None:
         """Back from ctrl+z: the terminal has forgotten the screen, and what was typed meanwhile is no answer."""
@@ -131,6 +138,8 @@ class Console(App[None]):
 
     def on_unmount(self) -> None:
         """Hangs up. An answer that is still held is not sent."""
+        if self._pulse:
+            self._pulse.cancel()
         self.desk.close()
         for link in self.links.values():
             link.stop()
@@ -320,20 +329,47 @@ class Console(App[None]):
         if self.keys.key is not None and monotonic() - self._touched > self.settings.lock_minutes * 60:
             self.lock("Locked after a while without a key")
 
+    # what shows that somebody is there, and what may make an answer an accident
+
     async def on_event(self, event: events.Event) -> None:
-        """Any key or click shows that somebody is there."""
-        if isinstance(event, events.Key | events.MouseDown | events.Paste):
+        """Looks at every key and press before anything else does."""
+        if isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded:
             self._touched = monotonic()
+            self._came(event)
         await super().on_event(event)
+
+    def _came(self, event: events.Key | events.MouseDown | events.Paste) -> None:
+        self.arming.late(monotonic() - event.time)
+        if not self.app_focus:
+            self.arming.focused()  # the report of it is late, or will not come
+        if isinstance(event, events.Key):
+            self.arming.key_came()
+        elif isinstance(event, events.MouseDown):
+            self.arming.press_came()
+            under, _ = self.get_widget_at(event.x, event.y)
+            if not isinstance(under, KeyLine):
+                self.arming.clicked()
+            self._main.show_state()
 
     def on_app_focus(self) -> None:
         """The click or switch that brought the window forward is no answer."""
-        from aileron_tui.console.screens.confirm import ConfirmScreen  # noqa: PLC0415
-
-        self._main.arming.focused()
+        self.arming.focused()
         self._main.show_state()
-        if isinstance(self.screen, ConfirmScreen):
-            self.screen.wait_anew()
+
+    def on_app_blur(self) -> None:
+        """From now on it is known who has the focus."""
+        self.arming.blurred()
+
+    def _resumed(self, _: object) -> None:
+        """After ctrl+z, or a stop from elsewhere."""
+        self.arming.held_up()
+        self._main.show_state()
+
+    def _beat(self) -> None:
+        """Shows that the loop runs. Not a timer of Textual's: it happens often, and must cost nothing."""
+        self.arming.beat()
+        if seconds := self.settings.arm_seconds:
+            self._pulse = asyncio.get_running_loop().call_later(seconds / 4, self._beat)
 
     def leave(self) -> None:
         """Quits; asks first if something waits. Nothing is decided by quitting."""
@@ -346,7 +382,7 @@ class Console(App[None]):
         words = "1 request waits" if waiting == 1 else f"{waiting:,} requests wait"
         question = own(f"{words}. Quit all the same?", "bold")
         detail = own("Quitting decides nothing; they go on waiting until they time out.", MUTED)
-        self.push_screen(ConfirmScreen(question, detail, seconds=0.0), self._left)
+        self.push_screen(ConfirmScreen(question, detail), self._left)
 
     def _left(self, sure: bool | None) -> None:
         if sure:

@@ -84,7 +84,7 @@ class Desk:
             if reason is not None:
                 self._send(Answer(item, Verdict.DENY, reason))
 
-        self._console.push_screen(ReasonScreen(item.prompt.action), denied)
+        self._console.push_screen(ReasonScreen(item.prompt.action, self._console.arming), denied)
 
     def _answer(self, verdict: Verdict) -> Answer | None:
         item = self._board.item
@@ -107,7 +107,7 @@ class Desk:
             self._console.push_screen(LockScreen(self._console.keys, "Approve with your passphrase"), confirmed)
         else:
             detail = foreign_line(prompt.risk.reason)
-            self._console.push_screen(ConfirmScreen(question, detail, seconds=settings.arm_seconds), confirmed)
+            self._console.push_screen(ConfirmScreen(question, detail, self._console.arming), confirmed)
 
     # the undo window
 
@@ -301,7 +301,7 @@ class Desk:
             return
         start = Choice.APPROVE if verdict is Verdict.APPROVE else Choice.DENY
         unable = {item.key: why for item in marked if (why := self._console.unable(item))}
-        self._console.push_screen(BatchScreen(marked, start, unable), self._send_all)
+        self._console.push_screen(BatchScreen(marked, start, unable, self._console.arming), self._send_all)
 
     def _send_all(self, chosen: "list[tuple[Item, Verdict]] | None") -> None:
         if not chosen:

@@ -1,5 +1,6 @@
 """A gate that does as it is told, and a console on it."""
 
+import asyncio
 import queue
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -29,8 +30,26 @@ from aileron_tui.signing.keys import UnlockedKey, for_this_run
 from tests.console import items as samples
 from tests.console.pilots import lines, settle
 
-QUICK = ConsoleSettings(arm_seconds=0.05, undo_seconds=0.0, bell=False, notify=False)
+QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
+ARMED = replace(QUICK, arm_seconds=0.7)
 NORMAL = Risk(Level.NORMAL, "it moves something")
+
+
+class Clock:
+    """The time of an arming, which passes only if a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def run(self, app: Console, seconds: float) -> None:
+        """Time passes while the console runs."""
+        for _ in range(round(seconds * 10)):
+            self.now += 0.1
+            app.arming.beat()
+        app._main.show_state()
 
 
 class ScriptedGate:
@@ -155,12 +174,14 @@ async def console(
     settings: ConsoleSettings = QUICK,
     size: tuple[int, int] = (120, 36),
     keys: Keyholder | None = None,
+    clock: Clock | None = None,
     **options: Any,
 ) -> AsyncIterator[tuple[Console, Pilot[None]]]:
     """A console that has heard the snapshot of every gate that is up, and is ready for an answer."""
     gates = [gates] if isinstance(gates, ScriptedGate) else gates
     upstreams = [Upstream(gate.name, partial(_connected, gate), "gate") for gate in gates]
     app = Console(upstreams, keys or RunKeyholder(for_this_run()), settings, **options)
+    app.arming.clock = clock or app.arming.clock
 
     def heard() -> bool:
         reached = [app.links[gate.name].standing.reach for gate in gates if not gate.down]
@@ -168,7 +189,9 @@ async def console(
 
     async with app.run_test(size=size) as pilot:
         await settle(pilot, heard)
-        await pilot.pause(settings.arm_seconds + 0.05)
+        await settle(pilot, lambda: not app.board.item or app.arming.on_screen(app.board.chosen, app.board.item.digest))
+        if clock:
+            clock.run(app, 2 * settings.arm_seconds)
         yield app, pilot
 
 
@@ -180,3 +203,9 @@ def shown(app: Console) -> str:
 def told(app: Console) -> str:
     """What the operator was told in passing."""
     return "\n".join(notification.message for notification in app._notifications)
+
+
+async def sent(app: Console) -> None:
+    """Waits until every answer that was given so far has reached its gate."""
+    for hands in app.desk._hands.values():
+        await asyncio.wrap_future(hands.submit(lambda: None))

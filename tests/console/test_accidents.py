@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from textual import events
 from textual.widgets import Input
 
@@ -12,53 +13,123 @@ from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
 from tests.console.pilots import piloted, settle
-from tests.console.scripted import QUICK, ScriptedGate, console, request, shown, told
+from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, console, request, sent, shown, told
 
 HIGH = Risk(Level.HIGH, "it sends something")
-SLOW = replace(QUICK, arm_seconds=0.5)
 LONG = PreviewResult((Row("Body", "\n".join(f"line {number}" for number in range(200)), multiline=True),))
 
 
 @piloted
 async def test_a_prompt_that_was_covered_counts_as_just_shown() -> None:
-    gate = ScriptedGate(request(1))
-    async with console(gate, SLOW) as (_, pilot):
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
         for there, back in (("question_mark", "escape"), ("h", "q"), ("v", "escape")):
             await pilot.press(there)
-            await pilot.pause(0.7)
+            await settle(pilot, lambda: len(app.screen_stack) == 2)
+            clock.run(app, 0.8)
             await pilot.press(back, "a")
-            await pilot.pause(0.1)
+            await sent(app)
             assert gate.decided == [], there
+            assert "not yet: just shown" in told(app)
 
 
 @piloted
 async def test_what_was_being_typed_does_not_confirm_high_risk() -> None:
-    gate = ScriptedGate(request(1, HIGH))
-    async with console(gate, SLOW) as (app, pilot):
+    gate, clock = ScriptedGate(request(1, HIGH)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
         await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
         for key in ("a", "space", "v", "e", "r", "y"):
             await pilot.press(key)
-            await pilot.pause(0.2)
-        await pilot.pause(0.6)
+            clock.run(app, 0.2)
+        clock.run(app, 0.8)
+        await sent(app)
         assert not isinstance(app.screen, ConfirmScreen)
     assert gate.decided == []
 
 
+@pytest.mark.parametrize("what", [events.AppFocus(), events.Paste("y"), None])
 @piloted
-async def test_a_confirmation_waits_anew_when_the_window_gets_the_focus() -> None:
-    gate = ScriptedGate(request(1, HIGH))
-    async with console(gate, SLOW) as (app, pilot):
+async def test_a_confirmation_waits_anew(what: events.Event | None) -> None:
+    """After the window got the focus, after a paste, and after a `y` that came too early."""
+    gate, clock = ScriptedGate(request(1, HIGH)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
         await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
         await pilot.press("a")
-        await pilot.pause(0.6)
-        app.post_message(events.AppFocus())
-        await pilot.pause(0.05)
+        await settle(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        if what:
+            clock.run(app, 0.8)
+            app.post_message(what)
         await pilot.press("y")
-        await pilot.pause(0.1)
+        clock.run(app, 0.6)
+        await pilot.press("y")
+        await sent(app)
         assert gate.decided == []
-        await pilot.pause(0.6)
+        assert "not yet: " in shown(app)
+        clock.run(app, 0.8)
         await pilot.press("y")
         await settle(pilot, lambda: len(gate.decided) == 1)
+
+
+@piloted
+async def test_a_sheet_that_was_just_opened_is_not_sent() -> None:
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
+        await pilot.press("space", "A")
+        await settle(pilot, lambda: isinstance(app.screen, BatchScreen))
+        await pilot.press("ctrl+s")
+        await sent(app)
+        assert gate.decided == []
+        assert "not yet: just shown" in shown(app)
+        clock.run(app, 0.8)
+        await pilot.press("ctrl+s")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+
+
+@piloted
+async def test_what_was_typed_while_the_console_was_held_up_is_no_answer() -> None:
+    """As after SIGSTOP, a sleep or a stall: the keys of that time are read after it, all at once."""
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
+        clock.now += 3600
+        await pilot.press("a", "d", "a")
+        await sent(app)
+        assert gate.decided == []
+        assert "not yet: " in told(app)
+        clock.run(app, 0.8)
+        await pilot.press("a")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+
+
+@piloted
+async def test_a_key_that_waited_in_the_queue_is_no_answer() -> None:
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
+        late = events.Key("a", "a")
+        late.time -= 0.5
+        app.post_message(late)
+        await pilot.pause()
+        await sent(app)
+        assert gate.decided == []
+        assert "not yet: the console was held up" in told(app)
+
+
+@piloted
+async def test_coming_back_from_a_stop_starts_anew() -> None:
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
+        app.app_resume_signal.publish(app)
+        await pilot.press("a")
+        await sent(app)
+        assert gate.decided == []
+        assert "not yet: the console was held up" in told(app)
+
+
+@piloted
+async def test_the_console_beats_by_itself() -> None:
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
+        clock.now += 60
+        await settle(pilot, lambda: "the console was held up" in app.arming._events)
 
 
 @piloted

@@ -1,5 +1,6 @@
 """When an answer key counts."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -44,6 +45,9 @@ def test_showing_the_same_again_changes_nothing_and_another_digest_does(clock: C
     ("happen", "reason"),
     [
         (Arming.typed, "you were typing"),
+        (Arming.clicked, "you just clicked"),
+        (Arming.moved, "the keys just moved"),
+        (Arming.held_up, "the console was held up"),
         (Arming.focused, "the window just got the focus"),
         (Arming.pasted, "text was pasted"),
     ],
@@ -69,3 +73,82 @@ def test_typing_on_and_on_never_arms(clock: Clock) -> None:
         clock.now += 0.3
         assert arming.obstacle()
         arming.typed()
+
+
+def test_a_console_that_was_held_up_starts_anew(clock: Clock) -> None:
+    """Stopped, asleep or stalled: what was typed meanwhile is read after it, and was typed at an old picture."""
+    arming = Arming(0.7, clock)
+    arming.shown("r1", "d1")
+    for _ in range(10):
+        clock.now += 0.175
+        arming.beat()
+    assert arming.obstacle() == ""
+    clock.now += 0.36
+    assert arming.obstacle() == "the console was held up"
+
+
+@pytest.mark.parametrize("first", ["beat", "key"])
+def test_it_is_noticed_whoever_looks_first_after_a_stall(clock: Clock, first: str) -> None:
+    arming = Arming(0.7, clock)
+    arming.beat()
+    clock.now += 60
+    if first == "beat":
+        arming.beat()
+    assert arming.obstacle() == "the console was held up"
+    clock.now += 0.2
+    arming.beat()
+    assert arming.obstacle()
+
+
+def test_a_key_that_waited_long_to_be_heard_counts_as_held_up(clock: Clock) -> None:
+    arming = Arming(0.7, clock)
+    arming.late(0.3)
+    assert arming.obstacle() == ""
+    arming.late(0.4)
+    assert arming.obstacle() == "the console was held up"
+
+
+def test_without_waiting_nothing_is_ever_held_up(clock: Clock) -> None:
+    arming = Arming(0.0, clock)
+    arming.beat()
+    clock.now += 60
+    arming.beat()
+    arming.late(60)
+    assert arming.obstacle() == ""
+
+
+def test_the_clock_goes_on_while_the_machine_sleeps() -> None:
+    """The monotonic clock of Linux does not; where there is no better one, it does."""
+    best = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    assert time.clock_gettime(best) <= Arming().clock() <= time.clock_gettime(best) + 60
+
+
+def test_where_the_focus_is_told_a_first_press_needs_no_second(clock: Clock) -> None:
+    arming = Arming(0.7, clock)
+    arming.press_came()
+    assert "click again" in arming.obstacle()
+    clock.now += 100
+    arming.blurred()
+    arming.press_came()
+    assert arming.obstacle() == ""
+
+
+def test_a_key_shows_that_somebody_is_at_the_window(clock: Clock) -> None:
+    arming = Arming(0.7, clock)
+    arming.key_came()
+    clock.now += 9
+    arming.press_came()
+    assert arming.obstacle() == ""
+    clock.now += 11
+    arming.press_came()
+    assert "click again" in arming.obstacle()
+
+
+def test_everything_that_happens_can_be_counted(clock: Clock) -> None:
+    arming = Arming(0.7, clock)
+    before = arming.changes
+    for happen in (Arming.typed, Arming.clicked, Arming.moved, Arming.focused, Arming.pasted, Arming.uncovered):
+        happen(arming)
+    arming.shown("r1", "d1")
+    arming.shown("r1", "d1")
+    assert arming.changes == before + 7

@@ -17,7 +17,7 @@ from aileron_tui.core.rows import Row
 from aileron_tui.core.states import State
 from aileron_tui.runtime.errors import Rejected, Unanswered
 from tests.console.pilots import SIZES, piloted, settle
-from tests.console.scripted import QUICK, ScriptedGate, Slow, console, request, shown, told
+from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, Slow, console, request, sent, shown, told
 from tests.hostile import HOSTILE
 
 HIGH = Risk(Level.HIGH, "it sends")
@@ -62,51 +62,74 @@ async def test_escape_in_the_reason_decides_nothing() -> None:
 
 @piloted
 async def test_type_ahead_is_dropped_not_queued() -> None:
-    gate = ScriptedGate()
-    async with console(gate, replace(QUICK, arm_seconds=0.4)) as (app, pilot):
+    gate, clock = ScriptedGate(), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
         gate.tell("pending", request(1))
-        await settle(pilot, lambda: app.board.chosen == "act-1")
+        await settle(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
         await pilot.press(*"banana")
-        await pilot.pause(0.6)
+        clock.run(app, 0.8)
+        await settle(pilot, lambda: "ready for your answer" in shown(app))
         assert gate.decided == []
-        assert "ready for your answer" in shown(app)
         await pilot.press("a")
         await settle(pilot, lambda: len(gate.decided) == 1)
 
 
 @piloted
 async def test_holding_the_key_down_never_arms() -> None:
-    gate = ScriptedGate()
-    async with console(gate, replace(QUICK, arm_seconds=0.5)) as (app, pilot):
+    gate, clock = ScriptedGate(), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
         gate.tell("pending", request(1))
-        await settle(pilot, lambda: app.board.chosen == "act-1")
+        await settle(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
         for _ in range(12):
             await pilot.press("a")
-            await pilot.pause(0.1)
+            clock.run(app, 0.3)
+        await sent(app)
         assert gate.decided == []
 
 
 @piloted
-async def test_paste_enter_and_space_never_answer() -> None:
+async def test_an_answer_after_another_key_waits() -> None:
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
+        await pilot.press("r")
+        clock.run(app, 0.6)
+        await pilot.press("a")
+        await sent(app)
+        assert gate.decided == []
+        assert "not yet: you were typing" in told(app)
+
+
+@piloted
+async def test_enter_and_space_never_answer() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
-        app.screen.post_message(events.Paste("a"))
-        await pilot.pause(0.2)
         await pilot.press("enter", "enter", "space", "space")
-        await pilot.pause(0.2)
+        await sent(app)
     assert gate.decided == []
 
 
 @piloted
-async def test_the_window_that_just_got_the_focus_is_not_armed() -> None:
-    gate = ScriptedGate(request(1))
-    async with console(gate, replace(QUICK, arm_seconds=0.5)) as (app, pilot):
-        await pilot.pause(0.6)
-        app.post_message(events.AppFocus())  # to the app, as a terminal's report goes
-        await pilot.pause(0.05)
+async def test_what_is_pasted_and_what_follows_it_is_no_answer() -> None:
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
+        app.post_message(events.Paste("a"))
         await pilot.press("a")
-        await pilot.pause(0.1)
+        await sent(app)
         assert gate.decided == []
+        assert "not yet: text was pasted" in told(app)
+
+
+@piloted
+async def test_the_window_that_just_got_the_focus_is_not_armed() -> None:
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
+        app.post_message(events.AppFocus())  # to the app, as a terminal's report goes
+        await pilot.press("a")
+        await sent(app)
+        assert gate.decided == []
+        clock.run(app, 0.8)
+        await pilot.press("a")
+        await settle(pilot, lambda: len(gate.decided) == 1)
 
 
 @piloted

@@ -24,7 +24,7 @@ from aileron_tui.runtime.items import Item
 from aileron_tui.signing.keys import UnlockedKey, for_this_run
 from tests.console.past_gate import PastGate, records
 from tests.console.pilots import SIZES, UNSAFE, lines, piloted, settle, unsafe
-from tests.console.scripted import QUICK, ScriptedGate, Slow, console, request, shown, told
+from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, Slow, console, request, sent, shown, told
 from tests.hostile import HOSTILE
 
 APPROVE, DENY = Verdict.APPROVE, Verdict.DENY
@@ -85,12 +85,11 @@ async def test_the_same_id_on_two_sources_is_answered_once_each() -> None:
 async def test_going_from_one_to_its_twin_is_no_armed_answer() -> None:
     """Two requests that look the same are two requests: what was shown of one counts nothing for the other."""
     work, home = gate("work", 1), gate("home", 1)
-    async with console([work, home], replace(QUICK, arm_seconds=0.5)) as (app, pilot):
-        await pilot.pause(0.6)
+    async with console([work, home], ARMED, clock=Clock()) as (app, pilot):
         app.board.move(1 if app.board.chosen == "home act-1" else -1)
         app.redraw()
         await pilot.press("a")
-        await pilot.pause(0.2)
+        await sent(app)
     assert decided(work) == decided(home) == []
 
 

@@ -10,7 +10,9 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from aileron_tui.console.actions import offered
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
+from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.files.places import bundled
 
 _LOOK_SECONDS: Final = 0.5
@@ -21,7 +23,7 @@ class AgentLogScreen(Screen[None]):
 
     CSS_PATH = str(bundled("styles") / "agent_log.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,l", "dismiss", "back", tooltip="Close this and go back."),
+        Binding("escape,q,l", "dismiss", "back"),
         Binding("j", "scroll(1)", "down", show=False),
         Binding("k", "scroll(-1)", "up", show=False),
     ]
@@ -34,9 +36,10 @@ class AgentLogScreen(Screen[None]):
         self._shown: tuple[int, str] = (-1, "")
 
     def compose(self) -> ComposeResult:
-        yield Static(own(self._heading, STRONG) + own("   esc goes back", MUTED), id="log-title")
+        yield Static(own(self._heading, STRONG), id="log-title")
         with VerticalScroll(id="log"):
             yield Static(id="log-lines")
+        yield KeyLine(lambda _: offered(self.BINDINGS))
 
     def on_mount(self) -> None:
         """Begins to look."""

@@ -4,24 +4,24 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
+from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from aileron_tui.console.arming import Arming
 from aileron_tui.console.render import MUTED, WARNING, foreign_line, foreign_short, own
+from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.prompt import NOT_AVAILABLE, unavailable_line
 from aileron_tui.core.risk import Level
 from aileron_tui.core.rows import Row
 from aileron_tui.runtime.items import Item
 
-_ROWS, _WIDEST = 3, 60
-_LOW = 20
+_ROWS, _WIDEST, _WORD = 3, 60, 8
 
 
 class Choice(StrEnum):
@@ -32,33 +32,48 @@ class Choice(StrEnum):
     LEAVE = "leave"
 
 
-class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
+class Rows(OptionList):
+    """The requests. A click goes to one; a click on the word before it switches it."""
+
+    class Switched(Message):
+        """The word of the highlighted request was clicked."""
+
+    def on_click(self, event: events.Click) -> None:
+        """Where the click was; which request that is, is the list's own business."""
+        offset = event.get_content_offset(self)
+        if offset is not None and offset.x < _WORD and "option" in event.style.meta:
+            self.post_message(self.Switched())
+
+
+class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
     """`space` switches a request, ctrl+s sends the whole sheet, escape forgets it. Enter never answers."""
 
+    SHAPE = "dialog sheet"
+    DECIDES = "submit"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "back"),
+        Binding("escape", "dismiss", "forget it"),
         Binding("space", "switch", "switch"),
-        Binding("ctrl+s", "submit", "send"),
+        Binding("ctrl+s", "submit", "send", key_display="ctrl+s"),
         Binding("j", "down", show=False),
         Binding("k", "up", show=False),
     ]
 
-    def __init__(self, items: list[Item], start: Choice, unable: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        items: list[Item],
+        start: Choice,
+        unable: Mapping[str, str] | None = None,
+        arming: Arming | None = None,
+    ) -> None:
         """`unable` has the keys of those that cannot be answered now, and why: they are left as they are."""
-        super().__init__()
+        super().__init__(arming)
         self._items = items
         self._unable = unable or {}
         self._choices = [self._possible(item, start) for item in items]
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog sheet"):
-            yield Static(own(f"{len(self._items)} marked", "bold"), classes="question")
-            yield OptionList(*(Option(self._line(number)) for number in range(len(self._items))))
-            yield Static(own("space switch · ctrl+s send · esc forget it", MUTED), id="batch-note")
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Where there is little room, the keys stay on screen."""
-        self.set_class(event.size.height < _LOW, "-low")
+    def parts(self) -> ComposeResult:
+        yield Static(own(f"{len(self._items)} marked", "bold"), classes="question")
+        yield Rows(*(Option(self._line(number)) for number in range(len(self._items))), classes="body")
 
     def _possible(self, item: Item, wanted: Choice) -> Choice:
         if item.key in self._unable:
@@ -75,7 +90,7 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
         name = foreign_line(item.prompt.action)
         if item.source:
             name += own("  ") + foreign_line(item.source, MUTED)
-        return Content.assemble((f"{choice.value:<8}", style), name, "  ", keys, self._why_not(item))
+        return Content.assemble((f"{choice.value:<{_WORD}}", style), name, "  ", keys, self._why_not(item))
 
     def _why_not(self, item: Item) -> Content:
         if why := self._unable.get(item.key):
@@ -84,9 +99,10 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
             return own("  ⚠ ", WARNING) + foreign_short(item.deny_only, _WIDEST, WARNING)
         return own("  ⚠ high risk: only by itself" if item.prompt.risk.level is Level.HIGH else "", WARNING)
 
+    @on(Rows.Switched)
     def action_switch(self) -> None:
         """Goes round: approve, deny, leave; high risk leaves approve out."""
-        options = self.query_one(OptionList)
+        options = self.query_one(Rows)
         number = options.highlighted
         if number is None:
             return
@@ -100,14 +116,16 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
 
     def action_down(self) -> None:
         """Next one."""
-        self.query_one(OptionList).action_cursor_down()
+        self.query_one(Rows).action_cursor_down()
 
     def action_up(self) -> None:
         """The one before."""
-        self.query_one(OptionList).action_cursor_up()
+        self.query_one(Rows).action_cursor_up()
 
     def action_submit(self) -> None:
         """Sends what is switched."""
+        if self.refuses("submit"):
+            return
         verdicts = {Choice.APPROVE: Verdict.APPROVE, Choice.DENY: Verdict.DENY}
         chosen = [
             (item, verdicts[choice])
@@ -117,7 +135,7 @@ class BatchScreen(ModalScreen[list[tuple[Item, Verdict]] | None]):
         if chosen:
             self.dismiss(chosen)
         else:
-            self.query_one("#batch-note", Static).update(own("everything is left as it is", "$text-warning"))
+            self.say(own("everything is left as it is", WARNING))
 
 
 def _key_rows(rows: list[Row]) -> Content:

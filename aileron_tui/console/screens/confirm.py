@@ -1,61 +1,58 @@
 """Asking once more: high risk, or quitting while something waits. The safe choice is the one at hand."""
 
-from collections.abc import Callable
-from time import monotonic
 from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Vertical
+from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from aileron_tui.console.render import MUTED, own
+from aileron_tui.console.actions import Hint
+from aileron_tui.console.arming import Arming
+from aileron_tui.console.screens.dialog import Dialog
 
 
-class ConfirmScreen(ModalScreen[bool]):
-    """`y` confirms after a moment; every other key goes back, so that typing on confirms nothing."""
+class ConfirmScreen(Dialog[bool]):
+    """`y` confirms, with an `arming` after a moment; every other key goes back, so that typing on confirms nothing."""
 
-    def __init__(
-        self, question: Content, detail: Content, *, seconds: float, clock: Callable[[], float] = monotonic
-    ) -> None:
-        super().__init__()
+    DECIDES = "yes"
+
+    def __init__(self, question: Content, detail: Content, arming: Arming | None = None) -> None:
+        super().__init__(arming)
         self._question = question
         self._detail = detail
-        self._seconds = seconds
-        self._clock = clock
-        self._since = clock()
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog"):
-            yield Static(self._question, classes="question")
-            yield Static(self._detail)
-            yield Static(own("n", "bold $primary") + own(" no, go back    ") + own("y", "bold $primary") + own(" yes"))
+    def parts(self) -> ComposeResult:
+        yield Static(self._question, classes="question")
+        yield Static(self._detail, classes="detail")
+
+    def keys(self) -> tuple[Hint, ...]:
+        return Hint("n", "no, go back", "no"), Hint("y", "yes", "yes")
 
     def on_key(self, event: events.Key) -> None:
         """Takes the answer; a `y` that was typed before one could read is dropped, however long it is held down."""
         event.stop()
         if event.key != "y":
-            self.dismiss(False)
-        elif self._clock() - self._since >= self._seconds:
-            self.dismiss(True)
+            self.action_no()
+        elif self.refuses("yes"):
+            self.arming.typed()
         else:
-            self.wait_anew()
+            self.action_yes()
 
     def on_paste(self, event: events.Paste) -> None:
         """Pasted text is no answer."""
         event.stop()
-        self.wait_anew()
+        self.arming.pasted()
 
-    def on_screen_resume(self) -> None:
-        """What was covered has to be read again."""
-        self.wait_anew()
+    def action_no(self) -> None:
+        """Goes back."""
+        self.dismiss(False)
 
-    def wait_anew(self) -> None:
-        """From now on it takes a moment until `y` counts."""
-        self._since = self._clock()
+    def action_yes(self) -> None:
+        """Confirms."""
+        if not self.refuses("yes"):
+            self.dismiss(True)
 
 
 class TypedInput(Input):
@@ -69,21 +66,26 @@ class TypedInput(Input):
         """The clipboard is not typed either."""
 
 
-class TypedConfirmScreen(ModalScreen[bool]):
+class TypedConfirmScreen(Dialog[bool]):
     """The name has to be typed; pasting does not count."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(False)", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(False)", "goes back"),
+        Binding("enter", "submit", "confirms the typed name"),
+    ]
 
     def __init__(self, question: Content, word: str) -> None:
         super().__init__()
         self._question = question
         self._word = word
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog"):
-            yield Static(self._question, classes="question")
-            yield TypedInput(placeholder="type the action's name")
-            yield Static(own("enter confirms the typed name · esc goes back", MUTED))
+    def parts(self) -> ComposeResult:
+        yield Static(self._question, classes="question")
+        yield TypedInput(placeholder="type the action's name")
+
+    async def action_submit(self) -> None:
+        """The same as enter in the field."""
+        await self.query_one(Input).action_submit()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Confirms only the very name."""

@@ -4,12 +4,13 @@ import json
 from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
-from textual.screen import ModalScreen
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.widgets import Input, Label, RadioButton, RadioSet, Static, TextArea
 
+from aileron_tui.console.actions import Hint, offered
 from aileron_tui.console.render import MUTED, foreign_line, own
+from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
 from aileron_tui.core.text import visible
 from aileron_tui.runtime.items import Item
@@ -25,31 +26,39 @@ class Choice(RadioButton):
         return "●" if self.value else "○"
 
 
-class EditScreen(ModalScreen[JsonObject | None]):
+class EditScreen(Dialog[JsonObject | None]):
     """One field per input that can be edited. ctrl+s goes on to the difference; escape forgets everything."""
 
     DEFAULT_CSS = "EditScreen RadioSet { width: 1fr; background: transparent; }"
     AUTO_FOCUS = "Input, TextArea, RadioSet"
-    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "back"), ("ctrl+s", "submit", "show the difference")]
+    SHAPE = "dialog sheet"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "submit", "show the difference", key_display="ctrl+s"),
+        Binding("tab", "app.focus_next", "next field"),
+        Binding("escape", "dismiss", "forget it"),
+    ]
 
     def __init__(self, item: Item) -> None:
         super().__init__()
         self._item = item
         self._inputs = inputs(item)
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog sheet"):
-            yield Static(own("Edit ", "bold") + foreign_line(self._item.prompt.action), classes="question")
-            if why := unable(self._item):
-                yield Static(own(why))
-                yield Static(own("esc back", MUTED), id="edit-note")
-                return
-            with VerticalScroll():
-                for number, field in enumerate(self._inputs):
-                    yield from self._field(number, field)
-            chosen = "space choose · " if any(map(choices, self._inputs)) else ""
-            note = f"ctrl+s show the difference · {chosen}tab next field · esc forget it"
-            yield Static(own(note, MUTED), id="edit-note")
+    def parts(self) -> ComposeResult:
+        yield Static(own("Edit ", "bold") + foreign_line(self._item.prompt.action), classes="question")
+        if why := unable(self._item):
+            yield Static(own(why))
+            return
+        with VerticalScroll(classes="body", can_focus=False):
+            for number, field in enumerate(self._inputs):
+                yield from self._field(number, field)
+
+    def keys(self) -> tuple[Hint, ...]:
+        if not self._inputs:
+            return (Hint("esc", "back", "dismiss"),)
+        save, following, forget = offered(self.BINDINGS)
+        choose = (Hint("space", "choose", "choose"),) if any(map(choices, self._inputs)) else ()
+        several = (following,) if len(self._inputs) > 1 else ()
+        return save, *choose, *several, forget
 
     def _field(self, number: int, field: dict[str, Any]) -> ComposeResult:
         label = foreign_line(str(field.get("label") or field.get("name")))
@@ -68,6 +77,11 @@ class EditScreen(ModalScreen[JsonObject | None]):
         else:
             yield Input(shown, id=f"field-{number}")
 
+    def action_choose(self) -> None:
+        """Takes what is pointed at in a choice."""
+        if isinstance(self.focused, RadioSet):
+            self.focused.action_toggle_button()
+
     def action_submit(self) -> None:
         """Gathers what changed, typed as the manifest declares it."""
         edits: JsonObject = {}
@@ -78,10 +92,10 @@ class EditScreen(ModalScreen[JsonObject | None]):
             try:
                 edits[str(field.get("name"))] = typed(text, str(field.get("type")))
             except JsonError:
-                self._note(own(f"✗ field {number + 1} must be of type {field.get('type')}", "$text-error"))
+                self.say(own(f"✗ field {number + 1} must be of type {field.get('type')}", "$text-error"))
                 return
         if not edits:
-            self._note(own("nothing was changed", "$text-warning"))
+            self.say(own("nothing was changed", "$text-warning"))
             return
         self.dismiss(edits)
 
@@ -97,9 +111,6 @@ class EditScreen(ModalScreen[JsonObject | None]):
         if isinstance(widget, TextArea):
             return widget.text
         return widget.value if isinstance(widget, Input) else ""
-
-    def _note(self, words: Any) -> None:
-        self.query_one("#edit-note", Static).update(words)
 
 
 def inputs(item: Item) -> list[dict[str, Any]]:

@@ -14,8 +14,10 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from aileron_tui.console.actions import Hint
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
 from aileron_tui.console.themes import THEMES
+from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.files.places import bundled
 from aileron_tui.signing.keys import check_passphrase
@@ -45,6 +47,8 @@ _WAYS: Final = {
     Way.RUN_KEY: ("Start with a key for this run", "Nothing to remember. The key ends with this window."),
     Way.LEAVE: ("Leave", "Nothing was changed."),
 }
+_WAY_KEYS: Final = (Hint("enter", "chooses", "go_on"), Hint("q", "leaves", "leave"))
+_KEY_KEYS: Final = (Hint("enter", "goes on", "go_on"), Hint("esc", "goes back", "back"))
 _LOW: Final = 24
 
 
@@ -52,8 +56,8 @@ class FirstRunScreen(Screen[Start]):
     """Offers the ways; making a key asks for its passphrase twice, here on the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "back"),
-        Binding("q", "leave", "leave"),
+        Binding("escape", "back", show=False),
+        Binding("q", "leave", show=False),
         Binding("ctrl+c", "leave", show=False, priority=True),
         Binding("j", "move(1)", show=False),
         Binding("k", "move(-1)", show=False),
@@ -72,6 +76,7 @@ class FirstRunScreen(Screen[Start]):
             yield Input(password=True, placeholder="passphrase", id="first", classes="key")
             yield Input(password=True, placeholder="the same again", id="second", classes="key")
             yield Static(id="note", classes="text")
+        yield KeyLine(lambda _: _KEY_KEYS if self.has_class("-key") else _WAY_KEYS)
 
     def _situation(self) -> Content:
         return Content("\n").join(own("○ ", MUTED) + own(words) for words in self._missing)
@@ -81,7 +86,7 @@ class FirstRunScreen(Screen[Start]):
         ways = self.query_one("#ways", OptionList)
         ways.highlighted = 0
         ways.focus()
-        self._say("enter chooses · q leaves")
+        self._say("")
 
     def on_resize(self) -> None:
         """In a low window each way is one line."""
@@ -102,7 +107,7 @@ class FirstRunScreen(Screen[Start]):
     def _ask_passphrase(self) -> None:
         self.add_class("-key")
         self.query_one("#first").focus()
-        self._say("Choose a passphrase of at least 8 characters; several words are good. esc goes back.")
+        self._say("Choose a passphrase of at least 8 characters; several words are good.")
 
     @on(Input.Submitted, "#first")
     def _first_given(self) -> None:
@@ -126,13 +131,20 @@ class FirstRunScreen(Screen[Start]):
         self._clear()
         self.dismiss(Start(Way.MAKE_KEY, passphrase))
 
+    async def action_go_on(self) -> None:
+        """The same as enter: takes the way that is pointed at, or what was typed."""
+        if isinstance(self.focused, Input):
+            await self.focused.action_submit()
+        elif not self.has_class("-key"):
+            self.query_one("#ways", OptionList).action_select()
+
     def action_back(self) -> None:
         """From the passphrase to the ways."""
         if self.has_class("-key"):
             self._clear()
             self.remove_class("-key")
             self.query_one("#ways").focus()
-            self._say("enter chooses · q leaves")
+            self._say("")
 
     def action_leave(self) -> None:
         """Changes nothing."""
@@ -151,7 +163,10 @@ class FirstRunScreen(Screen[Start]):
             field_.value = ""
 
     def _say(self, words: str, style: str = MUTED) -> None:
-        self.query_one("#note", Static).update(foreign_line(words, style))
+        note = self.query_one("#note", Static)
+        note.display = bool(words)
+        note.update(foreign_line(words, style))
+        self.query_one(KeyLine).refresh()
 
 
 class FirstRun(App[Start]):

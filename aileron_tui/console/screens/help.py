@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import ClassVar, Final
 
 from textual import on
@@ -13,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from aileron_tui.console.actions import Action, Group, Scope, bindings, display, keys_of, of
+from aileron_tui.console.actions import MOUSE, Action, Group, Scope, bindings, display, hints, keys_of, of
 from aileron_tui.console.render import ACCENT, MUTED, STRONG, own
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.files.places import bundled
@@ -40,7 +41,7 @@ class KeyTable(Widget):
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        lines = [line for scope in self._scopes for line in self._scope(scope)]
+        lines = [line for scope in self._scopes for line in self._scope(scope)] + list(self._mouse())
         return own("\n").join(lines[1:]) if lines else own("No key is about that.", MUTED)
 
     def _scope(self, scope: Scope) -> Iterator[Content]:
@@ -54,23 +55,34 @@ class KeyTable(Widget):
             if members:
                 yield own(group.value, MUTED)
             for action in members:
-                yield from self._row(action)
+                yield from self._row(self._keys(action), action.label, action.tooltip)
+
+    def _mouse(self) -> Iterator[Content]:
+        found = [(what, does) for what, does in MOUSE if self._all_in(f"mouse {what} {does}")]
+        if found:
+            yield own("")
+            yield own("Mouse", ACCENT)
+        for what, does in found:
+            yield from self._row("", what, does)
 
     def _matches(self, action: Action) -> bool:
-        keys = " ".join(display(key) for key in keys_of(action, self._keymap))
-        text = f"{keys} {action.label} {action.tooltip} {action.id}".lower()
-        return all(word in text for word in self._words)
+        return self._all_in(f"{self._keys(action)} {action.label} {action.tooltip} {action.id}")
 
-    def _row(self, action: Action) -> Iterator[Content]:
-        keys = " ".join(display(key) for key in keys_of(action, self._keymap))
+    def _all_in(self, text: str) -> bool:
+        return all(word in text.lower() for word in self._words)
+
+    def _keys(self, action: Action) -> str:
+        return " ".join(display(key) for key in keys_of(action, self._keymap))
+
+    def _row(self, keys: str, label: str, does: str) -> Iterator[Content]:
         width = self.size.width
         if width < _COLUMNS_FROM:
-            yield own(f"  {keys}  ", STRONG) + own(action.label)
-            yield from (own(f"    {line}", MUTED) for line in textwrap.wrap(action.tooltip, max(10, width - 5)))
+            yield own(f"  {keys}  " if keys else "  ", STRONG) + own(label)
+            yield from (own(f"    {line}", MUTED) for line in textwrap.wrap(does, max(10, width - 5)))
             return
         left = _KEYS + _LABEL + 4
-        first, *rest = textwrap.wrap(action.tooltip, max(10, width - left)) or [""]
-        yield own(f"  {keys:<{_KEYS}} ", STRONG) + own(f"{action.label:<{_LABEL}} ") + own(first, MUTED)
+        first, *rest = textwrap.wrap(does, max(10, width - left)) or [""]
+        yield own(f"  {keys:<{_KEYS}} ", STRONG) + own(f"{label:<{_LABEL}} ") + own(first, MUTED)
         yield from (own(" " * left + line, MUTED) for line in rest)
 
 
@@ -98,7 +110,7 @@ class HelpScreen(ModalScreen[None]):
             yield Input(placeholder="search", id="help-words", compact=True, max_length=60)
             with VerticalScroll(id="help-keys"):
                 yield KeyTable(self._scope, self._keymap)
-            yield KeyLine(Scope.HELP, self._keymap)
+            yield KeyLine(partial(hints, Scope.HELP, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """The field appears when it is wanted."""

@@ -5,6 +5,7 @@ Opening costs one page however long the history is; older pages are loaded as on
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import ClassVar, Final
 
 from textual import events, on, work
@@ -18,7 +19,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from aileron_tui.console import history_words as words
-from aileron_tui.console.actions import Scope, bindings
+from aileron_tui.console.actions import Scope, bindings, hints
 from aileron_tui.console.archive import Archive
 from aileron_tui.console.past import Page, Past, Shown, local, tally, typical
 from aileron_tui.console.render import MUTED, own
@@ -116,7 +117,7 @@ class HistoryScreen(Screen[None]):
                 yield HistoryTable(several=self._archive.several)
                 yield Static(id="history-empty")
             yield Detail()
-        yield KeyLine(Scope.HISTORY, self._keymap)
+        yield KeyLine(partial(hints, Scope.HISTORY, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """Asks for the newest page, then for what the chart needs."""
@@ -258,6 +259,11 @@ class HistoryScreen(Screen[None]):
         """Into the field."""
         self.query_one("#history-words", Input).focus()
 
+    @on(events.Click, "#history-slash")
+    def _slash_clicked(self) -> None:
+        self.action_search()
+
+    @on(events.Click, "#history-outcome")
     def action_outcome(self) -> None:
         """The next outcome."""
         choices = ["", *OUTCOMES]

@@ -1,5 +1,6 @@
 """The locked console: nothing of any request is on screen, and nothing can be answered."""
 
+from aileron_tui.console.actions import Hint
 from aileron_tui.console.render import foreign_line, own
 from aileron_tui.console.screens.passphrase import PassphraseScreen
 from aileron_tui.console.source import Keyholder
@@ -9,4 +10,7 @@ class LockScreen(PassphraseScreen):
     """Asks for the passphrase of the operator's key."""
 
     def __init__(self, keys: Keyholder, why: str = "Locked") -> None:
-        super().__init__(why, own("key ") + foreign_line(keys.name), "enter unlocks · ctrl+q quits", keys.unlock)
+        super().__init__(why, own("key ") + foreign_line(keys.name), keys.unlock)
+
+    def keys(self) -> tuple[Hint, ...]:
+        return Hint("enter", "unlocks", "submit"), Hint("ctrl+q", "quits", "app.quit")

@@ -1,5 +1,6 @@
 """The one screen one lives in: what waits, what is asked, and the answer keys."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -13,8 +14,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
 
-from aileron_tui.console.actions import Scope, at, bindings
-from aileron_tui.console.arming import Arming
+from aileron_tui.console.actions import Hint, Scope, at, bindings, display, find, keys_of
 from aileron_tui.console.board import FETCHED_ONCE, Tone
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.widgets.answer_bar import AnswerBar
@@ -38,7 +38,7 @@ _LOW = 20
 _TROUBLES = 2
 _SENTENCE = 120
 _SOON = 0.02
-_ANSWERS = frozenset({"approve", "deny", "deny_reason"})
+_ANSWERS = {"approve": Verdict.APPROVE, "deny": Verdict.DENY, "deny_reason": Verdict.DENY}
 _TONES = {Tone.QUIET: MUTED, Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
 
 
@@ -52,7 +52,7 @@ class MainScreen(Screen[None]):
     def __init__(self, owner: "Console") -> None:
         super().__init__()
         self._owner = owner
-        self.arming = Arming(owner.settings.arm_seconds)
+        self.arming = owner.arming
         self._wake: Timer | None = None
         self._view: PromptView | None = None
         self._filter: Input | None = None
@@ -153,7 +153,7 @@ class MainScreen(Screen[None]):
         self._wake = self.set_timer(left + _SOON, self.show_state) if (left := self.arming.remaining()) else None
         held = self._owner.desk.held
         if held:
-            bar.show(f"approved, sent in {held:.0f} s — u takes it back", "$text-warning")
+            bar.show(f"approved, sent in {held:.0f} s —", "$text-warning", self._key("undo", "takes it back"))
             return
         board = self._owner.board
         obstacle = self.obstacle()
@@ -164,9 +164,15 @@ class MainScreen(Screen[None]):
         elif obstacle:
             bar.show(f"◌ {obstacle}")
         elif self._owner.desk.edited:
-            bar.show("● a approves the edited call · esc forgets the edit", "bold $text-success")
+            forget = self._key("clear_filter", "forgets the edit")
+            bar.show("● ready for your answer to the edited call ·", "bold $text-success", forget)
         else:
             bar.show("● ready for your answer", "bold $text-success")
+
+    def _key(self, id_: str, label: str) -> Hint:
+        """A key of the table, with other words."""
+        action = find(id_)
+        return Hint(display(keys_of(action, self._owner.keymap_in_use)[0]), label, action.method)
 
     def obstacle(self, verdict: Verdict = Verdict.APPROVE) -> str:
         """Why an answer would not count now, or ""."""
@@ -253,12 +259,20 @@ class MainScreen(Screen[None]):
         self.arming.uncovered()
         self.show_state()
 
-    def _refused(self, verdict: Verdict) -> bool:
+    def refuses(self, does: str) -> bool:
+        """A press on an answer that would not count is dropped; one on another key disarms, as that key does."""
+        if does not in _ANSWERS:
+            self.arming.clicked()
+            return False
+        return self._refused(_ANSWERS[does], self.arming.clicked)
+
+    def _refused(self, verdict: Verdict, note: Callable[[], None] | None = None) -> bool:
         """Whether an answer is dropped now; says why."""
         why = self.obstacle(verdict)
         if why:
-            self.arming.typed()
+            (note or self.arming.typed)()
             self._owner.hint(why)
+            self.show_state()
         return bool(why)
 
     # answers

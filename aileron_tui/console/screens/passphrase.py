@@ -2,49 +2,45 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from aileron_tui.console.render import MUTED, foreign_line, own
+from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.core.errors import AileronError
 from aileron_tui.signing.memory import wipe
 
-LOW: Final = 20
 
-
-class PassphraseScreen(ModalScreen[bool]):
+class PassphraseScreen(Dialog[bool]):
     """`attempt` takes the passphrase or raises an AileronError; it is slow on purpose, so it happens off the loop."""
 
-    def __init__(self, question: str, about: Content, keys: str, attempt: Callable[[bytearray], None]) -> None:
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "unlocks")]
+
+    def __init__(self, question: str, about: Content, attempt: Callable[[bytearray], None]) -> None:
         super().__init__()
         self._question = question
         self._about = about
-        self._keys_line = keys
         self._attempt = attempt
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog"):
-            yield Static(own(self._question, "bold"), classes="question")
-            yield Static(self._about, classes="foreign-name")
-            yield Input(password=True, placeholder="passphrase")
-            yield Static(own(self._keys_line, MUTED), id="lock-note")
+    def parts(self) -> ComposeResult:
+        yield Static(own(self._question, "bold"), classes="question")
+        yield Static(self._about, classes="foreign-name")
+        yield Input(password=True, placeholder="passphrase")
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Where there is little room, what is said stays on screen."""
-        self.set_class(event.size.height < LOW, "-low")
+    async def action_submit(self) -> None:
+        """The same as enter in the field."""
+        await self.query_one(Input).action_submit()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Tries the passphrase."""
         passphrase = bytearray(event.value.encode())
         event.input.value = ""
         event.input.disabled = True
-        self.query_one("#lock-note", Static).update(own("unlocking…", MUTED))
+        self.say(own("unlocking…", MUTED))
         # Without a description Textual writes out the arguments as one.
         self.run_worker(partial(self._try, passphrase), thread=True, exit_on_error=False, description="unlock")
 
@@ -66,4 +62,4 @@ class PassphraseScreen(ModalScreen[bool]):
         field = self.query_one(Input)
         field.disabled = False
         field.focus()
-        self.query_one("#lock-note", Static).update(own("✗ ", "$text-error") + foreign_line(why))
+        self.say(own("✗ ", "$text-error") + foreign_line(why))

@@ -1,6 +1,7 @@
 """The exact call and preview of a request as JSON, with what binds a decision to them."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar, Final
 
 from textual import work
@@ -10,7 +11,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from aileron_tui.console.actions import Scope, bindings
+from aileron_tui.console.actions import Scope, bindings, hints
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
 from aileron_tui.console.widgets.json_view import JsonView, spelled
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -72,7 +73,7 @@ class RawScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="raw-title")
         yield JsonView()
-        yield KeyLine(Scope.RAW, self._keymap)
+        yield KeyLine(partial(hints, Scope.RAW, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """Spells it in a thread: it may be long."""

@@ -3,28 +3,34 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
+from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
 
-from aileron_tui.console.render import MUTED, foreign_line, own
+from aileron_tui.console.arming import Arming
+from aileron_tui.console.render import foreign_line, own
+from aileron_tui.console.screens.dialog import Dialog
 
 
-class ReasonScreen(ModalScreen[str | None]):
+class ReasonScreen(Dialog[str | None]):
     """One line to type. Enter denies, escape goes back."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "back")]
+    DECIDES = "submit"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "goes back"),
+        Binding("enter", "submit", "denies"),
+    ]
 
-    def __init__(self, action: str) -> None:
-        super().__init__()
+    def __init__(self, action: str, arming: Arming | None = None) -> None:
+        super().__init__(arming)
         self._action = action
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog"):
-            yield Static(own("Deny ", "bold") + foreign_line(self._action) + own("?", "bold"))
-            yield Input(placeholder="why, for the agent (may be empty)", max_length=500)
-            yield Static(own("enter denies · esc goes back", MUTED))
+    def parts(self) -> ComposeResult:
+        yield Static(own("Deny ", "bold") + foreign_line(self._action) + own("?", "bold"), classes="question")
+        yield Input(placeholder="why, for the agent (may be empty)", max_length=500)
+
+    async def action_submit(self) -> None:
+        """The same as enter in the field."""
+        await self.query_one(Input).action_submit()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """A denial is safe, so Enter may give it once a person typed in this very form."""

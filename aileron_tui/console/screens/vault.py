@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import ClassVar
 
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 
+from aileron_tui.console.actions import Hint, offered
 from aileron_tui.console.render import foreign_line, own
 from aileron_tui.console.screens.passphrase import PassphraseScreen
 
@@ -12,8 +13,11 @@ from aileron_tui.console.screens.passphrase import PassphraseScreen
 class VaultScreen(PassphraseScreen):
     """Asks for the passphrase of a vault; `source` is whose."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(False)", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(False)", "goes back")]
 
     def __init__(self, source: str, unlock: Callable[[bytearray], None]) -> None:
         about = own("It goes to ") + foreign_line(source or "the daemon", "bold") + own(" and nowhere else.")
-        super().__init__("Unlock the vault", about, "enter unlocks · esc goes back", unlock)
+        super().__init__("Unlock the vault", about, unlock)
+
+    def keys(self) -> tuple[Hint, ...]:
+        return *offered(PassphraseScreen.BINDINGS), *offered(self.BINDINGS)

@@ -1,37 +1,37 @@
 """The bottom lines: whether an answer counts now, if not why, and the keys. On screen however long the prompt is."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from textual.content import Content
-from textual.widget import Widget
 
-from aileron_tui.console.actions import GAP, Scope, hints
-from aileron_tui.console.render import MUTED
+from aileron_tui.console.actions import Hint, Scope, hints
+from aileron_tui.console.render import MUTED, own
+from aileron_tui.console.widgets.key_line import KeyLine, Part
+
+_SPACE = own(" ")
 
 
-class AnswerBar(Widget):
-    """Two lines at the bottom."""
+class AnswerBar(KeyLine):
+    """Two lines at the bottom: what is to be said about answering, and the keys."""
 
-    DEFAULT_CSS = "AnswerBar { height: 2; dock: bottom; }"
+    DEFAULT_CSS = "AnswerBar { height: 2; dock: bottom; padding: 0 1; }"
 
     def __init__(self, keymap: Mapping[str, str], *, leave_out: tuple[str, ...] = ()) -> None:
-        super().__init__()
-        self._keymap = keymap
-        self._leave_out = leave_out
-        self._state: tuple[str, str] = ("", "")
+        super().__init__(partial(hints, Scope.MAIN, overrides=keymap, leave_out=leave_out))
+        self._said: tuple[Content, tuple[Hint, ...]] = (Content(""), ())
 
-    def show(self, words: str, style: str = MUTED) -> None:
-        """What to say about answering now, in our own words."""
-        if (words, style) != self._state:
-            self._state = (words, style)
+    def show(self, words: str, style: str = MUTED, *keys: Hint) -> None:
+        """What to say about answering now, in our own words, and keys that belong to it."""
+        said = own(words, style), keys
+        if not said[0].is_same(self._said[0]) or keys != self._said[1]:
+            self._said = said
             self.refresh()
 
-    def render(self) -> Content:
-        width = self.size.width - 2
-        words, style = self._state
-        state = Content.assemble(" ", (words, style)).truncate(width + 2, ellipsis=True)
-        parts = [
-            Content.assemble((hint.key, "bold $primary"), f" {hint.label}" if hint.label else "")
-            for hint in hints(Scope.MAIN, width, self._keymap, leave_out=self._leave_out)
-        ]
-        return Content("\n").join([state, Content(" ") + Content(GAP).join(parts)])
+    def rows_at(self, width: int) -> list[list[Part]]:
+        """The words come first; keys after them stay on the line, whatever is cut off."""
+        words, keys = self._said
+        first: list[Part] = [words.truncate(width - sum(len(key.text) + 1 for key in keys), ellipsis=True)]
+        for key in keys:
+            first += [_SPACE, key]
+        return [first, *super().rows_at(width)[:1]]

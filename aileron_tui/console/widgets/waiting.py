@@ -65,6 +65,8 @@ class WaitingList(ScrollView, can_focus=True):
         self._board = board
         self._several = several
         self._folded = False
+        self._pressed = ""
+        self._followed: tuple[str, int] = ("", -1)
         self._blank = Strip.blank(0)
         self._looks: dict[str, Style] = {}
 
@@ -93,12 +95,18 @@ class WaitingList(ScrollView, can_focus=True):
         count = 1 if folded else len(self._board.visible)
         self.virtual_size = Size(self.scrollable_content_region.width, count)
         if not folded and self._board.chosen in self._board.visible:
-            at = self._board.visible.index(self._board.chosen)
-            self.scroll_to_region(Region(0, at, 1, 1), animate=False, force=True)
+            self._follow(self._board.visible.index(self._board.chosen))
         self.refresh()
 
+    def _follow(self, row: int) -> None:
+        """The request that is looked at stays in sight; what was scrolled by the wheel stays, unless it moves."""
+        if (self._board.chosen, row) != self._followed:
+            self._followed = (self._board.chosen, row)
+            self.scroll_to_region(Region(0, row, 1, 1), animate=False, force=True)
+
     def on_resize(self) -> None:
-        """Another width: rows are as wide as the list, never wider."""
+        """Another size: rows are as wide as the list, never wider, and the one that is looked at is in sight."""
+        self._followed = ("", -1)
         self.update(folded=self._folded)
 
     def render_line(self, y: int) -> Strip:
@@ -163,9 +171,20 @@ class WaitingList(ScrollView, can_focus=True):
             self._blank = Strip.blank(width, self.rich_style)
         return self._blank
 
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """What the pointer comes down on is what is meant, even if the list moves before it is let go."""
+        self._pressed = self._under(event)
+
     def on_click(self, event: events.Click) -> None:
-        """Looks at the request under the mouse; a click never answers."""
-        ids = self._board.visible
-        index = event.get_content_offset(self)
-        if index is not None and not self._folded and (row := index.y + self.scroll_offset.y) < len(ids):
-            self.post_message(self.Picked(ids[row]))
+        """Looks at the request under the mouse, of a folded list at the next one; a click never answers."""
+        if self._pressed and self._pressed == self._under(event):
+            self.post_message(self.Picked(self._pressed))
+
+    def _under(self, event: events.MouseEvent) -> str:
+        ids, offset = self._board.visible, event.get_content_offset(self)
+        if not ids or offset is None or event.button != 1:
+            return ""
+        if self._folded:
+            return ids[(ids.index(self._board.chosen) + 1) % len(ids)] if self._board.chosen in ids else ids[0]
+        row = offset.y + self.scroll_offset.y
+        return ids[row] if row < len(ids) else ""

@@ -1,0 +1,88 @@
+"""What dialogs share: they open only because somebody asked, and their keys stay in sight and can be clicked."""
+
+from typing import ClassVar, Final, TypeVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from aileron_tui.console.actions import Hint, offered
+from aileron_tui.console.arming import Arming
+from aileron_tui.console.render import MUTED, own
+from aileron_tui.console.widgets.key_line import KeyLine
+
+T = TypeVar("T")
+
+_LOW: Final = 20
+_LEAST: Final = 3
+
+
+class Dialog(ModalScreen[T]):
+    """A box with what it is about, something to say if need be, and the keys. Only a part of class `body` scrolls.
+
+    With an `arming` the key named by `DECIDES` counts only once the dialog was to be seen for a moment.
+    """
+
+    SHAPE: ClassVar = "dialog"
+    DECIDES: ClassVar = ""
+
+    def __init__(self, arming: Arming | None = None) -> None:
+        super().__init__()
+        self.arming = arming or Arming(0.0)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes=self.SHAPE):
+            yield from self.parts()
+            yield Static(classes="note")
+            yield KeyLine(lambda _: self.keys())
+
+    def parts(self) -> ComposeResult:
+        """What it is about."""
+        raise NotImplementedError
+
+    def keys(self) -> tuple[Hint, ...]:
+        """The keys that do something here."""
+        return offered(self.BINDINGS)
+
+    def on_mount(self) -> None:
+        """Nobody can have read it yet."""
+        self.arming.uncovered()
+
+    def on_screen_resume(self) -> None:
+        """What was covered has to be read again."""
+        self.arming.uncovered()
+
+    def say(self, words: Content) -> None:
+        """Something to know, above the keys; there is room for it before it is said, so that it moves nothing."""
+        self.query_one(".note", Static).update(words)
+        self.call_after_refresh(self._fit)
+
+    def refuses(self, does: str) -> bool:
+        """An answer that comes too early is dropped; says why."""
+        why = self.arming.obstacle() if does == self.DECIDES else ""
+        if why or does != self.DECIDES:
+            self.arming.clicked()
+        if why:
+            self.say(own(f"not yet: {why}", MUTED))
+        return bool(why)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Where there is little room, none is given away."""
+        self.set_class(event.size.height < _LOW, "-low")
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """What scrolls gets the rows that the other parts leave, so that these stay in sight."""
+        box = self.query_one(".dialog", Vertical)
+        for body in box.query(".body"):
+            others = sum(
+                child.outer_size.height + child.styles.margin.height
+                for child in box.displayed_children
+                if child is not body
+            )
+            highest = box.styles.max_height
+            rows = round(self.size.height * (highest.value / 100 if highest else 1))
+            body.styles.max_height = max(_LEAST, rows - box.gutter.height - others)
