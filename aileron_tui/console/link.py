@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SHORTEST: Final = 0.3
 _LONGEST: Final = 8.0
 _LONGEST_REASON: Final = 1000
+_TOLD_WHOLE: Final = 120
 
 
 class Reach(StrEnum):
@@ -98,7 +99,7 @@ class Link:
                             self._note(self._stamped(happening))
                     self._lose("it hung up")
             except AileronError as error:
-                self._lose(str(error), refused=isinstance(error, NotAllowed))
+                self._lose(_brief(error), refused=isinstance(error, NotAllowed))
             except Exception as error:  # noqa: BLE001  # a source that breaks must not go on looking well
                 self._lose(f"it cannot be listened to: {type(error).__name__}: {error}")
             finally:
@@ -127,6 +128,12 @@ class Link:
         if source is not None:
             with suppress(AileronError, RuntimeError):
                 source.close()
+
+
+def _brief(error: AileronError) -> str:
+    """What went wrong, for a line or two; everything that was tried is for those who ask."""
+    told = str(error)
+    return told if not error.detail or len(told) <= _TOLD_WHOLE else f"{error.title}: see doctor"
 
 
 def _after(before: Standing, news: "Happening | Silence") -> Standing:

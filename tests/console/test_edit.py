@@ -10,7 +10,7 @@ from textual.widgets import RadioSet, TextArea
 
 from aileron_tui.console.screens.edit import EditScreen, choices, unable
 from aileron_tui.console.themes import THEMES
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.files.places import bundled
 from aileron_tui.runtime.items import Item
 from tests.console.pilots import SIZES, lines, piloted, unsafe
@@ -129,3 +129,25 @@ async def test_hostile_words_in_a_form_are_only_shown(part: int) -> None:
                 assert not unsafe(app), name
                 await press(pilot, "ctrl+s")
                 assert app.came == [], name
+
+
+@pytest.mark.parametrize("size", [*SIZES, (60, 20)])
+@pytest.mark.parametrize("long", [False, True])
+@piloted
+async def test_the_keys_of_a_form_are_on_screen_and_so_is_the_field_one_is_in(
+    size: tuple[int, int], long: bool
+) -> None:
+    shown = item("comms_draft")
+    if long:
+        one: JsonObject = {"name": "draft_id", "type": "string", "required": True, "label": "Draft id"}
+        fields: list[Json] = [one | {"label": f"Field {number}", "multiline": bool(number % 2)} for number in range(12)]
+        shown = replace(request(1), fields=request(1).fields | {"inputs": fields})
+    app = Form(shown)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        for _ in range(12 if long else 1):
+            assert "ctrl+s show the difference" in words(app)
+            assert "esc forget it" in words(app)
+            assert app.focused is not None
+            assert app.screen.query_one(".body").region.contains_point(app.focused.region.offset)
+            await press(pilot, "tab")

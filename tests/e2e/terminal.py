@@ -48,6 +48,7 @@ MOUSE = (1000, 1002, 1003, 1006, 1015)
 ENTER, CTRL_C, CTRL_Q, CTRL_S, CTRL_Z = "\r", "\x03", "\x11", "\x13", "\x1a"
 DOWN, PAGE_DOWN = "\x1b[B", "\x1b[6~"
 CLEAR = "\x15"  # ctrl+u, which empties a field
+FOCUS_CAME, FOCUS_WENT = "\x1b[I", "\x1b[O"
 
 
 class Terminal:
@@ -132,6 +133,18 @@ class Terminal:
         """Types keys."""
         for key in keys:
             os.write(self._master, key.encode())
+
+    def place(self, text: str) -> tuple[int, int]:
+        """Where a text begins on the screen; the last one, if there are several."""
+        for y, line in reversed(list(enumerate(self.lines))):
+            if (x := line.rfind(text)) >= 0:
+                return x, y
+        raise AssertionError(f"{text!r} is not on\n{self.text}")
+
+    def click(self, at: str | tuple[int, int]) -> None:
+        """Clicks a text or a place, as a terminal reports it (SGR)."""
+        x, y = self.place(at) if isinstance(at, str) else at
+        self.press(f"\x1b[<0;{x + 1};{y + 1}M", f"\x1b[<0;{x + 1};{y + 1}m")
 
     def resize(self, size: tuple[int, int]) -> None:
         """Makes the window larger or smaller."""

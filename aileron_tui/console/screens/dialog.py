@@ -6,6 +6,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.css.scalar import Scalar
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -50,6 +51,7 @@ class Dialog(ModalScreen[T]):
     def on_mount(self) -> None:
         """Nobody can have read it yet."""
         self.arming.uncovered()
+        self.screen_layout_refresh_signal.subscribe(self, self._fit)
 
     def on_screen_resume(self) -> None:
         """What was covered has to be read again."""
@@ -58,7 +60,6 @@ class Dialog(ModalScreen[T]):
     def say(self, words: Content) -> None:
         """Something to know, above the keys; there is room for it before it is said, so that it moves nothing."""
         self.query_one(".note", Static).update(words)
-        self.call_after_refresh(self._fit)
 
     def refuses(self, does: str) -> bool:
         """An answer that comes too early is dropped; says why."""
@@ -72,17 +73,15 @@ class Dialog(ModalScreen[T]):
     def on_resize(self, event: events.Resize) -> None:
         """Where there is little room, none is given away."""
         self.set_class(event.size.height < _LOW, "-low")
-        self.call_after_refresh(self._fit)
 
-    def _fit(self) -> None:
+    def _fit(self, _: object) -> None:
         """What scrolls gets the rows that the other parts leave, so that these stay in sight."""
         box = self.query_one(".dialog", Vertical)
         for body in box.query(".body"):
-            others = sum(
-                child.outer_size.height + child.styles.margin.height
-                for child in box.displayed_children
-                if child is not body
-            )
+            others = [child for child in box.displayed_children if child is not body]
+            taken = sum(child.outer_size.height + child.styles.margin.height for child in others)
             highest = box.styles.max_height
-            rows = round(self.size.height * (highest.value / 100 if highest else 1))
-            body.styles.max_height = max(_LEAST, rows - box.gutter.height - others)
+            rows = int(self.size.height * (highest.value / 100 if highest else 1))
+            # The same again would lay out everything again, for ever.
+            if (room := Scalar.from_number(max(_LEAST, rows - box.gutter.height - taken))) != body.styles.max_height:
+                body.styles.max_height = room

@@ -127,17 +127,15 @@ class MainScreen(Screen[None]):
 
     def _heading(self) -> None:
         console = self._owner
-        notes = ("⚠ key",) if console.keys.insecure and self.size.width < _NARROW else ()
-        if console.keys.insecure and not notes:
-            notes = ("⚠ insecure key",)
-        if console.read_only:
-            notes = (*notes, "read only")
-        if console.vaults.locked:
-            notes = (*notes, "⚠ vault locked")
-        if console.board.unread:
-            notes = (*notes, f"⚠ {console.board.unread:,} unreadable")
-        if console.board.marked:
-            notes = (*notes, f"{len(console.board.marked)} marked")
+        narrow = self.size.width < _NARROW
+        told = {
+            "⚠ vault locked": console.vaults.locked,
+            f"⚠ {console.board.unread:,} unreadable": console.board.unread,
+            "⚠ key" if narrow else "⚠ insecure key": console.keys.insecure,
+            "read only": console.read_only,
+            f"{len(console.board.marked)} marked": console.board.marked,
+        }
+        notes = tuple(words for words, so in told.items() if so)
         standings = {name: link.standing for name, link in console.links.items()}
         self.query_one(Header).show(console.board.waiting, connection(list(standings.values())), notes)
         if self._banner:

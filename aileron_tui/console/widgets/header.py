@@ -34,7 +34,7 @@ def banner(standings: Mapping[str, Standing], width: int, most: int) -> list[Con
     """A line for each source that cannot be heard, at most so many, and how many others there are."""
     silent = {name: standing for name, standing in standings.items() if standing.reach in (Reach.STALE, Reach.OFFLINE)}
     if len(standings) == 1:
-        return [_alone(standing) for standing in silent.values()]
+        return [line for standing in silent.values() for line in _alone(standing, width)]
     shown = list(silent.items())[:most]
     left = len(silent) - len(shown)
     more = (f" +{left} more" if most == 1 else f"  and {left} more") if left else ""
@@ -44,9 +44,17 @@ def banner(standings: Mapping[str, Standing], width: int, most: int) -> list[Con
     ]
 
 
-def _alone(standing: Standing) -> Content:
-    stale = ": what is shown may be out of date" if standing.reach is Reach.STALE else ""
-    return own(f"▲ not connected since {standing.since}{stale}. ") + foreign_line(standing.why)
+def _alone(standing: Standing, width: int) -> list[Content]:
+    """One line if it fits, else a second with the reason."""
+    first = own(f"▲ not connected since {standing.since}")
+    for stale in (": what is shown may be out of date", ", stale") if standing.reach is Reach.STALE else ():
+        if first.cell_length + len(stale) <= width:
+            first += own(stale)
+            break
+    both = first + own(". ") + foreign_line(standing.why)
+    if not standing.why or both.cell_length <= width:
+        return [both if standing.why else first]
+    return [first, foreign_short(standing.why, width)]
 
 
 def _named(name: str, standing: Standing, width: int, more: str) -> Content:
@@ -75,11 +83,22 @@ class Header(Widget):
 
     def render(self) -> Content:
         waiting, state, notes = self._shown
-        left = Content.assemble(" ", ("aileron", "bold"), "  ", state)
         words = f"{waiting:,} waiting" if waiting else "nothing waits"
         right = Content.assemble((words, "bold" if waiting else MUTED), " ")
         room = self.size.width - right.cell_length - 1
-        for note in notes:
-            piece = Content.assemble((f"  {note}", MUTED))
-            left += piece if left.cell_length + piece.cell_length <= room else Content("")
+        left = _left(state, notes, room)
         return Content.assemble(left, " " * max(1, room + 1 - left.cell_length), right)
+
+
+def _left(state: Connection, notes: tuple[str, ...], room: int) -> Content:
+    """Notes matter more than our name and the words beside the glyph; those that still do not fit are counted."""
+    glyph = (state[0][:1], state[1])
+    name = Content.assemble(" ", ("aileron", "bold"), "  ")
+    starts = (Content.assemble(name, state), Content.assemble(name, glyph), Content.assemble(" ", glyph))
+    for hidden in range(len(notes) + 1):
+        told = [*notes[: len(notes) - hidden], *([f"+{hidden}"] if hidden else [])]
+        piece = own("".join(f"  {note}" for note in told), MUTED)
+        for start in starts:
+            if start.cell_length + piece.cell_length <= room:
+                return start + piece
+    return starts[0]
