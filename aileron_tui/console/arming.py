@@ -48,12 +48,16 @@ class Arming:
         self._note("just shown")
 
     def typed(self) -> None:
-        """A key that is not an answer, or an answer that came too early."""
+        """A key that is not an answer."""
         self._note("you were typing")
 
     def clicked(self) -> None:
-        """A click on something that is not an answer, or on an answer too early."""
+        """A click on something that is not an answer."""
         self._note("you just clicked")
+
+    def dropped(self) -> None:
+        """An answer that did not count: holding a key down, or clicking on and on, must not make it count."""
+        self._note("your last answer came too early")
 
     def moved(self) -> None:
         """The keys that can be clicked are somewhere else now."""

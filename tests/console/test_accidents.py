@@ -126,7 +126,8 @@ async def test_coming_back_from_a_stop_starts_anew() -> None:
 
 @piloted
 async def test_the_console_beats_by_itself() -> None:
-    gate, clock = ScriptedGate(request(1)), Clock()
+    """Here nothing else looks at the time: there is no request."""
+    gate, clock = ScriptedGate(), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         clock.now += 60
         await settle(pilot, lambda: "the console was held up" in app.arming._events)

@@ -46,6 +46,7 @@ def test_showing_the_same_again_changes_nothing_and_another_digest_does(clock: C
     [
         (Arming.typed, "you were typing"),
         (Arming.clicked, "you just clicked"),
+        (Arming.dropped, "your last answer came too early"),
         (Arming.moved, "the keys just moved"),
         (Arming.held_up, "the console was held up"),
         (Arming.focused, "the window just got the focus"),

@@ -92,7 +92,8 @@ async def test_a_click_elsewhere_is_no_answer_and_makes_answers_wait() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         bring_forward(app, clock)
-        for spot in (place(app, "Approve act-on-1?"), place(app, "  d deny"), (0, 0), (60, app.size.height - 2)):
+        gap, harmless, state = place(app, "  d deny"), place(app, "space mark"), (60, app.size.height - 2)
+        for spot in (place(app, "Approve act-on-1?"), gap, harmless, state, (0, 0)):
             await click(pilot, spot)
             await click(pilot, approve(app))
             await pilot.press("a")

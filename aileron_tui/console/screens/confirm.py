@@ -35,8 +35,6 @@ class ConfirmScreen(Dialog[bool]):
         event.stop()
         if event.key != "y":
             self.action_no()
-        elif self.refuses("yes"):
-            self.arming.typed()
         else:
             self.action_yes()
 

@@ -63,10 +63,12 @@ class Dialog(ModalScreen[T]):
 
     def refuses(self, does: str) -> bool:
         """An answer that comes too early is dropped; says why."""
-        why = self.arming.obstacle() if does == self.DECIDES else ""
-        if why or does != self.DECIDES:
+        if does != self.DECIDES:
             self.arming.clicked()
+            return False
+        why = self.arming.obstacle()
         if why:
+            self.arming.dropped()
             self.say(own(f"not yet: {why}", MUTED))
         return bool(why)
 

@@ -1,6 +1,5 @@
 """The one screen one lives in: what waits, what is asked, and the answer keys."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -162,8 +161,8 @@ class MainScreen(Screen[None]):
         elif obstacle:
             bar.show(f"◌ {obstacle}")
         elif self._owner.desk.edited:
-            forget = self._key("clear_filter", "forgets the edit")
-            bar.show("● ready for your answer to the edited call ·", "bold $text-success", forget)
+            keys = self._key("approve", "approves the edited call"), self._key("clear_filter", "forgets the edit")
+            bar.show("●", "bold $text-success", *keys)
         else:
             bar.show("● ready for your answer", "bold $text-success")
 
@@ -262,13 +261,13 @@ class MainScreen(Screen[None]):
         if does not in _ANSWERS:
             self.arming.clicked()
             return False
-        return self._refused(_ANSWERS[does], self.arming.clicked)
+        return self._refused(_ANSWERS[does])
 
-    def _refused(self, verdict: Verdict, note: Callable[[], None] | None = None) -> bool:
+    def _refused(self, verdict: Verdict) -> bool:
         """Whether an answer is dropped now; says why."""
         why = self.obstacle(verdict)
         if why:
-            (note or self.arming.typed)()
+            self.arming.dropped()
             self._owner.hint(why)
             self.show_state()
         return bool(why)

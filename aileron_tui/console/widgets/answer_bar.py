@@ -1,6 +1,6 @@
 """The bottom lines: whether an answer counts now, if not why, and the keys. On screen however long the prompt is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from textual.content import Content
@@ -29,9 +29,17 @@ class AnswerBar(KeyLine):
             self.refresh()
 
     def rows_at(self, width: int) -> list[list[Part]]:
-        """The words come first; keys after them stay on the line, whatever is cut off."""
-        words, keys = self._said
-        first: list[Part] = [words.truncate(width - sum(len(key.text) + 1 for key in keys), ellipsis=True)]
+        """The words come first, cut off if need be; keys after them stay, the last ones without their label."""
+        words, keys = self._said[0], list(self._said[1])
+        room = width - min(words.cell_length, width // 2)
+        for place in range(len(keys) - 1, -1, -1):
+            if _length(keys) > room:
+                keys[place] = keys[place]._replace(label="")
+        first: list[Part] = [words.truncate(max(1, width - _length(keys)), ellipsis=True)]
         for key in keys:
             first += [_SPACE, key]
         return [first, *super().rows_at(width)[:1]]
+
+
+def _length(keys: Sequence[Hint]) -> int:
+    return sum(len(key.text) + 1 for key in keys)
