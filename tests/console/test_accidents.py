@@ -59,9 +59,10 @@ async def test_a_confirmation_waits_anew(what: events.Event | None) -> None:
         if what:
             clock.run(app, 0.8)
             app.post_message(what)
-        await pilot.press("y")
-        clock.run(app, 0.6)
-        await pilot.press("y")
+            await pilot.press("y")
+        for _ in range(2):
+            clock.run(app, 0.5)
+            await pilot.press("y")
         await sent(app)
         assert gate.decided == []
         assert "not yet: " in shown(app)

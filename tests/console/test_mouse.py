@@ -12,6 +12,7 @@ from aileron_tui.console.screens.batch import BatchScreen
 from aileron_tui.console.screens.confirm import ConfirmScreen
 from aileron_tui.console.screens.edit import EditScreen
 from aileron_tui.console.screens.help import HelpScreen
+from aileron_tui.console.screens.lock import LockScreen
 from aileron_tui.console.screens.reason import ReasonScreen
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -322,6 +323,51 @@ async def test_an_edited_call_is_made_and_approved_with_the_mouse() -> None:
     assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1x"})]
 
 
+@pytest.mark.parametrize("button", ["y yes", "n no"])
+@piloted
+async def test_clicking_on_and_on_closes_one_screen(button: str) -> None:
+    gate = ScriptedGate(request(1, HIGH))
+    async with console(gate) as (app, pilot):
+        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await click(pilot, "a approve")
+        await settle(pilot, lambda: isinstance(app.screen, ConfirmScreen) and button in shown(app))
+        spot = place(app, button)
+        for _ in range(3):
+            report(pilot, events.MouseDown, spot)
+            report(pilot, events.MouseUp, spot)
+        await settle(pilot, lambda: len(app.screen_stack) == 1)
+        await sent(app)
+        assert app.is_running
+    assert len(gate.decided) == (button == "y yes")
+
+
+@piloted
+async def test_typing_yes_on_and_on_closes_one_screen() -> None:
+    gate = ScriptedGate(request(1, HIGH))
+    async with console(gate) as (app, pilot):
+        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await pilot.press("a")
+        await settle(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        for _ in range(3):
+            app.post_message(events.Key("y", "y"))
+        await settle(pilot, lambda: len(gate.decided) == 1)
+        assert app.is_running
+
+
+@piloted
+async def test_what_ends_under_a_lock_does_not_open_it() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        await pilot.press("D")
+        await settle(pilot, lambda: isinstance(app.screen, ReasonScreen))
+        dialog = app.screen
+        app._cover("Locked")
+        await settle(pilot, lambda: isinstance(app.screen, LockScreen))
+        dialog.dismiss(None)
+        await pilot.pause()
+        assert isinstance(app.screen, LockScreen)
+
+
 async def opened(app: Console, pilot: Pilot[None], key: str) -> None:
     """Opens a screen by clicking its key, and waits for its own keys."""
     await click(pilot, key)
@@ -338,6 +384,21 @@ async def test_screens_are_opened_and_left_by_their_keys(key: str) -> None:
         await click(pilot, "esc ")
         await settle(pilot, lambda: len(app.screen_stack) == 1)
     assert gate.decided == []
+
+
+@piloted
+async def test_a_double_click_goes_back_one_screen() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate, size=(150, 36)) as (app, pilot):
+        await opened(app, pilot, "v raw")
+        await opened(app, pilot, "? help")
+        await settle(pilot, lambda: isinstance(app.screen, HelpScreen) and "/ search" in shown(app))
+        spot = place(app, "esc back")
+        for _ in range(2):
+            report(pilot, events.MouseDown, spot)
+            report(pilot, events.MouseUp, spot)
+        await settle(pilot, lambda: len(app.screen_stack) < 3)
+        assert len(app.screen_stack) == 2
 
 
 @piloted

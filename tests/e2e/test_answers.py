@@ -100,6 +100,7 @@ def test_a_batch_does_what_its_sheet_says_and_no_more(open_house: House) -> None
         terminal.still(0.2)
         terminal.press(" ")
         terminal.until("deny ")
+        terminal.still(1.0)
         terminal.press(CTRL_S)
         terminal.until("1 approved, 1 denied")
         terminal.until("1 waiting")

@@ -4,6 +4,7 @@ from typing import ClassVar, Final, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.containers import Vertical
 from textual.content import Content
 from textual.css.scalar import Scalar
@@ -21,7 +22,15 @@ _LOW: Final = 20
 _LEAST: Final = 3
 
 
-class Dialog(ModalScreen[T]):
+class Sheet(ModalScreen[T]):
+    """Lies over the screen it was asked from, and closes once."""
+
+    def dismiss(self, result: T | None = None) -> AwaitComplete:
+        """Textual closes whatever is on top; after a second click, or under a lock, that is another screen."""
+        return super().dismiss(result) if self.is_active else AwaitComplete()
+
+
+class Dialog(Sheet[T]):
     """A box with what it is about, something to say if need be, and the keys. Only a part of class `body` scrolls.
 
     With an `arming` the key named by `DECIDES` counts only once the dialog was to be seen for a moment.

@@ -10,13 +10,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 from textual.worker import get_current_worker
 
 from aileron_tui.console.export import FileExists, export, form
 from aileron_tui.console.past import Page
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
+from aileron_tui.console.screens.dialog import Sheet
 from aileron_tui.core.errors import AileronError
 
 Pages: TypeAlias = Callable[[], Iterator[Page]]
@@ -26,7 +26,7 @@ class _Stopped(Exception):
     """The dialog was closed while the file was being written."""
 
 
-class ExportScreen(ModalScreen[Content | None]):
+class ExportScreen(Sheet[Content | None]):
     """Closes with what to say, or None. Nothing is replaced unless the second, unfocused button is pressed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False)]

@@ -126,7 +126,8 @@ class KeyLine(Laid):
         event.stop()
         pressed, self._pressed = self._pressed, None
         hint = self._hint_at(event)
-        if hint is not None and pressed == self._aim(hint):
+        # A second click may be on its way to a screen that the first one closed.
+        if hint is not None and pressed == self._aim(hint) and self.screen.is_active:
             await self.screen.run_action(hint.does)
 
     def _aim(self, hint: Hint) -> tuple[Hint, Region, int]:
