@@ -22,6 +22,7 @@ from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.source import Keyholder, Source, Upstream
+from aileron_tui.console.stops import mind_stops
 from aileron_tui.console.themes import THEMES
 from aileron_tui.console.vaults import Vaults
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -119,6 +120,7 @@ class Console(App[None]):
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_LOOK, self._lock_when_idle)
         self.app_resume_signal.subscribe(self, self._resumed)
+        mind_stops(self._driver)
         self._beat()
 
     def _resumed(self, _: "App[object]") -> None:

@@ -57,6 +57,30 @@ def test_each_way_can_be_chosen(keys: list[str], way: Way) -> None:
     assert played(pressing(*keys)) == Start(way)
 
 
+@pytest.mark.parametrize(("words", "way"), [("enter chooses", Way.DEMO), ("q leaves", Way.LEAVE)])
+@pytest.mark.parametrize("size", [(80, 30), (40, 15)])
+def test_the_keys_at_the_bottom_can_be_clicked(words: str, way: Way, size: tuple[int, int]) -> None:
+    async def steps(pilot: Pilot[Start]) -> None:
+        x = text_of(pilot).splitlines()[-1].index(words)
+        await pilot.click(offset=(x, size[1] - 1))
+
+    assert played(steps, size) == Start(way)
+
+
+def test_a_passphrase_is_given_and_taken_back_by_clicks() -> None:
+    async def steps(pilot: Pilot[Start]) -> None:
+        bottom = (2, 29)
+        await pilot.press("down")
+        await pilot.click(offset=bottom)
+        await pilot.press(*"long enough")
+        await pilot.click(offset=bottom)
+        await pilot.press(*"long enough")
+        assert "esc goes back" in text_of(pilot)
+        await pilot.click(offset=bottom)
+
+    assert played(steps) == Start(Way.MAKE_KEY, bytearray(b"long enough"))
+
+
 def test_making_a_key_asks_the_passphrase_twice() -> None:
     words = [*"correct horse"]
     keys = ["space" if letter == " " else letter for letter in words]

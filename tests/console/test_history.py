@@ -114,6 +114,18 @@ async def test_the_outcome_can_be_chosen() -> None:
 
 
 @piloted
+async def test_the_search_and_the_outcome_can_be_clicked() -> None:
+    async with staged(PastGate(records(40))).run_test(size=SIZES[0]) as pilot:
+        await loaded(pilot, 40)
+        await pilot.click("#history-slash")
+        assert isinstance(pilot.app.focused, Input)
+        before = text(pilot.app).splitlines()[1]
+        await pilot.click("#history-outcome")
+        await settle(pilot, lambda: text(pilot.app).splitlines()[1] != before)
+        assert "outcome all" not in text(pilot.app)
+
+
+@piloted
 async def test_an_answer_to_an_older_search_is_dropped() -> None:
     gate = PastGate(records(20))
     app = staged(gate)

@@ -393,7 +393,8 @@ async def test_a_double_click_goes_back_one_screen() -> None:
         await opened(app, pilot, "v raw")
         await opened(app, pilot, "? help")
         await settle(pilot, lambda: isinstance(app.screen, HelpScreen) and "/ search" in shown(app))
-        spot = place(app, "esc back")
+        x, y = place(app, "/ search  esc back")
+        spot = (x + len("/ search  "), y)
         for _ in range(2):
             report(pilot, events.MouseDown, spot)
             report(pilot, events.MouseUp, spot)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.conftest import House, answer
 from tests.e2e.person import READY, read
-from tests.e2e.terminal import FOCUS_CAME, FOCUS_WENT, Terminal
+from tests.e2e.terminal import CTRL_Q, FOCUS_CAME, FOCUS_WENT, Terminal, clean
 
 
 @pytest.fixture
@@ -75,4 +75,7 @@ def test_keys_that_were_typed_while_it_was_stopped_answer_nothing(open_house: Ho
         terminal.press("d")
         terminal.until("denied")
         assert answer(call)[0] == 3
+        terminal.press(CTRL_Q)
+        assert terminal.end() == 0
+        assert clean(terminal)
     assert open_house.service.drive.files["f-1001"].sample.parents == ("d-inbox",)

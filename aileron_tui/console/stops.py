@@ -1,0 +1,25 @@
+"""Being stopped without notice, as by SIGSTOP."""
+
+import signal
+from types import FrameType
+
+from textual.driver import Driver
+
+
+def mind_stops(driver: Driver | None) -> None:
+    """Gives the terminal back before Textual takes it anew.
+
+    Textual takes it at every SIGCONT, also if it never gave it back. Then two threads would read what is typed, and the
+    terminal would not be restored in the end.
+    """
+    take = signal.getsignal(signal.SIGCONT)
+    if not hasattr(driver, "_must_signal_resume") or not callable(take):
+        return  # no terminal, or not one that can be stopped
+
+    def continued(number: int, frame: FrameType | None) -> None:
+        if driver and not driver._must_signal_resume:
+            driver.suspend_application_mode()
+            driver._must_signal_resume = True
+        take(number, frame)
+
+    signal.signal(signal.SIGCONT, continued)
