@@ -4,6 +4,7 @@ import signal
 from types import FrameType
 
 from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 
 
 def mind_stops(driver: Driver | None) -> None:
@@ -13,11 +14,11 @@ def mind_stops(driver: Driver | None) -> None:
     terminal would not be restored in the end.
     """
     take = signal.getsignal(signal.SIGCONT)
-    if not hasattr(driver, "_must_signal_resume") or not callable(take):
-        return  # no terminal, or not one that can be stopped
+    if not isinstance(driver, LinuxDriver) or not callable(take):
+        return  # there is no terminal
 
     def continued(number: int, frame: FrameType | None) -> None:
-        if driver and not driver._must_signal_resume:
+        if not driver._must_signal_resume:
             driver.suspend_application_mode()
             driver._must_signal_resume = True
         take(number, frame)
