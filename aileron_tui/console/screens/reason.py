@@ -26,7 +26,7 @@ class ReasonScreen(Dialog[str | None]):
 
     def parts(self) -> ComposeResult:
         yield Static(own("Deny ", "bold") + foreign_line(self._action) + own("?", "bold"), classes="question")
-        yield Input(placeholder="why? for the agent, may be empty", max_length=500)
+        yield Input(placeholder="why? (may be empty)", max_length=500)
 
     async def action_submit(self) -> None:
         """The same as enter in the field."""
