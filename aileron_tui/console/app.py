@@ -22,7 +22,6 @@ from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.source import Keyholder, Source, Upstream
-from aileron_tui.console.stops import mind_stops
 from aileron_tui.console.themes import THEMES
 from aileron_tui.console.vaults import Vaults
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -119,15 +118,7 @@ class Console(App[None]):
             self._cover("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_LOOK, self._lock_when_idle)
-        self.app_resume_signal.subscribe(self, self._resumed)
-        mind_stops(self._driver)
         self._beat()
-
-    def _resumed(self, _: "App[object]") -> None:
-        """Back from ctrl+z: the terminal has forgotten the screen, and what was typed meanwhile is no answer."""
-        self._main.arming.uncovered()
-        self._main.show_state()
-        self.screen.refresh(layout=True)
 
     def on_ready(self) -> None:
         """Begins to listen when the first frame was drawn."""
@@ -363,9 +354,10 @@ class Console(App[None]):
         self.arming.blurred()
 
     def _resumed(self, _: object) -> None:
-        """After ctrl+z, or a stop from elsewhere."""
+        """After ctrl+z, or a stop from elsewhere: the terminal has forgotten what was drawn."""
         self.arming.held_up()
         self._main.show_state()
+        self.screen.refresh(layout=True)
 
     def _beat(self) -> None:
         """Shows that the loop runs. Not a timer of Textual's: it happens often, and must cost nothing."""
