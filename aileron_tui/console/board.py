@@ -82,6 +82,7 @@ class Board:
     _pills: dict[str, Pill] = field(default_factory=dict)
     _visible: list[str] | None = None
     _ended_at: dict[str, float] = field(default_factory=dict)
+    _looked_at: Queue | None = None
     _words: "dict[str, tuple[Prompt, str]]" = field(default_factory=dict)
     _since: dict[str, datetime] = field(default_factory=dict)
     _quiet: set[str] = field(default_factory=set)
@@ -218,21 +219,20 @@ class Board:
 
     def dismiss_ended(self, now: float) -> bool:
         """Clears requests that ended a while ago from the list, except the one that is looked at."""
-        ended: list[Forgotten] = []
-        for key, request in self.queue.requests.items():
-            if not request.state.decidable and now - self._ended_at.setdefault(key, now) > ENDED_STAY:
-                ended.append(Forgotten(key))
-        ended = [gone for gone in ended if gone.id != self.chosen]
-        if not ended:
+        if self._looked_at is not self.queue:
+            over = [key for key, request in self.queue.requests.items() if not request.state.decidable]
+            self._ended_at = {key: self._ended_at.get(key, now) for key in over}
+            self._looked_at = self.queue
+        gone = [key for key, at in self._ended_at.items() if now - at > ENDED_STAY and key != self.chosen]
+        if not gone:
             return False
-        self.queue = apply_all(self.queue, ended)
-        for gone in ended:
-            self.items.pop(gone.id, None)
-            self._pills.pop(gone.id, None)
-            self._words.pop(gone.id, None)
-            self._since.pop(gone.id, None)
-            self._edited.pop(gone.id, None)
-            del self._ended_at[gone.id]
+        self.queue = apply_all(self.queue, [Forgotten(key) for key in gone])
+        for key in gone:
+            self.items.pop(key, None)
+            self._pills.pop(key, None)
+            self._words.pop(key, None)
+            self._since.pop(key, None)
+            self._edited.pop(key, None)
         self._visible = None
         return True
 

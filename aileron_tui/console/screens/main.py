@@ -18,6 +18,7 @@ from aileron_tui.console.board import FETCHED_ONCE, Tone
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.header import Header, banner, connection
+from aileron_tui.console.widgets.still import Still
 from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.risk import Level
@@ -41,7 +42,11 @@ _ANSWERS = {"approve": Verdict.APPROVE, "deny": Verdict.DENY, "deny_reason": Ver
 _TONES = {Tone.QUIET: MUTED, Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
 
 
-class MainScreen(Screen[None]):
+class Panes(Container, Still):
+    """The list and the prompt."""
+
+
+class MainScreen(Screen[None], Still):
     """Shows the board of the app. Requests never take the focus and never move the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.MAIN)]
@@ -52,6 +57,7 @@ class MainScreen(Screen[None]):
         super().__init__()
         self._owner = owner
         self.arming = owner.arming
+        self._clock: Timer | None = None
         self._wake: Timer | None = None
         self._view: PromptView | None = None
         self._filter: Input | None = None
@@ -60,14 +66,14 @@ class MainScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         console = self._owner
         yield Header()
-        with Container(id="panes"):
+        with Panes(id="panes"):
             yield WaitingList(console.board, several=console.several)
         leave_out = () if console.log_lines else ("log",)
         yield AnswerBar(console.keymap_in_use, leave_out=leave_out)
 
     def on_mount(self) -> None:
         """Time passes: ages, time left, whether an answer counts."""
-        self.set_interval(1.0, self._tick)
+        self._clock = self.set_interval(1.0, self._tick, pause=True)
         self.redraw()
 
     def furnish(self) -> None:
@@ -101,6 +107,8 @@ class MainScreen(Screen[None]):
             self.arming.shown(item.key, item.digest)
         self._heading()
         self.show_state()
+        if self._clock:
+            (self._clock.resume if self._owner.board.queue.requests else self._clock.pause)()
 
     def _note(self, item: "Item | None") -> Content | None:
         """Where the request comes from, if that has to be told and the list does not right above, and its pill."""

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from textual.content import Content
-from textual.widget import Widget
 
 from aileron_tui.console.link import Reach, Standing
 from aileron_tui.console.render import MUTED, foreign_line, foreign_short, own
+from aileron_tui.console.widgets.still import Still
 
 _GOOD, _BAD = "$text-success", "$text-warning"
 _ROOM_FOR_REASON = 12
@@ -66,7 +66,7 @@ def _named(name: str, standing: Standing, width: int, more: str) -> Content:
     return line + own(more)
 
 
-class Header(Widget):
+class Header(Still):
     """One line, always there."""
 
     DEFAULT_CSS = "Header { height: 1; dock: top; }"

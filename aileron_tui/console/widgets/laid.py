@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from textual.content import Content
 from textual.geometry import Size
-from textual.widget import Widget
+
+from aileron_tui.console.widgets.still import Still
 
 
-class Laid(Widget):
+class Laid(Still):
     """Draws the lines it is laid out in."""
 
     DEFAULT_CSS = "Laid { height: auto; width: 1fr; }"

@@ -24,6 +24,7 @@ from aileron_tui.console.widgets.laid import Laid
 from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.console.widgets.sections import Block, Section, section
 from aileron_tui.console.widgets.spread import Spread
+from aileron_tui.console.widgets.still import Still
 from aileron_tui.console.widgets.time_left import time_left
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.runtime.items import Item
@@ -33,9 +34,10 @@ _FAR: Final = 10**9
 _LOW: Final = 16
 _PAINTED: Final = 0.15
 _NONE: Final = Content("")
+_AGELESS: Final = (None, "")
 
 
-class Scroll(VerticalScroll, can_focus=False, inherit_bindings=False):
+class Scroll(VerticalScroll, Still, can_focus=False, inherit_bindings=False):
     """What scrolls below the title; the view around it has the focus and the keys."""
 
     class Resized(Message):
@@ -46,7 +48,7 @@ class Scroll(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.post_message(self.Resized())
 
 
-class PromptView(Widget, can_focus=True):
+class PromptView(Still, can_focus=True):
     """One request, scrollable. An update of the same request keeps the position; another request starts on top."""
 
     DEFAULT_CSS = """
@@ -99,7 +101,7 @@ class PromptView(Widget, can_focus=True):
         self._ends: set[Widget] = set()
         self._rows = 0
         self._titled: tuple[Prompt | None, Content] = (None, _NONE)
-        self._aged: tuple[Item | None, str, int] = (None, "", 0)
+        self._aged: tuple[Item | None, str] = _AGELESS
         self._quotes: dict[str, list[Quote]] = {"sent": [], "fetched": []}
 
     def compose(self) -> ComposeResult:
@@ -139,9 +141,7 @@ class PromptView(Widget, can_focus=True):
         """Share the room anew."""
         # The size with its padding, which depends on the class.
         self.set_class(self.outer_size.height < _LOW, "low")
-        if self._item is not None:
-            self._draw_times(self._item)
-        self._arrange()
+        self._fit_anew()
 
     def show(self, item: Item | None, *, note: Content | None = None) -> None:
         """This request, or none; of an edited one also what the edit changed."""
@@ -175,7 +175,11 @@ class PromptView(Widget, can_focus=True):
     @on(Scroll.Resized)
     def _fit(self, event: Scroll.Resized) -> None:
         event.stop()
+        self._fit_anew()
+
+    def _fit_anew(self) -> None:
         if self._item is not None:
+            self._aged = _AGELESS
             self._draw_times(self._item)
         self._arrange()
 
@@ -186,7 +190,8 @@ class PromptView(Widget, can_focus=True):
             self._draw_times(self._item)
             if self._caution(self._item):
                 self._arrange()
-            self._look()
+            if not self.read_to_end:
+                self._look()
 
     def travel(self, rows: int, *, pages: bool = False) -> None:
         """Scroll by rows (or pages) through everything: a quote that is in view moves first, up to its end."""
@@ -333,10 +338,10 @@ class PromptView(Widget, can_focus=True):
         if item.prompt is not self._titled[0]:
             self._titled = (item.prompt, words.title(item.prompt))
         self._spread("prompt-title").show(self._titled[1], time_left(item, self._now, self.size.width))
-        age, room = words.age(item, self._now), self._body.scrollable_content_region.width
-        if item is self._aged[0] and (age, room) == self._aged[1:]:
+        age = words.age(item, self._now)
+        if item is self._aged[0] and age == self._aged[1]:
             return
-        self._aged = (item, age, room)
+        self._aged, room = (item, age), self._body.scrollable_content_region.width
         head, fetched = self._spread("fetched-head"), words.fetched(item)
         head.display = bool(fetched)
         inline = Content.assemble(fetched, own(f" · {age}", MUTED))

@@ -4,6 +4,7 @@ from textual.content import Content
 
 from aileron_tui.console.render import own
 from aileron_tui.console.widgets.laid import Laid
+from aileron_tui.console.widgets.still import Turn
 
 _APART = 2
 
@@ -17,17 +18,27 @@ class Spread(Laid):
 
     def show(self, left: Content, right: Content) -> None:
         """Draw these; only a change of height moves anything else."""
-        if left.is_same(self._left) and right.is_same(self._right):
-            return
-        if left.is_same(self._left) and right.cell_length == self._right.cell_length:
-            # A clock that goes on takes the same room.
-            self._left, self._right = left, right
-            self.refresh()
-            return
+        if not left.is_same(self._left):
+            self._lay(left, right)
+        elif not right.is_same(self._right):
+            self._go_on(right)
+
+    def _lay(self, left: Content, right: Content) -> None:
         width = self.size.width
         before = self.height_at(width)
         self._left, self._right = left, right
         self.refresh(layout=before != self.height_at(width))
+
+    def _go_on(self, right: Content) -> None:
+        """A clock that goes on has other digits in the same room."""
+        old, new = self._right.plain, right.plain
+        if len(old) != len(new) or right.spans != self._right.spans:
+            self._lay(self._left, right)
+            return
+        same = next(index for index, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1])
+        self._right = right
+        width, height = self.size
+        self.turn([Turn(width - len(new) + same, height - 1, old[same:], new[same:])])
 
     def lines_at(self, width: int) -> list[Content]:
         """One line, or as many as it takes."""

@@ -57,7 +57,7 @@ def ago(seconds: float) -> str:
     if seconds < 1:
         return "just now"
     if seconds < 60:
-        step = 1 if seconds < 5 else 5 if seconds < 10 else 10
+        step = 1 if seconds < 10 else 10
         return f"{int(seconds // step) * step} s ago"
     if seconds < 3600:
         return f"{int(seconds // 60)} min ago"

@@ -13,6 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from aileron_tui.console.board import Board, Tone
+from aileron_tui.console.widgets.still import Still, Turn
 from aileron_tui.console.widgets.time_left import ago, clock
 from aileron_tui.core.decision import moment
 from aileron_tui.core.text import Visible, cells, clip, inline
@@ -29,11 +30,11 @@ _TONES = {
 
 
 _ROOM_FOR_SOURCE = 18
+_END = 3
 
 
-def _time(item: "Item") -> str:
+def _time(item: "Item", now: datetime) -> str:
     """How long it still waits; of one that waits without end, how long it has waited."""
-    now = datetime.now(UTC)
     if item.expires_at:
         return clock(item.seconds_left(now))
     try:
@@ -42,7 +43,7 @@ def _time(item: "Item") -> str:
         return ""
 
 
-class WaitingList(ScrollView, can_focus=True):
+class WaitingList(ScrollView, Still, can_focus=True):
     """Requests, oldest first."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -69,6 +70,7 @@ class WaitingList(ScrollView, can_focus=True):
         self._followed: tuple[str, int] = ("", -1)
         self._blank = Strip.blank(0)
         self._looks: dict[str, Style] = {}
+        self._times: dict[str, str] = {}
 
     def notify_style_update(self) -> None:
         """Other colours: what was kept is drawn anew."""
@@ -77,21 +79,26 @@ class WaitingList(ScrollView, can_focus=True):
         self._looks.clear()
 
     def _look(self, name: str) -> Style:
-        """The style of a part; a list draws its lines every second."""
+        """The style of a part, looked up once."""
         if name not in self._looks:
             self._looks[name] = self.get_component_rich_style(name)
         return self._looks[name]
 
     def tick(self) -> None:
-        """A second has passed: only lines with a request on them have changed."""
-        top, count = self.scroll_offset.y, len(self._board.visible)
-        rows = 1 if self._folded else min(self.size.height, count - top)
-        if rows > 0:
-            self.refresh(Region(0, 0, self.size.width, rows))
+        """A second has passed: only times that read differently now are drawn."""
+        now, end = datetime.now(UTC), self.scrollable_content_region.width - _END
+        turns: list[Turn] = []
+        for y, key in enumerate(self._shown):
+            was, item = self._times.get(key), self._board.items.get(key)
+            if was and item and (time := _time(item, now)) != was:
+                self._times[key] = time
+                turns.append(Turn(end - len(time), y, was, time))
+        self.turn(turns)
 
     def update(self, *, folded: bool = False) -> None:
         """Draws the board anew; `folded` shows only the request that is looked at, on one line."""
         self._folded = folded
+        self._times.clear()
         count = 1 if folded else len(self._board.visible)
         self.virtual_size = Size(self.scrollable_content_region.width, count)
         if not folded and self._board.chosen in self._board.visible:
@@ -109,18 +116,23 @@ class WaitingList(ScrollView, can_focus=True):
         self._followed = ("", -1)
         self.update(folded=self._folded)
 
+    @property
+    def _shown(self) -> list[str]:
+        """The requests on screen, line by line."""
+        ids, top = self._board.visible, self.scroll_offset.y
+        if self._folded and self._board.chosen in ids:
+            return [self._board.chosen]
+        return ids[top : top + (1 if self._folded else self.size.height)]
+
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         ids = self._board.visible
         if not ids:
             return self._empty(y, width)
-        index = (
-            ids.index(self._board.chosen) if self._folded and self._board.chosen in ids else y + self.scroll_offset.y
-        )
-        if index >= len(ids) or (self._folded and y):
+        shown = self._shown
+        if y >= len(shown):
             return self._nothing(width)
-        place = f"{index + 1}/{len(ids)} " if self._folded else ""
-        return self._row(ids[index], width, place)
+        return self._row(shown[y], width, f"{ids.index(shown[y]) + 1}/{len(ids)} " if self._folded else "")
 
     def _row(self, key: str, width: int, place: str) -> Strip:
         board = self._board
@@ -131,9 +143,9 @@ class WaitingList(ScrollView, can_focus=True):
         mark = "●" if key in board.marked else " "
         risk = "⚠" if board.risky(key) else " "
         name = inline(item.prompt.action) if item else inline(key)
-        left = pill.words or (_time(item) if item else "")
-        tail = clip(Visible(left), max(6, width - 16))
-        room = width - cells(tail) - 6 - len(place)
+        self._times[key] = "" if pill.words or not item else _time(item, datetime.now(UTC))
+        tail = clip(Visible(pill.words or self._times[key]), max(6, width - 16))
+        room = width - cells(tail) - 3 - _END - len(place)
         source, stale = self._source(item, room)
         room -= cells(source) + bool(source)
         name = clip(name, max(4, room))

@@ -1,0 +1,168 @@
+"""What is drawn when a second has passed: the digits that changed, and nothing else."""
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from rich.segment import Segment
+from textual.app import App, ComposeResult
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+
+from aileron_tui.console.render import own
+from aileron_tui.console.widgets.prompt_view import PromptView
+from aileron_tui.console.widgets.spread import Spread
+from aileron_tui.console.widgets.still import Turn
+from aileron_tui.console.widgets.waiting import WaitingList
+from tests.console.items import NOW, START, lines, worked
+from tests.console.items import Stage as PromptStage
+from tests.console.pilots import piloted, settle
+from tests.console.scripted import ScriptedGate, console, request
+
+Drawn = list[tuple[Widget, Region]]
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
+    """What Textual has drawn, widget by widget."""
+    found: Drawn = []
+    usual = Widget.render_lines
+
+    def noted(self: Widget, crop: Region) -> list[Strip]:
+        found.append((self, crop))
+        return usual(self, crop)
+
+    monkeypatch.setattr(Widget, "render_lines", noted)
+    return found
+
+
+class Clock(App[None]):
+    """A title and a clock."""
+
+    def compose(self) -> ComposeResult:
+        yield Spread()
+
+    @property
+    def line(self) -> Spread:
+        """The line with both."""
+        return self.query_one(Spread)
+
+    @property
+    def words(self) -> str:
+        """What is on the screen."""
+        return " ".join("".join(lines(self)).split())
+
+    async def tell(self, pilot: Pilot[None], left: str, right: str, style: str = "") -> None:
+        """Shows these, and returns when they are on the screen."""
+        self.line.show(own(left), own(right, style))
+        await settle(pilot, lambda: self.words == f"{left} {right}")
+
+
+@piloted
+async def test_a_clock_that_goes_on_has_its_digits_put_in_and_nothing_drawn(drawn: Drawn) -> None:
+    app = Clock()
+    async with app.run_test(size=(40, 5)) as pilot:
+        await app.tell(pilot, "send-draft", "0:41 left")
+        drawn.clear()
+        await app.tell(pilot, "send-draft", "0:40 left")
+        await app.tell(pilot, "send-draft", "0:39 left")
+        assert app.line not in [widget for widget, _ in drawn]
+        app.line.refresh()
+        await settle(pilot, lambda: app.line in [widget for widget, _ in drawn])
+        assert app.words == "send-draft 0:39 left"
+
+
+@piloted
+async def test_other_room_other_looks_and_other_words_are_laid_out_anew() -> None:
+    app = Clock()
+    async with app.run_test(size=(20, 5)) as pilot:
+        await app.tell(pilot, "send-draft", "0:41 left")
+        await app.tell(pilot, "send-draft", "time is up")
+        await app.tell(pilot, "move-file-to", "1:02 left")
+        assert app.line.size.height == 2
+        await app.tell(pilot, "move-file-to", "1:01 left")
+        await pilot.resize_terminal(30, 5)
+        await app.tell(pilot, "move-file-to", "1:00 left")
+        await app.tell(pilot, "move-file-to", "0:59 left", "bold")
+        assert [segment.text for strip in app.screen._compositor.render_strips() for segment in strip if bold(segment)]
+
+
+def bold(segment: Segment) -> bool:
+    """Whether it is drawn so."""
+    return bool(segment.style and segment.style.bold)
+
+
+@piloted
+async def test_letters_that_do_not_fit_where_the_old_ones_stand_are_not_put_there(drawn: Drawn) -> None:
+    app = Clock()
+    async with app.run_test(size=(30, 5)) as pilot:
+        await app.tell(pilot, "漢字", "0:41")
+        wrong = (Turn(26, 0, "0:42", "0:40"), Turn(26, 0, "0:41", "漢字"), Turn(2, 0, "字", "x"), Turn(29, 7, "1", "2"))
+        for turn in wrong:
+            drawn.clear()
+            app.line.turn([turn])
+            await settle(pilot, lambda: app.line in [widget for widget, _ in drawn])
+            assert lines(app)[0] == f"漢字{' ' * 22}0:41"
+
+
+@piloted
+async def test_a_second_has_nothing_of_the_prompt_laid_out_anew(drawn: Drawn) -> None:
+    app = PromptStage(worked())
+
+    def shows(left: str) -> bool:
+        return left in lines(app)[1]
+
+    async with app.run_test(size=(120, 36)) as pilot:
+        app.view.tick(START + timedelta(seconds=130))
+        await settle(pilot, partial(shows, "2:50 left"))
+        drawn.clear()
+        app.view.tick(START + timedelta(seconds=131))
+        await settle(pilot, partial(shows, "2:49 left"))
+        assert not [widget for widget, _ in drawn if isinstance(widget, Spread | PromptView)]
+
+
+@piloted
+async def test_the_list_goes_on_counting_and_draws_no_row(drawn: Drawn, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = ScriptedGate(*(replace(request(number), expires_at="2030-01-01T00:10:00.000Z") for number in (1, 2)))
+    async with console(gate) as (app, pilot):
+        waiting = app._main.query_one(WaitingList)
+        await settle(pilot, lambda: len(app.board.visible) == 2)
+
+        class Later:
+            @staticmethod
+            def now(_: object) -> object:
+                return NOW.replace(year=2030, month=1, day=1, hour=0, minute=0, second=0, microsecond=0) + passed
+
+        passed = timedelta()
+        monkeypatch.setattr("aileron_tui.console.widgets.waiting.datetime", Later)
+        assert app._main._clock is not None
+        app._main._clock.pause()
+        waiting.update()
+        await settle(pilot, lambda: sum("10:00" in row for row in lines(app)) == 2)
+        passed = timedelta(seconds=1)
+        waiting.tick()
+        await settle(pilot, lambda: sum("9:59 " in row for row in lines(app)) == 2)
+        drawn.clear()
+        passed = timedelta(seconds=2)
+        waiting.tick()
+        await settle(pilot, lambda: sum("9:58 " in row for row in lines(app)) == 2)
+        assert not [widget for widget, _ in drawn if widget is waiting]
+
+
+@piloted
+async def test_no_clock_runs_while_there_is_nothing_to_count() -> None:
+    gate = ScriptedGate()
+    async with console(gate) as (app, pilot):
+        assert not _runs(app._main._clock)
+        gate.tell("pending", request(1))
+        await settle(pilot, lambda: app.board.waiting == 1)
+        assert _runs(app._main._clock)
+
+
+def _runs(clock: Timer | None) -> bool:
+    assert clock is not None
+    return clock._active.is_set()
