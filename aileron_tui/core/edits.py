@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonObject, plain
@@ -47,6 +47,17 @@ def paired(rows: Sequence[Row], before: Sequence[Row] | None) -> list[Pair]:
         pairs.append((row, None if (old.value, old.missing) == (row.value, row.missing) else old))
     left = [row for rest in known.values() for row in rest if not row.missing]
     return [*pairs, *((Row(row.label, missing=True, multiline=row.multiline), row) for row in left)]
+
+
+def signed(row: Row, old: Row | None) -> Iterator[tuple[str, Row]]:
+    """A row as it is, or as it was and as it is now, each with its sign."""
+    if old is None:
+        yield " ", row
+        return
+    if not old.missing:
+        yield "-", old
+    if not row.missing:
+        yield "+", row
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]] | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from aileron_tui.core.edits import Pair, difference, paired
+from aileron_tui.core.edits import Pair, difference, paired, signed
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
 from aileron_tui.core.lookalikes import warnings
 from aileron_tui.core.risk import Level, Risk
@@ -188,7 +188,7 @@ def row_lines(pairs: Sequence[Pair], width: int = 0) -> Iterator[Visible]:
     short = [pair for pair in pairs if not _is_block(pair)]
     labels = min(max((cells(inline(row.label)) for row, _ in short), default=0), _LABEL_WIDTH)
     for row, old in short:
-        for sign, told in _signed(row, old):
+        for sign, told in signed(row, old):
             yield from wrap(_inline_row(told, labels, sign), width, f"{sign}{' ' * (labels + 3)}")
         yield from _warned(row, width)
     for row, old in filter(_is_block, pairs):
@@ -206,16 +206,6 @@ def _fetched(prompt: Prompt) -> tuple[Row, ...]:
     return prompt.preview.rows if prompt.preview else ()
 
 
-def _signed(row: Row, old: Row | None) -> Iterator[tuple[str, Row]]:
-    if old is None:
-        yield " ", row
-        return
-    if not old.missing:
-        yield "-", old
-    if not row.missing:
-        yield "+", row
-
-
 def _inline_row(row: Row, width: int, sign: str) -> Visible:
     label = inline(row.label) + ":"
     padding = " " * max(0, width + 1 - cells(label))
@@ -230,7 +220,7 @@ def _block_row(row: Row, old: Row | None) -> Iterator[tuple[str, Visible]]:
         for sign, run in runs:
             yield from ((sign, Visible(f"{_GUTTER[1:]}{line}")) for line in block(run))
         return
-    for sign, told in _signed(row, old):
+    for sign, told in signed(row, old):
         if told.missing:
             yield sign, Visible(f" {inline(told.label)}: {NOT_AVAILABLE}")
             continue

@@ -14,7 +14,7 @@ from aileron_tui.console.past import Past, Shown, local, span
 from aileron_tui.console.render import GUTTER, MUTED, STRONG, WARNING, foreign_line, foreign_lines, own
 from aileron_tui.console.widgets.history_table import outcome
 from aileron_tui.console.widgets.laid import Laid
-from aileron_tui.core.edits import Pair, difference, paired
+from aileron_tui.core.edits import Pair, difference, paired, signed
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.rows import Row
@@ -157,18 +157,8 @@ def _rows(pairs: Sequence[Pair], all_of_it: str, width: int) -> Iterator[Content
             for sign, run in runs:
                 yield from _quoted(run, all_of_it, _sign(sign), width)
             continue
-        for sign, told in _signed(row, old):
+        for sign, told in signed(row, old):
             yield from _row(told, labels, all_of_it, _sign(sign), width)
-
-
-def _signed(row: Row, old: Row | None) -> Iterator[tuple[str, Row]]:
-    if old is None:
-        yield " ", row
-        return
-    if not old.missing:
-        yield "-", old
-    if not row.missing:
-        yield "+", row
 
 
 def _row(row: Row, labels: int, all_of_it: str, sign: Content, width: int) -> Iterator[Content]:
