@@ -84,6 +84,10 @@ class WaitingList(ScrollView, Still, can_focus=True):
             self._looks[name] = self.get_component_rich_style(name)
         return self._looks[name]
 
+    def _tinted(self, row: Style, name: str) -> Style:
+        """The style of a row in the colour of a part; the ground stays that of the row."""
+        return row + Style(color=self._look(name).color)
+
     def tick(self) -> None:
         """A second has passed: only times that read differently now are drawn."""
         now, end = datetime.now(UTC), self.scrollable_content_region.width - _END
@@ -150,15 +154,15 @@ class WaitingList(ScrollView, Still, can_focus=True):
         room -= cells(source) + bool(source)
         name = clip(name, max(4, room))
         gap = max(0, room - cells(name))
-        style = row + self._look(_TONES[pill.tone]) if pill.words else row
-        quiet = self._look("waiting--warn" if stale else "waiting--quiet")
+        style = self._tinted(row, _TONES[pill.tone]) if pill.words else row
+        quiet = self._tinted(row, "waiting--warn" if stale else "waiting--quiet")
         segments = [
             Segment(f"{cursor}{mark}{place}", row),
             Segment(name, row + Style(bold=chosen)),
             Segment(" " * gap + " ", row),
-            *([Segment(source, row + quiet), Segment(" ", row)] if source else []),
+            *([Segment(source, quiet), Segment(" ", row)] if source else []),
             Segment(tail, style),
-            Segment(f" {risk} ", row + self._look("waiting--warn")),
+            Segment(f" {risk} ", self._tinted(row, "waiting--warn")),
         ]
         return Strip(segments).adjust_cell_length(width, row)
 
