@@ -118,6 +118,8 @@ class Console(App[None]):
             self._cover("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_LOOK, self._lock_when_idle)
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.continued = self.arming.held_up
         self._beat()
 
     def on_ready(self) -> None:
@@ -363,7 +365,7 @@ class Console(App[None]):
         """Shows that the loop runs. Not a timer of Textual's: it happens often, and must cost nothing."""
         self.arming.beat()
         if seconds := self.settings.arm_seconds:
-            self._pulse = asyncio.get_running_loop().call_later(seconds / 4, self._beat)
+            self._pulse = asyncio.get_running_loop().call_later(seconds, self._beat)
 
     def leave(self) -> None:
         """Quits; asks first if something waits. Nothing is decided by quitting."""

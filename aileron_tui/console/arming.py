@@ -95,7 +95,7 @@ class Arming:
         self._handled = now
 
     def beat(self) -> None:
-        """The console runs; called more often than twice in the time to wait."""
+        """The console runs; called once in the time to wait."""
         self._look_back()
         self._beaten = self.clock()
 
@@ -117,10 +117,12 @@ class Arming:
         return max(0.0, self.seconds - (self.clock() - last)) if self._events else 0.0
 
     def _look_back(self) -> None:
-        """Notices that there was no beat for too long: stopped, asleep, or kept from running."""
+        """Notices that a beat is missing: stopped, asleep, or kept from running. Shorter, one still looks on."""
         if self._beaten is not None:
-            self.late(self.clock() - self._beaten)
-            self._beaten = self.clock()
+            now = self.clock()
+            if 0 < 2 * self.seconds < now - self._beaten:
+                self.held_up()
+            self._beaten = now
 
     def _note(self, reason: str) -> None:
         self._events[reason] = self.clock()

@@ -81,10 +81,10 @@ def test_a_console_that_was_held_up_starts_anew(clock: Clock) -> None:
     arming = Arming(0.7, clock)
     arming.shown("r1", "d1")
     for _ in range(10):
-        clock.now += 0.175
+        clock.now += 0.8
         arming.beat()
     assert arming.obstacle() == ""
-    clock.now += 0.36
+    clock.now += 1.41
     assert arming.obstacle() == "the console was held up"
 
 
