@@ -47,7 +47,7 @@ _OPEN, _CLOSE = "\x0e", "\x0f"
 
 _ODD = f"^{character_table.PLAIN}"
 _HIDDEN = f"^{character_table.PLAIN}{character_table.MARKS}"
-_LONG = 100_000
+_LONG, _LONG_AND_FAR = 1000, 100_000
 
 # Nothing may sit on these. The three signs are ours in the output, hence also when the text imitates them.
 _NO_BASE = " \n\t⟩⇥⏎"
@@ -66,6 +66,8 @@ _NAMES.update((chr(code), name) for code, name in enumerate(_C1.split(), 0x80))
 
 _EMOJI_STYLE, _JOINER, _KEYCAP = "\ufe0f", "\u200d", "\u20e3"
 
+_FAR = re.compile("[\U00010000-\U0010ffff]")
+_BEYOND = re.compile(r"(?:\\U[0-9a-f]{8}-?)+")
 _ASCII_ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]+")
 _LINE_PADDING = re.compile(rf"[ \t\n]{{{SPACES_IN_LINE + 1},}}|[ \t\n]{{{SPACES_AT_END + 1},}}\Z")
 _BLOCK_PADDING = re.compile(rf"[ \t]{{{SPACES_IN_BLOCK + 1},}}|[ \t]{{{SPACES_AT_END + 1},}}$", re.MULTILINE)
@@ -101,6 +103,17 @@ def inline_pieces(text: str) -> Iterator[tuple[Visible, bool]]:
 def block_pieces(text: str) -> tuple[Pieces, ...]:
     """The lines of `block(text)`, each as its parts with whether they are marks of ours."""
     return tuple(tuple(_split(line)) for line in _folded(text).split("\n"))
+
+
+def unshown(text: str) -> int:
+    """How many characters of a text do not stay as they are wherever they stand."""
+    return len(_class(_HIDDEN if _FAR.search(text) else _near(_HIDDEN)).findall(text))
+
+
+def repeated(character: str, number: int) -> Visible:
+    """What is made of so many of a character that does not stand on its own, without looking at each; "" of others."""
+    some = character * (ALIKE_IN_A_ROW + 1)
+    return Visible("") if visible(some) == some else _finish(_named(character, number))
 
 
 def cells(text: str) -> int:
@@ -172,10 +185,10 @@ def _unit() -> re.Pattern[str]:
 
 
 @cache
-def _misplaced() -> re.Pattern[str]:
+def _misplaced(odd: str) -> re.Pattern[str]:
     """Marks without a base and too many marks, in text that contains nothing else to show."""
-    mark = f"[{_ODD}]"
-    return re.compile(rf"[{_NO_BASE}]{mark}|\A{mark}|{mark}{{{MARKS_PER_BASE + 1}}}")
+    mark = f"[{odd}]"
+    return re.compile(rf"(?:\A|[{_NO_BASE}]|{mark}{{{MARKS_PER_BASE}}}){mark}")
 
 
 def _marked(text: str) -> str:
@@ -183,10 +196,19 @@ def _marked(text: str) -> str:
     text = text.replace("\r\n", "\n")
     if text.isascii():
         return _ASCII_ODD.sub(lambda odd: _shown(odd[0]), text)
+    far = _FAR.search(text) is not None
+    odd, hidden = (_ODD, _HIDDEN) if far else (_near(_ODD), _near(_HIDDEN))
     # A look ahead spares long texts in scripts full of marks a call per mark.
-    if len(text) > _LONG and not _class(_HIDDEN).search(text) and not _misplaced().search(text):
+    long = len(text) > (_LONG_AND_FAR if far else _LONG)
+    if long and not _class(hidden).search(text) and not _misplaced(odd).search(text):
         return text
-    return _class(_ODD, "+").sub(_show, text)
+    return _class(odd, "+").sub(_show, text)
+
+
+@cache
+def _near(inside: str) -> str:
+    """A class without its many far ranges, which are looked through one by one, for text with nothing so far."""
+    return _BEYOND.sub("", inside)
 
 
 def _show(odd: re.Match[str]) -> str:
@@ -211,15 +233,12 @@ def _show(odd: re.Match[str]) -> str:
 
 def _shown(run: str) -> str:
     """Every character of the run by name or number, many alike as one with a count."""
-    found = []
-    for alike in _ALIKE.finditer(run):
-        name = _NAMES.get(alike[1]) or f"U+{ord(alike[1]):04X}"
-        number = len(alike[0])
-        if number > ALIKE_IN_A_ROW:
-            found.append(f"{_OPEN}{name} ×{number}{_CLOSE}")
-        else:
-            found.append(f"{_OPEN}{name}{_CLOSE}" * number)
-    return "".join(found)
+    return "".join([_named(alike[1], len(alike[0])) for alike in _ALIKE.finditer(run)])
+
+
+def _named(character: str, number: int) -> str:
+    name = _NAMES.get(character) or f"U+{ord(character):04X}"
+    return f"{_OPEN}{name} ×{number}{_CLOSE}" if number > ALIKE_IN_A_ROW else f"{_OPEN}{name}{_CLOSE}" * number
 
 
 def _one_line(text: str) -> str:
@@ -260,5 +279,7 @@ def _finish(marked: str) -> Visible:
 
 def _split(marked: str) -> Iterator[tuple[Visible, bool]]:
     for index, part in enumerate(_OUR_MARK.split(marked)):
-        if part:
-            yield _finish(part), index % 2 == 1
+        if index % 2:
+            yield _finish(part), True
+        elif part:
+            yield Visible(part), False

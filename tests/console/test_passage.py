@@ -1,6 +1,7 @@
 """A text of any length as rows: the same as `core.text` makes of it, and never much work at a time."""
 
 import json
+import re
 import time
 
 import pytest
@@ -15,11 +16,12 @@ from aileron_tui.console.widgets.sections import FIELDS, QUOTES, Section, sectio
 from aileron_tui.console.widgets.wrapping import rows
 from aileron_tui.core.lookalikes import warnings
 from aileron_tui.core.rows import Row
-from aileron_tui.core.text import block, block_pieces, inline_pieces
+from aileron_tui.core.text import MARKS_PER_BASE, block, block_pieces, inline_pieces, repeated
 from tests.hostile import HOSTILE
 
 CORPUS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 WIDE = 10**9
+HEAVY = ["a\u200b", "\u200b\u200c", "\ue000\ue001 ", "😀👩\u200d💻❤\ufe0f", "สวัสดี", "e\u0301", "\x1b[31m", " \n\tx\n"]
 
 
 def passage(text: str, width: int = WIDE, chunk: int = 16 * 1024) -> Passage:
@@ -98,6 +100,34 @@ def test_a_flood_of_blank_lines_is_one_row_with_its_count(blank: str) -> None:
 def test_a_flood_of_blanks_in_a_line_is_one_row_with_its_count() -> None:
     made = passage("safe" + " " * 100_000 + "\t" * 50_000 + "rm -rf ~", 40)
     assert "".join(texts(made)) == "safe⟨100000 spaces, 50000 tabs⟩rm -rf ~"
+
+
+@pytest.mark.parametrize("character", ["\u200b", "\u202e", "\0", "\U000e0041"])
+def test_a_flood_of_one_hidden_character_is_one_row_with_its_count(character: str) -> None:
+    number = 5_000_000
+    assert texts(passage(f"{character * number}a")) == [f"{repeated(character, number)}a"]
+
+
+def test_a_flood_of_marks_is_few_rows_and_loses_none() -> None:
+    made = passage("a" + "\u0301" * 5_000_000, 80)
+    assert made.height < 5
+    told = [int(number) for number in re.findall(r"(?:⟨\+|×)(\d+)", "".join(texts(made)))]
+    assert sum(told) == 5_000_000 - MARKS_PER_BASE
+
+
+@pytest.mark.parametrize("unit", HEAVY)
+def test_no_chunk_of_any_script_is_much_work(unit: str) -> None:
+    made = passage(unit * (100_000 // len(unit)), 78)
+    assert len(made._chunks) > 20
+    assert max(sum(map(len, made._visible(chunk))) for chunk in made._chunks) <= 1300
+
+
+def test_rows_of_many_chunks_are_kept_while_they_are_on_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = passage(f"{'x' * 3}\u200b" * 20_000, 10_000)
+    ends = list(made._ends[:50])
+    first = [made.row(end - 1) for end in ends]
+    monkeypatch.setattr(Passage, "_draw", None)
+    assert [made.row(end - 1) for end in ends] == first
 
 
 def test_a_long_line_is_one_line_and_nothing_of_it_is_lost() -> None:

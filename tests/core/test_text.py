@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from aileron_tui.core import character_table
+from aileron_tui.core import text as text_module
 from aileron_tui.core.text import (
     MARKS_PER_BASE,
     Visible,
@@ -21,6 +22,8 @@ from aileron_tui.core.text import (
     inline,
     inline_pieces,
     pieces,
+    repeated,
+    unshown,
     visible,
 )
 from tests.hostile import HOSTILE
@@ -288,6 +291,36 @@ def test_the_table_agrees_with_unicode() -> None:
         if kept or exact:
             assert kept is not shown(code), hex(code)
             assert bool(marks.match(character)) is (kept and stacked(code)), hex(code)
+
+
+def test_leaving_out_far_ranges_changes_nothing_nearby() -> None:
+    for inside in (text_module._ODD, text_module._HIDDEN):
+        whole, near = text_module._class(inside), text_module._class(text_module._near(inside))
+        assert near is not whole
+        for code in range(0x10000):
+            assert bool(near.match(chr(code))) is bool(whole.match(chr(code))), hex(code)
+
+
+@pytest.mark.parametrize("around", ["", "漢", "😀"])
+@pytest.mark.parametrize("text", ["ที่นี่ ", "e\u0301", "\u0301", "a" + "\u0301" * 7, " \u0301", "x\u200b"])
+def test_long_texts_are_made_visible_like_short_ones(text: str, around: str) -> None:
+    unit = f"{around}{text}b\n"
+    assert visible(unit * 2000) == visible(unit) * 2000
+
+
+@pytest.mark.parametrize("character", ["\u200b", "\0", "\u0301", "\U000e0041", "\u202e"])
+@pytest.mark.parametrize("number", [1, 3, 4, 1000])
+def test_a_flood_is_told_without_looking_at_each(character: str, number: int) -> None:
+    assert repeated(character, number) == visible(character * number)
+
+
+@pytest.mark.parametrize("character", ["a", "é", "漢", "⟨", "😀", " ", "\n"])
+def test_what_stands_on_its_own_is_no_flood(character: str) -> None:
+    assert repeated(character, 1000) == ""
+
+
+def test_what_does_not_stay_is_counted() -> None:
+    assert unshown("ab\u200b漢\u202ee\u0301😀\U000e0041\n\t ") == 3
 
 
 BODIES = {

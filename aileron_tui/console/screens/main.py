@@ -37,6 +37,7 @@ _SMALLEST = (40, 15)
 _LOW = 20
 _TROUBLES = 2
 _SENTENCE = 120
+_SHAPES = frozenset({"-wide", "-narrow", "-folded", "-small"})
 _SOON = 0.02
 _ANSWERS = {"approve": Verdict.APPROVE, "deny": Verdict.DENY, "deny_reason": Verdict.DENY}
 _TONES = {Tone.QUIET: MUTED, Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
@@ -239,10 +240,11 @@ class MainScreen(Screen[None], Still):
 
     def _lay_out(self) -> None:
         width, height = self.size
-        self.set_class(width >= _WIDE, "-wide")
-        self.set_class(_NARROW <= width < _WIDE, "-narrow")
-        self.set_class(width < _NARROW, "-folded")
-        self.set_class(width < _SMALLEST[0] or height < _SMALLEST[1], "-small")
+        shape = {"-wide" if width >= _WIDE else "-narrow" if width >= _NARROW else "-folded"}
+        if width < _SMALLEST[0] or height < _SMALLEST[1]:
+            shape.add("-small")
+        # All at once: each change of a class has all styles looked up anew.
+        self.set_classes((self.classes - _SHAPES) | shape)
 
     # what disarms an answer
 

@@ -1,9 +1,9 @@
 """A foreign text of any length as rows for a screen, of which only those that are drawn are made visible.
 
 The text is cut into chunks of lines. A chunk is counted when its turn comes (`count`, in small portions of time)
-and made visible when one of its rows is asked for. A run of blank lines or of blanks is one chunk however long it
-is, so its count is whole. A line longer than a chunk continues in the next one; what else `core.text` would count
-across such a cut is counted in two parts, and nothing is lost.
+and made visible when one of its rows is asked for. A long run of blank lines, of blanks or of one character that is
+shown by its number is one chunk however long it is, so its count is whole. A line longer than a chunk continues in
+the next one; what else `core.text` would count across such a cut is counted in two parts, and nothing is lost.
 """
 
 import re
@@ -18,13 +18,17 @@ from unicodedata import category
 
 from aileron_tui.console.render import Part
 from aileron_tui.console.widgets.wrapping import Row, ascii_rows, rows
-from aileron_tui.core.text import BLANK_LINES, MARKS_PER_BASE, block_pieces
+from aileron_tui.core.text import BLANK_LINES, MARKS_PER_BASE, block_pieces, repeated, unshown
 
 CHUNK: Final = 16 * 1024
 _DENSER: Final = 4
+_DENSEST: Final = 16
 _CROWDED: Final = 16
 _KEPT: Final = 6
+_KEPT_ROWS: Final = 2048
 
+_FLOOD: Final = 256
+_BLANK: Final = " \t\r\n"
 _SITTING: Final = ("Mn", "Mc", "Me", "Cf")
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 _SPACES: Final = re.compile(r"[ \t]*")
@@ -76,6 +80,7 @@ class Passage:
         self._lines: list[int] = []
         self._ends: list[int] = []
         self._made: OrderedDict[int, tuple[Drawn, ...]] = OrderedDict()
+        self._rows_made = 0
 
     @property
     def height(self) -> int:
@@ -93,6 +98,7 @@ class Passage:
             self.width = width
             self._ends.clear()
             self._made.clear()
+            self._rows_made = 0
 
     def count(self, seconds: float, height: float = inf) -> bool:
         """Count on until `height` rows are known or the time is over; whether all is counted."""
@@ -170,8 +176,10 @@ class Passage:
         if made is None:
             made = tuple(self._draw(index))
             self._made[index] = made
-            if len(self._made) > _KEPT:
-                self._made.popitem(last=False)
+            self._rows_made += len(made)
+            # A screen may show a row of each of many chunks.
+            while self._rows_made > _KEPT_ROWS and len(self._made) > _KEPT:
+                self._rows_made -= len(self._made.popitem(last=False)[1])
         else:
             self._made.move_to_end(index)
         return made
@@ -201,6 +209,9 @@ class Passage:
             if spaces - start > self._size:
                 end, following = self._cut_at(spaces)
                 notice = self._blanks(start, end)
+            elif (alike := self._alike(start)) > self._size:
+                end, following = self._cut_at(start + alike)
+                notice = repeated(self.text[start], alike)
             else:
                 end, following = self._end(start)
             yield Chunk(start, end, notice, continues, goes_on=following == end < total)
@@ -221,6 +232,14 @@ class Passage:
         number = text.count("\n", start, end) + (end == len(text))
         return Chunk(start, end, f"⟨{number} blank lines⟩") if number > BLANK_LINES else None
 
+    def _alike(self, start: int) -> int:
+        """How many of one character that is shown by its number follow here; 0 if it is no flood."""
+        character = self.text[start : start + 1]
+        if character in _BLANK or not self.text.startswith(character * _FLOOD, start) or not repeated(character, 1):
+            return 0
+        found = re.compile(f"{re.escape(character)}*").match(self.text, start)
+        return found.end() - start if found else 0
+
     def _blanks(self, start: int, end: int) -> str:
         counts = [(self.text.count(blank, start, end), noun) for blank, noun in ((" ", "spaces"), ("\t", "tabs"))]
         return f"⟨{', '.join(f'{number} {noun}' for number, noun in counts if number)}⟩"
@@ -230,8 +249,13 @@ class Passage:
         text, total = self.text, len(self.text)
         # Text that takes more work comes in smaller chunks, so that each costs about the same.
         aim = start + self._size
+        small = max(1, self._size // _DENSEST)
         crowded = text.count("\n", start, aim) > self._size // _CROWDED
-        size = self._size // _DENSER if crowded or not _SIMPLE.match(text, start, aim) else self._size
+        if crowded or not _SIMPLE.match(text, start, aim):
+            full_of_marks = unshown(text[start : start + small]) > small // _CROWDED
+            size = small if crowded or full_of_marks else self._size // _DENSER
+        else:
+            size = self._size
         aim = start + size
         if aim >= total:
             return total, total

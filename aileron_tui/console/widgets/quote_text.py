@@ -121,7 +121,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
     def on_resize(self) -> None:
         """Lay out for the new width, around the line that was on top."""
         self._lay(self.scrollable_content_region.width)
-        self.passage.count(_FIRST)
+        self._count_screen()
         self._settle()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -194,9 +194,13 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         width = self.passage.width
         self.passage = Passage(text)
         self.passage.lay(width)
-        self.passage.count(_FIRST, round(self.scroll_y) + self.size.height + 1)
+        self._count_screen()
         self._place, self._to_end = None, False
         self._settle()
+
+    def _count_screen(self) -> None:
+        """Counts at once as far as the screen shows."""
+        self.passage.count(_FIRST, round(self.scroll_y) + self.size.height + 1)
 
     def _lay(self, width: int) -> None:
         inner = max(1, width - self._margin - 1)
