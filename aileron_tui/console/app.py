@@ -26,7 +26,7 @@ from aileron_tui.console.themes import THEMES
 from aileron_tui.console.vaults import Vaults
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.text import clip, inline
+from aileron_tui.core.text import clip, inline, prepare
 from aileron_tui.files.places import bundled
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from aileron_tui.runtime.items import Item
 
 _IDLE_LOOK: Final = 5.0
+_QUIET: Final = 1.0
 _LONGEST_REASON: Final = 200
 _SHOWN: Final = frozenset({"snapshot", "unreadable"})
 _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "warning"}
@@ -130,6 +131,11 @@ class Console(App[None]):
         self._main.furnish()
         for link in self.links.values():
             link.start()
+        self.set_timer(_QUIET, self._prepare)
+
+    def _prepare(self) -> None:
+        """What the first text in another script would have to wait for, in a quiet moment and beside the loop."""
+        self.run_worker(prepare, thread=True, group="preparation", exit_on_error=False, description="character classes")
 
     def on_unmount(self) -> None:
         """Hangs up. An answer that is still held is not sent."""

@@ -172,6 +172,13 @@ def clip_lines(lines: Sequence[Visible], height: int) -> tuple[Visible, ...]:
     return (*lines[:kept], Visible(f"⟨{_count(len(lines) - kept, 'more line')}⟩"))
 
 
+def prepare() -> None:
+    """Compiles the large classes, so that the first text in another script does not have to wait for it."""
+    for sample in ("\u0e19\u0e49" * _LONG, "\u200b", "\U0001f469\u200d\U0001f4bb", "\u2764\ufe0f"):
+        visible(sample)
+        unshown(sample)
+
+
 @cache
 def _class(inside: str, after: str = "") -> re.Pattern[str]:
     """A character class of the table, compiled when the first text needs it."""

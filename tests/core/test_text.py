@@ -350,6 +350,17 @@ def test_no_text_makes_it_slow(unit: str) -> None:
     assert time.perf_counter() - started < 5.0
 
 
+def test_after_preparing_no_text_has_to_wait_for_a_class() -> None:
+    program = (
+        "import aileron_tui.core.text as t; from tests.hostile import HOSTILE; t.prepare(); "
+        "known = t._class.cache_info().misses, t._misplaced.cache_info().misses; "
+        "[t.block_pieces(text) for text in HOSTILE.values()]; [t.unshown(text) for text in HOSTILE.values()]; "
+        "print(known == (t._class.cache_info().misses, t._misplaced.cache_info().misses))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+
+
 def test_the_module_loads_without_compiling_its_large_classes() -> None:
     program = "import aileron_tui.core.text as t; print(t._class.cache_info().currsize)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

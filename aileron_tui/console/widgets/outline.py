@@ -1,7 +1,6 @@
 """JSON as an outline whose objects and arrays fold. Only blanks between words change: what was sent stays as sent."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -118,8 +117,5 @@ def outline(text: str) -> Outline | None:
 
 def looks_like(text: str) -> bool:
     """Whether it is worth a try."""
-    return _edge(iter(text)) in ("{", "[") and _edge(reversed(text)) in ("}", "]")
-
-
-def _edge(characters: Iterator[str]) -> str:
-    return next((character for character in characters if not character.isspace()), "")
+    inner = text.strip()
+    return inner[:1] in ("{", "[") and inner[-1:] in ("}", "]")

@@ -10,7 +10,7 @@ import re
 import time
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Final
@@ -28,6 +28,7 @@ _KEPT: Final = 6
 _KEPT_ROWS: Final = 2048
 
 _FLOOD: Final = 256
+_LOOK: Final = 1024 * 1024
 _BLANK: Final = " \t\r\n"
 _SITTING: Final = ("Mn", "Mc", "Me", "Cf")
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
@@ -142,11 +143,14 @@ class Passage:
     def _count_next(self) -> bool:
         index = len(self._ends)
         if index == len(self._chunks):
-            chunk = next(self._source, None)
-            if chunk is None:
+            try:
+                found = next(self._source)
+            except StopIteration:
                 self._exhausted = True
                 return False
-            self._chunks.append(chunk)
+            if found is None:
+                return True
+            self._chunks.append(found)
         chunk = self._chunks[index]
         number, height = self._measured(chunk)
         if index == len(self._lines):
@@ -192,14 +196,14 @@ class Passage:
             for position, parts in enumerate(rows(line, self.width)):
                 yield Drawn(self._first_line(index) + place, begins and position == 0, head, parts)
 
-    def _cut(self) -> Iterator[Chunk]:
-        """The text in chunks; the empty line after a last newline is a line as well."""
+    def _cut(self) -> Iterator[Chunk | None]:
+        """The text in chunks; the empty line after a last newline is a line as well. None while one is looked for."""
         total = len(self.text)
         start, continues = 0, False
         while start < total or not continues:
-            blank = _SPACES.match(self.text, start)
-            spaces = blank.end() if blank else start
-            if not continues and (run := self._blank_lines(start, spaces)):
+            spaces = yield from self._past(_SPACES, start)
+            run = None if continues else (yield from self._blank_lines(start, spaces))
+            if run:
                 yield run
                 if run.end == total:
                     return
@@ -209,9 +213,9 @@ class Passage:
             if spaces - start > self._size:
                 end, following = self._cut_at(spaces)
                 notice = self._blanks(start, end)
-            elif (alike := self._alike(start)) > self._size:
-                end, following = self._cut_at(start + alike)
-                notice = repeated(self.text[start], alike)
+            elif (flood := (yield from self._past_flood(start))) - start > self._size:
+                end, following = self._cut_at(flood)
+                notice = repeated(self.text[start], flood - start)
             else:
                 end, following = self._end(start)
             yield Chunk(start, end, notice, continues, goes_on=following == end < total)
@@ -219,11 +223,18 @@ class Passage:
                 return
             start, continues = following, following == end
 
-    def _blank_lines(self, start: int, spaces: int) -> Chunk | None:
+    def _past(self, run: re.Pattern[str], start: int) -> Generator[None, None, int]:
+        """Where a run ends that begins here, looking only so far at a time."""
+        end = start
+        while (found := run.match(self.text, end, end + _LOOK)) and found.end() == end + _LOOK:
+            end = found.end()
+            yield None
+        return found.end() if found else end
+
+    def _blank_lines(self, start: int, spaces: int) -> Generator[None, None, Chunk | None]:
         """The blank lines that begin here with some spaces, if they are so many that they are folded."""
         text = self.text
-        found = _BLANKS.match(text, spaces)
-        end = found.end() if found else spaces
+        end = yield from self._past(_BLANKS, spaces)
         odd = _LONE_RETURN.search(text, start, end) if text.find("\r", start, end) >= 0 else None
         if odd or end < len(text):
             end = text.rfind("\n", start, odd.start() if odd else end) + 1
@@ -232,13 +243,12 @@ class Passage:
         number = text.count("\n", start, end) + (end == len(text))
         return Chunk(start, end, f"⟨{number} blank lines⟩") if number > BLANK_LINES else None
 
-    def _alike(self, start: int) -> int:
-        """How many of one character that is shown by its number follow here; 0 if it is no flood."""
+    def _past_flood(self, start: int) -> Generator[None, None, int]:
+        """Where a flood of one character ends that is shown by its number; the start if there is none."""
         character = self.text[start : start + 1]
         if character in _BLANK or not self.text.startswith(character * _FLOOD, start) or not repeated(character, 1):
-            return 0
-        found = re.compile(f"{re.escape(character)}*").match(self.text, start)
-        return found.end() - start if found else 0
+            return start
+        return (yield from self._past(re.compile(f"{re.escape(character)}*"), start))
 
     def _blanks(self, start: int, end: int) -> str:
         counts = [(self.text.count(blank, start, end), noun) for blank, noun in ((" ", "spaces"), ("\t", "tabs"))]

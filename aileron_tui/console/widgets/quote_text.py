@@ -20,7 +20,7 @@ from aileron_tui.console.widgets.outline import Outline
 from aileron_tui.console.widgets.passage import Drawn, Passage
 
 GUTTER: Final = "▎"
-_FIRST: Final = 0.015
+_FIRST: Final = 0.008
 _PORTION: Final = 0.004
 _PAUSE: Final = 1 / 60
 _GROWTH_SHOWN: Final = 0.25
