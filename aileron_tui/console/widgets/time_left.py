@@ -1,6 +1,7 @@
 """How long a request still waits, as a bar and a number."""
 
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
@@ -30,11 +31,14 @@ def time_left(item: "Item", now: datetime, width: int) -> Content:
     number = own(f"{'⚠ ' if hurried else ''}{clock(left)} left", style)
     if width < _ROOMY:
         return number
-    full = round(_share(item, left) * _CELLS * 2)
+    return _bar(round(_share(item, left) * _CELLS * 2), WARNING if hurried else "$primary") + number
+
+
+@cache
+def _bar(full: int, style: str) -> Content:
+    """Filled up to so many halves of a cell, and a gap."""
     bar = "━" * (full // 2) + "╸" * (full % 2)
-    return Content.assemble(
-        own(bar, WARNING if hurried else "$primary"), own("─" * (_CELLS - len(bar)), "$foreground 20%"), "  ", number
-    )
+    return Content.assemble(own(bar, style), own("─" * (_CELLS - len(bar)), "$foreground 20%"), "  ")
 
 
 def _asked(item: "Item", now: datetime) -> str:
