@@ -7,6 +7,7 @@ of a tunnel or behind a proxy a gate does not know by which one it is reached.
 """
 
 import json
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ from aileron_tui.runtime.errors import NoGate, Untrustworthy
 FILE: Final = "known-gates.json"
 
 _LARGEST: Final = 1024 * 1024
+_LEDGER: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _MOVE: Final = "Move it away; each gate is then met anew."
 
 
@@ -33,6 +35,8 @@ def meet(url: str, ledger: str, instance: str, data: Path | None = None) -> None
 
 def check(url: str, ledger: str, instance: str, data: Path | None = None) -> bool:
     """Whether this gate was met at this address before; Untrustworthy if it is not the one it must be."""
+    if not _LEDGER.fullmatch(ledger):  # one gate must not fill the list of all
+        raise Untrustworthy(f"the gate at {url} does not name its ledger")
     folder = data or places().data
     path = folder / FILE
     known = _read(path)

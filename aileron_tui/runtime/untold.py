@@ -15,8 +15,9 @@ _PIECE: Final = 12
 
 _SHORTEST: Final = 6
 _SPELLED: Final = re.compile(
-    r"%(?:25)*(?P<percent>[0-9a-f]{2})|\\+u(?P<json>[0-9a-f]{4})|\\+u\{0*(?P<braced>[0-9a-f]{1,4})\}"
-    r"|\\+x(?P<byte>[0-9a-f]{2})|&\#x0*(?P<hex>[0-9a-f]{1,4});|&\#0*(?P<number>[0-9]{1,5});|(?P<plain>[^\s\\])",
+    # A run of backslashes is read once, whatever follows it: looked at from each of them it would cost its square.
+    r"\\++(?:u(?P<json>[0-9a-f]{4})|u\{0*(?P<braced>[0-9a-f]{1,4})\}|x(?P<byte>[0-9a-f]{2}))?"
+    r"|%(?:25)*(?P<percent>[0-9a-f]{2})|&\#x0*(?P<hex>[0-9a-f]{1,4});|&\#0*(?P<number>[0-9]{1,5});|(?P<plain>\S)",
     re.IGNORECASE,
 )
 
@@ -100,8 +101,9 @@ def _signs(text: str) -> Iterator[_Sign]:
 def _spelled(text: str) -> Iterator[_Sign]:
     """The same with escapes read as what they stand for."""
     for found in _SPELLED.finditer(text):
-        kind, part = next((name, part) for name, part in found.groupdict().items() if part is not None)
-        character = part if kind == "plain" else chr(int(part, 10 if kind == "number" else 16))
+        if (kind := found.lastgroup) is None:
+            continue
+        character = found[kind] if kind == "plain" else chr(int(found[kind], 10 if kind == "number" else 16))
         for letter in _letters(character):
             yield _Sign(letter, found.start(), found.end())
 

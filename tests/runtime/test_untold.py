@@ -1,6 +1,7 @@
 """A token that the other side repeats is not told on, however it is spelled."""
 
 import base64
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -59,6 +60,14 @@ def test_a_text_too_long_to_be_looked_at_is_cut() -> None:
     said = Untold(SECRET)("x" * 1_000_000 + SECRET)
     assert SECRET not in said
     assert said.endswith("… (1,000,064 characters)")
+
+
+def test_a_run_of_backslashes_is_read_once() -> None:
+    run = "\\" * 60_000
+    before = process_time()
+    assert Untold(SECRET)(run) == run
+    assert process_time() - before < 10  # looked at from each of them it takes more than a minute
+    assert SECRET[:31] not in Untold(SECRET)(f"{run}u{ord(SECRET[0]):04x}{SECRET[1:]}")
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
