@@ -163,7 +163,8 @@ class Desk:
     # sending
 
     def _send(self, answer: Answer) -> None:
-        self.edited = None
+        if self.edited and self.edited.item.key == answer.item.key:
+            self.edited = None
         if answer.edits is not None:
             self._sent[answer.item.key] = answer
         self._board.say(answer.item.key, "sending…")

@@ -99,6 +99,16 @@ async def test_there_is_no_empty_form(kind: str) -> None:
         assert app.came == [None]
 
 
+@piloted
+async def test_a_hostile_type_is_only_shown() -> None:
+    app = Form(replace(request(1), fields={"inputs": [{"name": "draft_id", "type": "\x1b[2Jnumber"}]}))
+    async with app.run_test(size=SIZES[0]) as pilot:
+        await pilot.pause()
+        await press(pilot, "1", "ctrl+s")
+        assert "must be of type ⟨ESC⟩[2Jnumber" in words(app)
+        assert not unsafe(app)
+
+
 def test_it_is_told_why_something_cannot_be_edited() -> None:
     assert unable(item("shell")) == ""
     assert unable(request(1)) == ""
@@ -122,7 +132,8 @@ async def test_hostile_words_in_a_form_are_only_shown(part: int) -> None:
         draft = item("comms_draft", args=ARGS["comms_draft"] | {"draft_body": text}, action_name=text)
         declared: JsonObject = {"name": "draft_body", "label": text, "choices": [["", text], ["x", text]]}
         chosen = replace(draft, fields=draft.fields | {"inputs": [declared]})
-        for shown in (draft, chosen):
+        typed = replace(draft, fields=draft.fields | {"inputs": [{"name": "draft_body", "type": text}]})
+        for shown in (draft, chosen, typed):
             app = Form(shown)
             async with app.run_test(size=SIZES[2]) as pilot:
                 await pilot.pause()

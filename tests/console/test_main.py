@@ -11,11 +11,13 @@ from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
 from aileron_tui.core.states import State
 from aileron_tui.runtime.errors import Rejected, Unanswered
+from aileron_tui.runtime.items import Item
 from tests.console.pilots import SIZES, piloted, settle
 from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, Slow, console, request, sent, shown, told
 from tests.hostile import HOSTILE
@@ -290,6 +292,38 @@ async def test_what_was_edited_before_it_was_asked_again_can_be_edited_once_more
         await settle(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("end", *"-new", "ctrl+s")
         await settle(pilot, lambda: "▎−r-0" in shown(app) and "▎+r-1-new" in shown(app))
+
+
+@piloted
+async def test_an_edit_that_makes_a_call_risky_must_be_read_too() -> None:
+    class Raising(ScriptedGate):
+        def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+            prompt = replace(super().refresh(id_, edits).prompt, risk=HIGH, preview=PreviewResult((body,)))
+            return replace(self.items[id_], prompt=prompt, digest=prompt.digest)
+
+    body = Row("Body", "\n".join(f"line {number}" for number in range(200)), multiline=True)
+    async with console(Raising(request(1))) as (app, pilot):
+        await pilot.press("e")
+        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("end", "x", "ctrl+s")
+        await settle(pilot, lambda: app.desk.edited is not None and "line 0" in shown(app))
+        await pilot.press("a")
+        await settle(pilot, lambda: "read it to the end" in told(app))
+        assert len(app.screen_stack) == 1
+
+
+@piloted
+async def test_an_approval_that_goes_out_leaves_the_edit_of_another_request() -> None:
+    gate = ScriptedGate(request(1), request(2))
+    async with console(gate, replace(QUICK, undo_seconds=60.0)) as (app, pilot):
+        await pilot.press("a", "j", "e")
+        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("end", "x", "ctrl+s")
+        await settle(pilot, lambda: app.desk.edited is not None)
+        app.desk._time_is_up()  # a minute is long
+        await settle(pilot, lambda: len(gate.decided) == 1)
+        await settle(pilot, lambda: "▎+r-2x" in shown(app))
+        assert app.desk.edited is not None
 
 
 @piloted

@@ -69,7 +69,7 @@ class EditScreen(Dialog[JsonObject | None]):
             yield RadioSet(*buttons, id=f"field-{number}", compact=True)
             return
         note = f"  {field.get('type')}" + ("" if field.get("required") else ", may be empty")
-        yield Label(label + own(note, MUTED))
+        yield Label(label + foreign_line(note, MUTED))
         # A field is filled with text made visible: what cannot be shown is not edited unseen. An untouched field
         # keeps its original value.
         if field.get("multiline") or "\n" in shown or len(shown) > _LONGEST_LINE:
@@ -92,7 +92,7 @@ class EditScreen(Dialog[JsonObject | None]):
             try:
                 edits[str(field.get("name"))] = typed(text, str(field.get("type")))
             except JsonError:
-                self.say(own(f"✗ field {number + 1} must be of type {field.get('type')}", "$text-error"))
+                self.say(foreign_line(f"✗ field {number + 1} must be of type {field.get('type')}", "$text-error"))
                 return
         if not edits:
             self.say(own("nothing was changed", "$text-warning"))

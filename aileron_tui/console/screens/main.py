@@ -207,7 +207,7 @@ class MainScreen(Screen[None], Still):
                 return "the window is too small to read it"
             if item.fetching and not console.desk.edited:
                 return "the preview is still being fetched"
-            if item.prompt.risk.level is Level.HIGH and not (self._view and self._view.read_to_end):
+            if drawn.prompt.risk.level is Level.HIGH and not (self._view and self._view.read_to_end):
                 return "high risk: read it to the end first"
         return ""
 
