@@ -146,6 +146,7 @@ class Desk:
     def _release(self, held: tuple[Answer, float, Timer]) -> Answer:
         held[2].stop()
         self._held = None
+        self._console.arming.moved()  # where its undo could be clicked there may be another key now
         return held[0]
 
     def look_again(self) -> None:

@@ -320,7 +320,9 @@ async def test_an_approval_that_goes_out_leaves_the_edit_of_another_request() ->
         await settle(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("end", "x", "ctrl+s")
         await settle(pilot, lambda: app.desk.edited is not None)
+        before = app.arming.changes
         app.desk._time_is_up()  # a minute is long
+        assert app.arming.changes == before + 1  # a click that comes now was meant for the undo
         await settle(pilot, lambda: len(gate.decided) == 1)
         await settle(pilot, lambda: "▎+r-2x" in shown(app))
         assert app.desk.edited is not None
