@@ -31,7 +31,7 @@ from aileron_tui.runtime.daemon.labels import Labels
 from aileron_tui.runtime.daemon.record import Record
 from aileron_tui.runtime.daemon.tracker import Tracker
 from aileron_tui.runtime.daemon.turns import Turns
-from aileron_tui.runtime.errors import NotFound, RuntimeFault, Unanswered, Untrustworthy
+from aileron_tui.runtime.errors import NotFound, PromptChanged, RuntimeFault, Unanswered, Untrustworthy
 from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
 from aileron_tui.runtime.sse import Frame
@@ -255,6 +255,8 @@ class DaemonSource:
             elif self._tracker.pending(item):
                 self._record.asked([item], self._surface)
                 yield self._arrived(item)
+            elif (known := self._tracker.waiting.get(item.id)) and known.digest != item.digest:
+                unread += 1  # the id means something else now, or did before: the list has what counts
         if unread:
             self._keeper.list_soon()
 
@@ -346,6 +348,8 @@ class DaemonSource:
 
     def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
         """Answers exactly what the item shows, once. Whatever goes wrong, what really stands is looked up first."""
+        if verdict is Verdict.APPROVE and item.instance != self.instance:  # what its id means here is not known yet
+            raise PromptChanged(409, {"error": {"message": "the daemon was started anew since"}}, called="daemon")
         return self._answering.decide(item, verdict, reason, edits)
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:

@@ -43,6 +43,30 @@ def test_a_request_that_was_replaced_under_its_id_is_not_approved(
         assert console.source.decide(shown, Verdict.DENY)
 
 
+def test_a_request_that_was_replaced_under_its_id_is_seen_by_its_event(daemon: FakeDaemon, folder: Path) -> None:
+    id_ = daemon.register("comms_draft", args=DRAFT)
+    with Console(daemon, folder, list_every=1000.0) as console:
+        daemon.wait_for_watchers()
+        daemon.forget(id_)
+        daemon.register("comms_draft", id=id_, args=DRAFT | {"channel": "#public"})
+        console.until(lambda: console.item(id_).prompt.args["channel"] == "#public")
+
+
+def test_what_one_daemon_asked_is_not_approved_at_the_next(tmp_path: Path, folder: Path) -> None:
+    with FakeDaemon(tmp_path / "home") as daemon, Console(daemon, folder, again=False) as console:
+        id_ = daemon.register("comms_draft", args=DRAFT)
+        console.until_waiting(id_)
+        shown = console.item(id_)
+        daemon.restart()
+        daemon.forget(id_)
+        daemon.register("comms_draft", id=id_, args=DRAFT | {"channel": "#public"})
+        with console.connect() as fresh:  # before its first list
+            with pytest.raises(PromptChanged):
+                fresh.decide(shown, Verdict.APPROVE)
+            assert daemon.decisions(id_) == []
+            assert fresh.decide(shown, Verdict.DENY)
+
+
 def test_one_request_that_cannot_be_read_hides_no_other(daemon: FakeDaemon, folder: Path) -> None:
     deep: Json = "x"
     for _ in range(90):

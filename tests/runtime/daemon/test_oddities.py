@@ -1,5 +1,6 @@
 """Whatever a daemon is known to do oddly, the operator sees what really waits and what became of the rest."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.risk import Level
 from aileron_tui.core.states import State
 from aileron_tui.runtime.daemon.client import LOCKED, UNKNOWN, WrongPassphrase
-from aileron_tui.runtime.daemon.discovery import Daemon
+from aileron_tui.runtime.daemon.discovery import Daemon, find
 from aileron_tui.runtime.daemon.source import DaemonSource
 from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered, Untrustworthy, VaultLocked
 from aileron_tui.runtime.vault import Vault
@@ -484,7 +485,8 @@ def test_a_token_that_loses_its_right_ends_the_watch(daemon: FakeDaemon, folder:
 
 def test_an_agents_token_sees_nothing_and_answers_nothing(daemon: FakeDaemon, folder: Path) -> None:
     id_ = daemon.register()
-    caveat = Daemon(daemon.url, daemon.caveat(capabilities=("actions:list", "actions:run", "approvals:poll")))
+    token = daemon.caveat(capabilities=("actions:list", "actions:run", "approvals:poll"))
+    caveat = replace(find(env=daemon.environment), token=token)
     with Console(daemon, folder) as console, DaemonSource(caveat, console.key, folder) as source:
         item = console.item(id_)
         for ask in (source.waiting, lambda: next(source.watch())):
