@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 4
 _DRAWN_LATER: Final = 0.05
+_CHANGED: Final = "it changed before it was sent: look again"
 
 
 class Desk:
@@ -98,7 +99,9 @@ class Desk:
         question = own("⚠ High risk. Approve ", "bold $text-error") + foreign_line(prompt.action) + own("?")
 
         def confirmed(sure: bool | None) -> None:
-            if sure:
+            if sure and self._outdated(answer):
+                self._console.hint(_CHANGED, Tone.WARN)
+            elif sure:
                 self._hold(answer)
 
         if settings.high_risk == "type":
@@ -155,11 +158,15 @@ class Desk:
             self.edited = None
         if self._held:
             answer = self._held[0]
-            now = self._board.items.get(answer.item.key)
-            if answer.edits is None and now and now.digest != answer.item.digest:
+            if self._outdated(answer):
                 self._release(self._held)
                 self._board.say(answer.item.key, "")
-                self._console.hint("it changed before it was sent: look again", Tone.WARN)
+                self._console.hint(_CHANGED, Tone.WARN)
+
+    def _outdated(self, answer: Answer) -> bool:
+        """Whether the request is another now than the one that was answered; an edited call is fetched and kept."""
+        now = self._board.items.get(answer.item.key)
+        return answer.edits is None and now is not None and now.digest != answer.item.digest
 
     # sending
 

@@ -243,6 +243,22 @@ async def test_a_held_approval_of_what_changed_is_not_sent() -> None:
 
 
 @piloted
+async def test_what_changed_while_one_was_asked_once_more_is_not_approved() -> None:
+    gate = ScriptedGate(request(1, HIGH))
+    async with console(gate) as (app, pilot):
+        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await pilot.press("a")
+        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        changed = replace(request(1, HIGH, inputs=(Row("Draft id", "another"),)), revision=9)
+        gate.tell("updated", changed)
+        await settle(pilot, lambda: app.board.items["act-1"].digest == changed.digest)
+        await pilot.press("y")
+        await settle(pilot, lambda: "it changed before it was sent" in told(app))
+        await sent(app)
+        assert gate.decided == []
+
+
+@piloted
 async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
