@@ -6,15 +6,18 @@ believed at another, and no other gate is believed at its address. The addresses
 of a tunnel or behind a proxy a gate does not know by which one it is reached.
 """
 
+import fcntl
 import json
+import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.files.places import places
-from aileron_tui.files.private import read_private, write_private
+from aileron_tui.files.private import private_folder, read_private, write_private
 from aileron_tui.runtime.discovery import discover
 from aileron_tui.runtime.errors import NoGate, Untrustworthy
 
@@ -28,9 +31,12 @@ _MOVE: Final = "Move it away; each gate is then met anew."
 def meet(url: str, ledger: str, instance: str, data: Path | None = None) -> None:
     """Raises Untrustworthy if the gate at an address is not the one it must be; remembers one that is new."""
     folder = data or places().data
-    if not check(url, ledger, instance, folder):
-        known = _read(folder / FILE) | {url: ledger}
-        write_private(folder / FILE, json.dumps({"gates": known}, indent=2).encode() + b"\n", replace=True)
+    if check(url, ledger, instance, folder):
+        return
+    with _alone(private_folder(folder)):
+        if not check(url, ledger, instance, folder):
+            known = _read(folder / FILE) | {url: ledger}
+            write_private(folder / FILE, json.dumps({"gates": known}, indent=2).encode() + b"\n", replace=True)
 
 
 def check(url: str, ledger: str, instance: str, data: Path | None = None) -> bool:
@@ -57,6 +63,17 @@ def check(url: str, ledger: str, instance: str, data: Path | None = None) -> boo
             f"Use {elsewhere[0]}. If the gate moved on purpose, take that address out of {path}.",
         )
     return url in known
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Nobody else remembers a gate meanwhile: several may be met at once, and none is to be lost."""
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def _read(path: Path) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Gates that were met before: the same at the same address, and nowhere else."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,12 @@ def test_a_list_that_others_can_write_lets_nobody_in(tmp_path: Path) -> None:
 def test_what_is_no_ledger_is_not_remembered(tmp_path: Path, odd: str) -> None:
     assert "does not name its ledger" in refused(tmp_path / "data", HERE, odd).title
     known.meet(THERE, ONE, "gate-1", tmp_path / "data")
+
+
+def test_gates_that_are_met_at_once_are_all_remembered(tmp_path: Path) -> None:
+    def met(number: int) -> None:
+        known.meet(f"https://gate-{number}.example.com", f"sha256:{number:064x}", f"gate-{number}", tmp_path / "data")
+
+    with ThreadPoolExecutor(8) as consoles:
+        list(consoles.map(met, range(40)))
+    assert len(json.loads((tmp_path / "data" / known.FILE).read_bytes())["gates"]) == 40
