@@ -12,6 +12,8 @@ MOST_LINES: Final = 400
 MOST_TEXT: Final = 32_000
 """How long two texts may be together to be compared line by line."""
 
+_MOST_PAIRS: Final = 3000
+
 _GONE: Final = Row("", missing=True)
 
 Pair = tuple[Row, Row | None]
@@ -61,14 +63,39 @@ def signed(row: Row, old: Row | None) -> Iterator[tuple[str, Row]]:
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]] | None:
-    """Both texts as runs of lines, each with its sign: `-`, `+`, or a space for what stayed. None if they are long."""
-    import difflib  # noqa: PLC0415  # few prompts are edited
+    """Both texts as runs of lines, each with its sign: `-`, `+`, or a space for what stayed. None if they are long.
 
+    Only what lies between the first and the last line that changed is compared line by line, and not if it is much.
+    """
     old, new = before.split("\n", MOST_LINES), after.split("\n", MOST_LINES)
     if max(len(old), len(new)) > MOST_LINES or len(before) + len(after) > MOST_TEXT:
         return None
-    runs: list[tuple[str, str]] = []
+    top = _alike(old, new)
+    end = _alike(old[top:][::-1], new[top:][::-1])
+    runs = [
+        (" ", old[:top]),
+        *_compared(old[top : len(old) - end], new[top : len(new) - end]),
+        (" ", old[len(old) - end :]),
+    ]
+    return [(sign, "\n".join(lines)) for sign, lines in runs if lines]
+
+
+def _alike(old: list[str], new: list[str]) -> int:
+    """How many lines are the same from the start."""
+    pairs = zip(old, new, strict=False)
+    return next((number for number, (was, now) in enumerate(pairs) if was != now), min(len(old), len(new)))
+
+
+def _compared(old: list[str], new: list[str]) -> Iterator[tuple[str, list[str]]]:
+    if len(old) * len(new) > _MOST_PAIRS:
+        yield "-", old
+        yield "+", new
+        return
+    import difflib  # noqa: PLC0415  # few prompts are edited
+
     for tag, start, end, new_start, new_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        parts = ((" ", old[start:end]),) if tag == "equal" else (("-", old[start:end]), ("+", new[new_start:new_end]))
-        runs += [(sign, "\n".join(lines)) for sign, lines in parts if lines]
-    return runs
+        if tag == "equal":
+            yield " ", old[start:end]
+        else:
+            yield "-", old[start:end]
+            yield "+", new[new_start:new_end]

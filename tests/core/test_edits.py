@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aileron_tui.core.edits import MOST_LINES, MOST_TEXT, arg_rows, difference, edit_fields, paired
 from aileron_tui.core.jsontext import JsonObject
@@ -73,3 +75,29 @@ def test_content_never_reaches_the_column_of_the_signs(bad: str, width: int) -> 
     before = (*rows[:2], Row("To", "a"), Row("Body", "same", multiline=True))
     changed = {line[:1] for line in row_lines(paired(rows, before), width)}
     assert changed <= {" ", "-", "+"}
+
+
+def test_a_small_change_in_a_long_text_is_all_that_is_signed() -> None:
+    before = [f"line {number}" for number in range(300)]
+    after = [*before[:150], "changed", *before[151:]]
+    runs = difference("\n".join(before), "\n".join(after))
+    assert runs == [
+        (" ", "\n".join(before[:150])),
+        ("-", "line 150"),
+        ("+", "changed"),
+        (" ", "\n".join(before[151:])),
+    ]
+
+
+def test_what_was_written_anew_is_not_compared_line_by_line() -> None:
+    old, new = "\n".join("ab" * 60), "\n".join("ba" * 60) + "\nc"
+    assert difference(f"top\n{old}", f"top\n{new}") == [(" ", "top"), ("-", old), ("+", new)]
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
+def test_a_difference_has_both_texts_in_it(old: list[str], new: list[str]) -> None:
+    before, after = "\n".join(old), "\n".join(new)
+    runs = difference(before, after)
+    assert runs is not None
+    assert "\n".join(text for sign, text in runs if sign != "+") == before
+    assert "\n".join(text for sign, text in runs if sign != "-") == after

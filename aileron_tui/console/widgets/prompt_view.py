@@ -157,7 +157,7 @@ class PromptView(Still, can_focus=True):
                 self._share_room()
             return
         same = item is not None and before is not None and item.key == before.key
-        shown = f"{item.key} {item.digest} {'edited' if item.edited_from else ''}" if item else ""
+        shown = f"{item.key} {item.digest} {item.edited_from.digest if item.edited_from else ''}" if item else ""
         changed = shown != self._shown or (item and before and item.fetching != before.fetching)
         self._item = item
         self._now = datetime.now(UTC)
