@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict, pae
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Ledger
@@ -33,21 +34,13 @@ from aileron_tui.signing.enrolment import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.keys import UnlockedKey, for_this_run
 from aileron_tui.signing.session import session_proof
+from benchmarks._bare import ANSWER, TOKEN, bare_call
+from benchmarks._result import Result
 
 ROUNDS: Final = 150
 WARM: Final = 20
-TOKEN: Final = "sample-token"
 HOST: Final = "127.0.0.1"
-DRAFT: Final = {
-    "id": "r-1",
-    "message": {
-        "text": "Here is the recap from this week. " * 20,
-        "payload": {"headers": [{"name": "To", "value": "team@example.com"}, {"name": "Subject", "value": "Recap"}]},
-    },
-}
 CONFIG: Final = '[connectors."local://aileron/mail".credential]\nenv = "BENCH_TOKEN"\n'
-
-Result = tuple[str, float, float, str]
 
 
 def measure() -> list[Result]:
@@ -92,8 +85,6 @@ class Upstream:
 @asynccontextmanager
 async def _upstream() -> AsyncIterator[Upstream]:
     upstream = Upstream()
-    body = json.dumps(DRAFT).encode()
-    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -102,7 +93,7 @@ async def _upstream() -> AsyncIterator[Upstream]:
                 head = first + await reader.readuntil(b"\r\n\r\n")
                 length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
                 await reader.readexactly(int(length or 0))
-                writer.write(answer)
+                writer.write(ANSWER)
                 if head.startswith(b"POST"):
                     upstream.sends.put_nowait(began)
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -329,7 +320,8 @@ async def _process(words: tuple[str, ...], environment: dict[str, str] | None = 
 
 def _serve_bare(folder: Path, bundle: Path, upstream: int, public: str) -> None:
     """What one would write if nothing had to be checked, kept in order, or bounded."""
-    import uvicorn  # noqa: PLC0415  # only this process needs them
+    import httpx  # noqa: PLC0415  # only this process needs them
+    import uvicorn  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
     from starlette.applications import Starlette  # noqa: PLC0415
     from starlette.requests import Request  # noqa: PLC0415
@@ -338,7 +330,9 @@ def _serve_bare(folder: Path, bundle: Path, upstream: int, public: str) -> None:
 
     event, reply, asked, begun = ((folder / name).read_bytes() for name in ("event", "reply", "asked", "begun"))
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
-    write, call = _writer(folder / "bare.db"), _engine(bundle, upstream)
+    write = _writer(folder / "bare.db")
+    inputs: JsonObject = {"base_url": f"http://{HOST}:{upstream}", "draft_id": "r-1"}
+    call = bare_call(bundle, httpx.Client(trust_env=False), "send_draft", inputs)
     pool = ThreadPoolExecutor(100)
     watchers: list[asyncio.Queue[bytes]] = []
 
@@ -394,69 +388,6 @@ def _writer(path: Path) -> Callable[[bytes], None]:
             db.execute("COMMIT")
 
     return write
-
-
-def _engine(bundle: Path, upstream: int) -> Callable[[], None]:
-    """The same module and the same call, with the few host functions it needs."""
-    import httpx  # noqa: PLC0415
-    import wasmtime  # noqa: PLC0415
-
-    engine = wasmtime.Engine()
-    module = wasmtime.Module(engine, (bundle / "connectors" / "mail" / "connector.wasm").read_bytes())
-    linker = wasmtime.Linker(engine)
-    linker.define_wasi()
-    client = httpx.Client(trust_env=False)
-    last: dict[str, bytes] = {}
-
-    def memory(caller: wasmtime.Caller) -> wasmtime.Memory:
-        found = caller["memory"]
-        if not isinstance(found, wasmtime.Memory):
-            raise TypeError
-        return found
-
-    def request(caller: wasmtime.Caller, start: int, size: int) -> int:
-        wish = json.loads(memory(caller).read(caller, start, start + size))
-        headers = {**(wish.get("headers") or {}), "Authorization": f"Bearer {TOKEN}"}
-        method, body = wish.get("method") or "GET", wish.get("body") or ""
-        last["body"] = client.request(method, wish["url"], headers=headers, content=body.encode()).content
-        return 0
-
-    def read(caller: wasmtime.Caller, start: int, size: int) -> int:
-        return memory(caller).write(caller, last["body"][:size], start)
-
-    number = wasmtime.ValType.i32()
-    functions: dict[str, tuple[int, int, Callable[..., int | None]]] = {
-        "log": (4, 0, lambda *_: None),
-        "http_request": (2, 1, request),
-        "http_response_size": (0, 1, lambda _: len(last["body"])),
-        "http_response_status": (0, 1, lambda _: 200),
-        "http_response_read": (2, 1, read),
-    }
-    for name, (parameters, results, function) in functions.items():
-        kind = wasmtime.FuncType([number] * parameters, [number] * results)
-        linker.define_func("aileron_host", name, kind, function, access_caller=True)
-    ready = linker.instantiate_pre(module)
-    stdin = bundle / "stdin.json"
-    inputs = {"base_url": f"http://{HOST}:{upstream}", "draft_id": "r-1"}
-    stdin.write_text(json.dumps({"args": inputs, "op": "send_draft"}))
-
-    def call() -> None:
-        printed = bytearray()
-        store = wasmtime.Store(engine)
-        wasi = wasmtime.WasiConfig()
-        wasi.stdin_file = stdin
-        wasi.stdout_custom = printed.extend
-        store.set_wasi(wasi)
-        start = ready.instantiate(store).exports(store)["_start"]
-        try:
-            if isinstance(start, wasmtime.Func):
-                start(store)
-        except wasmtime.ExitTrap as end:
-            if end.code:
-                raise
-        store.close()
-
-    return call
 
 
 if __name__ == "__main__":

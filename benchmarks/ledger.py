@@ -24,13 +24,12 @@ from aileron_tui.signing.enrolment import Approvers
 from aileron_tui.signing.envelope import Envelope, read_envelope, sign
 from aileron_tui.signing.keys import UnlockedKey, for_this_run
 from aileron_tui.signing.record import RecordedSigners
+from benchmarks._result import Result
 
 TIME = "2026-05-12T10:15:30.000000Z"
 HASH = "sha256:" + "c0" * 32
 LIFE = 6
 SMALL, LARGE = 1_000, 1_000_000
-
-Result = tuple[str, float, float, str]
 
 
 def measure() -> list[Result]:

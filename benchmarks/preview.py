@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
-import wasmtime
 
 from aileron_tui.core.action import Action
 from aileron_tui.demo.bundle import materialise
@@ -22,23 +21,16 @@ from aileron_tui.sandbox.connectors import Settings
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand
 from aileron_tui.sandbox.pinned import read_packages
 from aileron_tui.sandbox.sandbox import Sandbox
+from benchmarks._bare import ANSWER, MAIL, TOKEN, bare_call
+from benchmarks._result import LONGEST_STALL, Result, against
 
-MAIL = "local://aileron/mail"
 CROWD = 100
 SERVICE_SECONDS = 0.2
 ROUNDS = 80
 STARTS = 5
-DRAFT = {
-    "id": "r-1",
-    "message": {
-        "snippet": "Here is the recap",
-        "text": "Here is the recap from this week. " * 20,
-        "payload": {"headers": [{"name": "To", "value": "team@example.com"}, {"name": "Subject", "value": "Recap"}]},
-    },
-}
 
 
-def measure() -> list[tuple[str, float, float, str]]:
+def measure() -> list[Result]:
     """Name, ratio, limit and note of each measurement."""
     with tempfile.TemporaryDirectory() as folder, _service() as port:
         bundle = materialise(Path(folder) / "suite", port)
@@ -47,7 +39,7 @@ def measure() -> list[tuple[str, float, float, str]]:
 
 
 def _sandbox(bundle: Path, cache: Path) -> tuple[Sandbox, Action]:
-    credentials = Credentials({MAIL: Binding(FromCommand(("echo", "token-0123456789")))})
+    credentials = Credentials({MAIL: Binding(FromCommand(("echo", TOKEN)))})
     sandbox = Sandbox(read_packages(bundle), Settings(cache, credentials))
     return sandbox, load_bundle(bundle).actions["send-draft"]
 
@@ -58,17 +50,16 @@ def _previewed(sandbox: Sandbox, action: Action, draft: str) -> None:
         raise RuntimeError(f"no preview: {outcome}")
 
 
-def _warm(bundle: Path, cache: Path, port: int) -> Iterator[tuple[str, float, float, str]]:
+def _warm(bundle: Path, cache: Path, port: int) -> Iterator[Result]:
     sandbox, action = _sandbox(bundle, cache)
     with sandbox, httpx.Client() as client:
-        bare = _bare(bundle, client, port)
-        ours = _timed(lambda: _previewed(sandbox, action, "r-1"), bare)
-    yield (
-        "warm preview / same module in bare wasmtime + same call",
-        ours[0] / ours[1],
-        1.3,
-        f"{ours[0] * 1000:.1f} ms and {ours[1] * 1000:.1f} ms",
-    )
+        call = bare_call(bundle, client, "get_draft", {"base_url": f"http://127.0.0.1:{port}", "id": "r-1"})
+        ours, bare = _timed(lambda: _previewed(sandbox, action, "r-1"), lambda: _printed(call))
+    yield against("warm preview / same module in bare wasmtime + same call", ours, bare, 1.3)
+
+
+def _printed(call: Callable[[], bytes]) -> None:
+    json.loads(call())["output"]["message"]["snippet"]
 
 
 def _timed(first: Callable[[], None], second: Callable[[], None]) -> tuple[float, float]:
@@ -82,65 +73,7 @@ def _timed(first: Callable[[], None], second: Callable[[], None]) -> tuple[float
     return statistics.median(times[0][5:]), statistics.median(times[1][5:])
 
 
-def _bare(bundle: Path, client: httpx.Client, port: int) -> Callable[[], None]:
-    """The few lines one would write to run this one module, with no bounds and no checks."""
-    engine = wasmtime.Engine()
-    module = wasmtime.Module(engine, (bundle / "connectors" / "mail" / "connector.wasm").read_bytes())
-    linker = wasmtime.Linker(engine)
-    linker.define_wasi()
-    last: dict[str, bytes] = {}
-
-    def memory(caller: wasmtime.Caller) -> wasmtime.Memory:
-        found = caller["memory"]
-        if not isinstance(found, wasmtime.Memory):
-            raise TypeError
-        return found
-
-    def request(caller: wasmtime.Caller, start: int, size: int) -> int:
-        wish = json.loads(memory(caller).read(caller, start, start + size))
-        headers = {**(wish.get("headers") or {}), "Authorization": "Bearer token-0123456789"}
-        last["body"] = client.request(wish.get("method") or "GET", wish["url"], headers=headers).content
-        return 0
-
-    def read(caller: wasmtime.Caller, start: int, size: int) -> int:
-        return memory(caller).write(caller, last["body"][:size], start)
-
-    number = wasmtime.ValType.i32()
-    functions: dict[str, tuple[int, int, Callable[..., int | None]]] = {
-        "log": (4, 0, lambda *_: None),
-        "http_request": (2, 1, request),
-        "http_response_size": (0, 1, lambda _: len(last["body"])),
-        "http_response_status": (0, 1, lambda _: 200),
-        "http_response_read": (2, 1, read),
-    }
-    for name, (parameters, results, function) in functions.items():
-        kind = wasmtime.FuncType([number] * parameters, [number] * results)
-        linker.define_func("aileron_host", name, kind, function, access_caller=True)
-    ready = linker.instantiate_pre(module)
-    stdin = bundle / "stdin.json"
-    stdin.write_text(json.dumps({"args": {"base_url": f"http://127.0.0.1:{port}", "id": "r-1"}, "op": "get_draft"}))
-
-    def call() -> None:
-        printed = bytearray()
-        store = wasmtime.Store(engine)
-        wasi = wasmtime.WasiConfig()
-        wasi.stdin_file = stdin
-        wasi.stdout_custom = printed.extend
-        store.set_wasi(wasi)
-        start = ready.instantiate(store).exports(store)["_start"]
-        try:
-            if isinstance(start, wasmtime.Func):
-                start(store)
-        except wasmtime.ExitTrap as end:
-            if end.code:
-                raise
-        store.close()
-        json.loads(printed)["output"]["message"]["snippet"]
-
-    return call
-
-
-def _first(bundle: Path, cache: Path) -> Iterator[tuple[str, float, float, str]]:
+def _first(bundle: Path, cache: Path) -> Iterator[Result]:
     compiling = float(_new_process("first", str(bundle), str(cache)))
     cached = statistics.median(float(_new_process("first", str(bundle), str(cache))) for _ in range(STARTS))
     yield (
@@ -151,7 +84,7 @@ def _first(bundle: Path, cache: Path) -> Iterator[tuple[str, float, float, str]]
     )
 
 
-def _crowd(bundle: Path, cache: Path, port: int) -> Iterator[tuple[str, float, float, str]]:
+def _crowd(bundle: Path, cache: Path, port: int) -> Iterator[Result]:
     sandbox, action = _sandbox(bundle, cache)
     url = f"http://127.0.0.1:{port}/gmail/v1/users/me/drafts/slow"
     limits = httpx.Limits(max_connections=CROWD, max_keepalive_connections=CROWD)
@@ -172,7 +105,7 @@ def _crowd(bundle: Path, cache: Path, port: int) -> Iterator[tuple[str, float, f
     yield (
         "longest stall of the event loop meanwhile, in ms",
         max(stalls),
-        50.0,
+        LONGEST_STALL,
         f"worst of {len(stalls)} rounds, median {statistics.median(stalls):.0f}; bare calls: worst {max(others):.0f}",
     )
 
@@ -214,16 +147,13 @@ def _service() -> Iterator[int]:
 
 
 async def _serve() -> None:
-    body = json.dumps(DRAFT).encode()
-    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 if b"/slow" in head.partition(b"\r\n")[0]:
                     await asyncio.sleep(SERVICE_SECONDS)
-                writer.write(answer)
+                writer.write(ANSWER)
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 

@@ -1,8 +1,7 @@
 """Widgets that are drawn once and kept until something about them changes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.segment import Segment
 from textual.geometry import Region
@@ -12,8 +11,7 @@ from textual.widget import Widget
 _NOTHING: Final = range(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """Other letters at a place of a widget's content, in as much room and with the same looks, as a clock shows."""
 
     x: int

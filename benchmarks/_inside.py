@@ -1,0 +1,155 @@
+"""A console in this process, on a driver that writes nowhere and tells what was drawn."""
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from textual import events
+from textual.drivers.headless_driver import HeadlessDriver
+from textual.geometry import Size
+
+from aileron_tui.cli.screen import collect_rarely, quick_start
+from aileron_tui.console.app import Console
+from aileron_tui.console.keys import RunKeyholder
+from aileron_tui.console.settings import ConsoleSettings
+from aileron_tui.console.source import Connect, Source, Upstream
+from aileron_tui.core.decision import timestamp
+from aileron_tui.runtime.feed import Happening, read_events
+from aileron_tui.runtime.items import Item
+from aileron_tui.signing import keys
+from benchmarks._served import SIZE
+from tests.console.scripted import ScriptedGate, request
+
+SETTINGS: Final = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
+LATER: Final = timestamp(datetime.now(UTC) + timedelta(hours=9))
+TICK: Final = 0.005
+
+
+class Screen(HeadlessDriver):
+    """Takes what would be written to a terminal, and tells whoever waits for a piece of it, and when it came."""
+
+    wanted: Callable[[str], bool] = staticmethod(bool)
+    shown: asyncio.Event
+    at = 0.0
+
+    @property
+    def is_headless(self) -> bool:
+        """So that everything is drawn."""
+        return False
+
+    def write(self, data: str) -> None:
+        """Looks for what is waited for."""
+        if not self.shown.is_set() and self.wanted(data):
+            self.at = time.perf_counter()
+            self.shown.set()
+
+
+class Watched(Console):
+    """A console that tells what it has drawn."""
+
+    @property
+    def painted(self) -> Screen:
+        """Where it draws."""
+        if not isinstance(self._driver, Screen):
+            raise TypeError
+        return self._driver
+
+    async def until_painted(self, wanted: Callable[[str], bool], begin: Callable[[], object]) -> float:
+        """Begins something and returns when what is wanted was drawn."""
+        self.painted.wanted = wanted
+        self.painted.shown.clear()
+        begin()
+        await asyncio.wait_for(self.painted.shown.wait(), 20)
+        return self.painted.at
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Gives the terminal another size."""
+        self.post_message(events.Resize(Size(*size), Size(*size)))
+
+    def strike(self, key: str) -> None:
+        """Strikes a key."""
+        self.post_message(events.Key(key, key if len(key) == 1 else None))
+
+
+@asynccontextmanager
+async def console(source: Source | Connect, key: keys.UnlockedKey) -> AsyncIterator[Watched]:
+    """A console on this source, which has heard it."""
+    connect = source if callable(source) else lambda _: source
+    app = Watched([Upstream("", connect)], RunKeyholder(key), SETTINGS)
+    app.driver_class = Screen
+    Screen.shown = asyncio.Event()
+    with quick_start():
+        running = asyncio.create_task(app.run_async(size=SIZE))
+        try:
+            await until(lambda: not app.trouble)
+            await asyncio.sleep(0.5)
+            collect_rarely()  # as the command does when it has come up
+            yield app
+        finally:
+            app.exit()
+            await running
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Returns when it is so."""
+    for _ in range(4000):
+        if true():
+            return
+        await asyncio.sleep(0.005)
+    raise RuntimeError("it did not come to that")
+
+
+def item(number: int) -> Item:
+    """A request that waits for a long time."""
+    made = request(number)
+    return replace(made, expires_at=LATER, fields=made.fields | {"expires_at": LATER})
+
+
+class Stream(ScriptedGate):
+    """A gate whose events are bytes on a socket, read as the client reads them; notes when they were read."""
+
+    def __init__(self, *items: Item) -> None:
+        super().__init__(*items)
+        self._near, self._far = socket.socketpair()
+        self.read_at = 0.0
+
+    def send(self, item: Item) -> None:
+        """A new request, as it comes over the wire."""
+        self._near.sendall(b"id: 1\nevent: pending\ndata: %b\n\n" % json.dumps(item.fields).encode())
+
+    def watch(self, after: int = 0) -> Iterator[Happening | None]:  # noqa: ARG002  # as a source declares it
+        """Everything that is sent."""
+        yield Happening(0, "snapshot", {}, tuple(self.items.values()))
+        yield from read_events(self._chunks(), self.instance)
+
+    def _chunks(self) -> Iterator[bytes]:
+        while chunk := self._far.recv(1 << 16):
+            self.read_at = time.perf_counter()
+            yield chunk
+
+
+class Stalls:
+    """By how much the loop is late at worst, in milliseconds, while this is entered."""
+
+    worst = 0.0
+
+    async def __aenter__(self) -> "Stalls":
+        self._task = asyncio.create_task(self._watch())
+        await asyncio.sleep(0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.sleep(TICK)
+        self._task.cancel()
+
+    async def _watch(self) -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(TICK)
+            self.worst = max(self.worst, (time.perf_counter() - began - TICK) * 1e3)

@@ -1,0 +1,124 @@
+"""From the wire to the screen, and from a key to the gate."""
+
+import asyncio
+import random
+import statistics
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+import httpx
+
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.jsontext import JsonObject, canonical
+from aileron_tui.runtime.client import ApproverClient
+from aileron_tui.runtime.items import Item
+from aileron_tui.signing import keys
+from benchmarks._inside import Stream, Watched, console, item, until
+from benchmarks._result import Result, against
+from benchmarks._served import Served, served
+
+FRAME: Final = 1 / 60
+ARRIVALS: Final = 25
+ANSWERS: Final = 40
+
+
+def measure() -> Iterator[Result]:
+    """Each measurement."""
+    yield asyncio.run(_arrival())
+    with served() as gate:
+        yield asyncio.run(_answers(gate))
+
+
+def _has(words: str, data: str) -> bool:
+    return words in data
+
+
+async def _arrival() -> Result:
+    """From the bytes of an event in the client's hands to the row that is written to the terminal."""
+    late: list[float] = []
+    items = [item(1000 + number) for number in range(ARRIVALS)]
+    for _ in range(3):
+        gate = Stream()
+        async with console(gate, keys.for_this_run()) as app:
+            for one in items:
+                await asyncio.sleep(random.uniform(0.03, 0.08))  # so as not to fall in step with frames
+                painted = await app.until_painted(partial(_has, one.prompt.action), partial(gate.send, one))
+                late.append(painted - gate.read_at)
+    middle, worst = statistics.median(late), max(late)
+    note = f"median {middle * 1e3:.1f} ms, worst {worst * 1e3:.1f} ms; a frame is {FRAME * 1e3:.1f} ms"
+    return "arrival at the client to painted row, in frames", middle / FRAME, 1.0, note
+
+
+async def _answers(gate: Served) -> Result:
+    """From the key to the console that knows the gate took the answer, against signing and posting the same by hand.
+
+    When that is on the screen too is told beside it.
+    """
+    found, key = gate.found, gate.home.key
+    ours: list[float] = []
+    drawn: list[float] = []
+    bare: list[float] = []
+    with ApproverClient(found, key) as client, httpx.Client(base_url=found.url) as wire:
+        client.waiting()
+        headers = {"Authorization": f"Bearer {client._token}", "Content-Type": "application/json"}
+
+        def post(item: Item) -> None:
+            body = canonical(client.decision(item, Verdict.APPROVE))
+            wire.post(f"/v1/action-approvals/{item.id}/decide", content=body, headers=headers).raise_for_status()
+
+        async with console(lambda _: ApproverClient(found, key, surface="console"), key) as app:
+            for number in range(ANSWERS):
+                for here in (True, False):
+                    item = await _asked(gate, app, f"d-{number}-{here}")
+                    began = time.perf_counter()
+                    if here:
+                        known, shown = await _approved(app)
+                        ours.append(known - began)
+                        drawn.append(shown - began)
+                    else:
+                        await asyncio.to_thread(post, item)
+                        bare.append(time.perf_counter() - began)
+                    await until(partial(_ended, app, item.id))
+                    await asyncio.sleep(0.05)
+    mine, base, seen = (statistics.median(times[5:]) for times in (ours, bare, drawn))
+    note = f"on the screen after {seen * 1e3:.1f} ms, which is {seen / base:.1f} ×"
+    return against("`a` to decision acknowledged / a bare signed POST", mine, base, 1.5, note)
+
+
+def _ended(app: Watched, id_: str) -> bool:
+    return not app.board.waits(id_)
+
+
+async def _asked(gate: Served, app: Watched, folder: str) -> Item:
+    """A new request that the console shows and would take an answer to."""
+    args: JsonObject = {"file_id": "f-1001", "folder_id": folder}
+    id_ = str((await asyncio.to_thread(gate.agent.run, "move-file", args))["approval_id"])
+    await until(lambda: id_ in app.board.items and not app.board.items[id_].fetching)
+    app.board.chosen = id_
+    app.redraw()
+    await until(lambda: not app._main.obstacle())
+    await asyncio.sleep(0.05)
+    return app.board.items[id_]
+
+
+class _Noted(set[str]):
+    """What was answered, and when the first of it became known."""
+
+    at = 0.0
+
+    def add(self, element: str) -> None:
+        self.at = self.at or time.perf_counter()
+        super().add(element)
+
+
+async def _approved(app: Watched) -> tuple[float, float]:
+    """When the board has it that the gate took the answer, and when that is on the screen."""
+    app.board.answered_here = noted = _Noted()
+
+    def told(data: str) -> bool:
+        return noted.at > 0 and any(pill in data for pill in ("running…", "done ✓", "failed ✗"))
+
+    painted = await app.until_painted(told, partial(app.strike, "a"))
+    return noted.at, painted

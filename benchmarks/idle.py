@@ -1,0 +1,65 @@
+"""A console that is left alone, against an empty Textual app with the same imports, side by side."""
+
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Final
+
+from benchmarks._result import Result
+from benchmarks._served import COMMAND, EMPTY, FIRST_CELLS, Terminal, served
+
+SETTLED: Final = 15.0
+"""When the age of a preview is told in large steps."""
+SECONDS: Final = 15.0
+ROUNDS: Final = 3
+SHARE: Final = 0.5
+
+SAME_IMPORTS: Final = (
+    "import aileron_tui.cli.console, aileron_tui.console.app, aileron_tui.signing.pkcs8; "
+    "import aileron_tui.console.widgets.prompt_view, aileron_tui.runtime.client; "
+    "from cryptography.hazmat.primitives.asymmetric import ed25519; "
+)
+
+
+def measure() -> Iterator[Result]:
+    """Each measurement; both consoles and the empty app idle at the same time."""
+    with served() as gate, ExitStack() as stack:
+
+        def opened(words: list[str], mark: bytes) -> Terminal:
+            terminal = Terminal(words, gate.environment)
+            stack.callback(terminal.end)
+            terminal.wait_for(mark)
+            return terminal
+
+        empty = opened(["-c", SAME_IMPORTS + EMPTY], FIRST_CELLS)
+        ours = opened(COMMAND, "● connected".encode())
+        _look_on([ours, empty], SETTLED / 3)
+        unasked, rest = _shares([ours, empty])
+        gate.agent.run("send-draft", {"draft_id": "r-12345"})
+        ours.wait_for(b"1 waiting")
+        _look_on([ours, empty], SETTLED)
+        asked, still = _shares([ours, empty])
+        large, small = ours.memory, empty.memory
+    title = "memory when idle / an empty Textual app, same imports"
+    yield title, large / small, 1.5, f"{large:.0f} and {small:.0f} MiB"
+    note = "an empty Textual app: {:.2f} %"
+    yield "work when idle and nothing waits, in % of a core", unasked, SHARE, note.format(rest)
+    yield "work when idle with a countdown on screen, in % of a core", asked, SHARE, note.format(still)
+
+
+def _shares(terminals: list[Terminal]) -> list[float]:
+    """How much of a core each of them takes, in percent: the median of some rounds."""
+    rounds: list[list[float]] = []
+    for _ in range(ROUNDS):
+        before = [terminal.cpu for terminal in terminals]
+        _look_on(terminals, SECONDS)
+        rounds.append([terminal.cpu - was for terminal, was in zip(terminals, before, strict=True)])
+    return [statistics.median(shares) / SECONDS * 100 for shares in zip(*rounds, strict=True)]
+
+
+def _look_on(terminals: list[Terminal], seconds: float) -> None:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for terminal in terminals:
+            terminal.look_on(0.05)

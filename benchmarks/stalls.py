@@ -1,0 +1,138 @@
+"""For how long the screen is kept from everything else: under a flood of requests, and with a long text on it."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from aileron_tui.core.rows import Row
+from aileron_tui.runtime.items import Item
+from aileron_tui.signing import keys
+from benchmarks._inside import TICK, Stalls, Stream, Watched, console, item, until
+from benchmarks._result import LONGEST_STALL, Result
+from benchmarks._served import SIZE
+from tests.console.scripted import ScriptedGate
+
+LOAD_SECONDS: Final = 3.0
+LOAD_RATE: Final = 500
+LOADS: Final = 3
+LENGTH: Final = 10_000_000
+PAGES: Final = 10
+SIZES: Final = ((80, 24), (50, 20), SIZE)
+ROUNDS: Final = 3
+
+UNITS: Final = {
+    "English": "The quick brown fox jumps over the lazy dog. " * 6 + "\n",
+    "English on one line": "The quick brown fox jumps over the lazy dog. ",
+    "one word": "x",
+    "Thai": "ประชุมทีมวันจันทร์เวลาเก้าโมงเช้าที่ห้องสาม " * 4 + "\n",
+    "Thai on one line": "ประชุมทีมวันจันทร์เวลาเก้าโมงเช้าที่ห้องสาม",
+    "Hindi": "नमस्ते दुनिया यह एक लंबा पाठ है " * 8 + "\n",
+    "Chinese on one line": "漢字仮名交じり文",
+    "emoji": "😀👩\u200d💻❤\ufe0f",
+    "accents": "e\u0301",
+    "many accents": "a" + "\u0301" * 20,
+    "zero width": "\u200b",
+    "zero width between letters": "a\u200b",
+    "two of zero width": "\u200b\u200c",
+    "private use": "\ue000\ue001 ",
+    "escapes": "\x1b[31m",
+    "blanks": " ",
+    "tabs": "\t",
+    "blank lines": "\n",
+    "short lines": " \n \n\tx\n",
+}
+
+
+def measure() -> Iterator[Result]:
+    """Each measurement."""
+    yield asyncio.run(_load())
+    yield from _bodies()
+
+
+async def _load() -> Result:
+    """By how much the loop is late at worst while requests pour in and the operator walks through them."""
+    worst: list[float] = []
+    items = [item(1000 + number) for number in range(int(LOAD_SECONDS * LOAD_RATE))]
+    for _ in range(LOADS):
+        gate = Stream()
+        async with console(gate, keys.for_this_run()) as app:
+            pouring = asyncio.create_task(asyncio.to_thread(_pour, gate, items))
+            worst.append(await _walked(app, pouring))
+            await until(lambda: len(app.board.items) == len(items))
+    note = f"{LOAD_RATE} arrivals a second; each of {LOADS} rounds: {', '.join(f'{one:.0f}' for one in worst)}"
+    return "longest stall of the loop under load, in ms", max(worst), LONGEST_STALL, note
+
+
+def _pour(gate: Stream, items: list[Item]) -> None:
+    began = time.perf_counter()
+    for number, one in enumerate(items):
+        time.sleep(max(0.0, began + number / LOAD_RATE - time.perf_counter()))
+        gate.send(one)
+
+
+async def _walked(app: Watched, pouring: asyncio.Task[None]) -> float:
+    """The longest stall while the operator goes down the list."""
+    async with Stalls() as stalls:
+        while not pouring.done():
+            await asyncio.sleep(6 * TICK)
+            app.strike("down")
+    return stalls.worst
+
+
+# long texts
+
+
+def _bodies() -> Iterator[Result]:
+    worst: dict[str, dict[str, float]] = {}
+    for name, unit in UNITS.items():
+        text = (unit * (LENGTH // len(unit) + 1))[:LENGTH]
+        worst[name] = asyncio.run(_read(text))
+    short = asyncio.run(_read("five words and no more\n" * 5))
+    for work in ("opening", "scrolling"):
+        name = max(worst, key=lambda name: worst[name][work])
+        note = f"{name}; five lines: {short[work]:.0f} ms"
+        yield f"longest stall {work} 10 MB of any script, in ms", worst[name][work], LONGEST_STALL, note
+    name = max(worst, key=lambda name: worst[name]["resizing"])
+    ours, base = worst[name]["resizing"], short["resizing"]
+    yield "longest stall resizing: 10 MB / five lines", ours / base, 2.0, f"{ours:.0f} ms and {base:.0f} ms; {name}"
+
+
+async def _read(text: str) -> dict[str, float]:
+    """The longest stalls while one opens a text, walks through it and has another size of window: the best of rounds.
+
+    Other work on the machine makes some rounds worse, and none better.
+    """
+    rounds = [await _read_once(text) for _ in range(ROUNDS)]
+    return {work: min(one[work] for one in rounds) for work in rounds[0]}
+
+
+async def _read_once(text: str) -> dict[str, float]:
+    gate = ScriptedGate()
+    found: dict[str, float] = {}
+    async with console(gate, keys.for_this_run()) as app:
+        await asyncio.sleep(1.0)
+        async with Stalls() as stalls:
+            gate.tell("pending", _with(text))
+            await until(lambda: app.board.waiting == 1)
+            await asyncio.sleep(0.6)
+        found["opening"] = stalls.worst
+        app._main.action_focus_prompt()
+        await asyncio.sleep(0.3)
+        async with Stalls() as stalls:
+            for key in (*["pagedown"] * PAGES, "end", *["pageup"] * PAGES, "home"):
+                app.strike(key)
+                await asyncio.sleep(0.5 if key in ("end", "home") else 0.05)
+        found["scrolling"] = stalls.worst
+        async with Stalls() as stalls:
+            for size in SIZES:
+                app.resize(size)
+                await asyncio.sleep(0.3)
+        found["resizing"] = stalls.worst
+    return found
+
+
+def _with(text: str) -> Item:
+    made = item(1)
+    return replace(made, prompt=replace(made.prompt, inputs=(Row("Body", text, multiline=True),)))
