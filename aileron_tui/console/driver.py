@@ -1,9 +1,44 @@
-"""Textual's driver for terminals, which also survives being stopped without having asked for it."""
+"""Textual's driver for terminals, which also survives being stopped without having asked for it, and their end."""
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
+from typing import IO, Any
 
 from textual.drivers.linux_driver import LinuxDriver
+
+
+class Lasting:
+    """A terminal to write to, which may go away. What is written after that goes nowhere, and `gone` was called once.
+
+    The thread that writes for Textual would end with the terminal, and the console would wait for it for ever.
+    """
+
+    def __init__(self, file: IO[str], gone: Callable[[], None]) -> None:
+        self._file = file
+        self._gone: Callable[[], None] | None = gone
+
+    def write(self, text: str) -> int:
+        """Writes, if there is something to write to."""
+        self._try(lambda: self._file.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Writes out."""
+        self._try(self._file.flush)
+
+    def fileno(self) -> int:
+        """The number of the file."""
+        return self._file.fileno()
+
+    def _try(self, work: Callable[[], object]) -> None:
+        try:
+            if self._gone:
+                work()
+        except OSError:
+            gone, self._gone = self._gone, None
+            if gone:
+                gone()
 
 
 class TerminalDriver(LinuxDriver):
@@ -11,6 +46,15 @@ class TerminalDriver(LinuxDriver):
 
     continued: Callable[[], None] | None = None
     """Called when the process goes on, before anything that was typed meanwhile is heard."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._file: Any = Lasting(self._file, self._leave)
+
+    def _leave(self) -> None:
+        """Nobody can look on any more."""
+        with suppress(RuntimeError):  # it is leaving already
+            self._loop.call_soon_threadsafe(self._app.exit)
 
     def _sigcont_application(self, *_: object) -> None:
         if self.continued:

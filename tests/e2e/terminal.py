@@ -77,6 +77,7 @@ class Terminal:
             command, stdin=slave, stdout=slave, stderr=slave, env=dict(environment), start_new_session=True
         )
         self._slave = slave
+        self._ends = [self._master, slave]
 
     def __enter__(self) -> "Terminal":
         return self
@@ -87,8 +88,7 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        os.close(self._slave)
-        os.close(self._master)
+        self.vanish()
 
     # what is on the screen
 
@@ -150,6 +150,11 @@ class Terminal:
         """Makes the window larger or smaller."""
         self._screen.resize(size[1], size[0])
         self._set_size(size)
+
+    def vanish(self) -> None:
+        """The window is gone, and its terminal with it."""
+        while self._ends:
+            os.close(self._ends.pop())
 
     def stop(self) -> None:
         """Stops the program in the foreground without asking it."""

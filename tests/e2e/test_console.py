@@ -110,6 +110,16 @@ def test_a_signal_restores_the_terminal(open_house: House, number: signal.Signal
         assert clean(terminal)
 
 
+def test_a_terminal_that_is_gone_ends_the_console_and_decides_nothing(open_house: House) -> None:
+    with open_house.console() as terminal:
+        call = open_house.call("send-draft", draft_id="r-12345")
+        terminal.until("team@example.com")
+        terminal.vanish()
+        terminal.process.wait(20)
+        assert call.poll() is None
+    assert open_house.subjects() == []
+
+
 @pytest.mark.parametrize("asked", [True, False], ids=["by ctrl+z", "by SIGSTOP"])
 def test_being_stopped_and_going_on_draws_anew_and_decides_nothing(open_house: House, asked: bool) -> None:
     with open_house.console(shell=True) as terminal:
