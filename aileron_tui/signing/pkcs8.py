@@ -52,7 +52,8 @@ def read(pem: bytes, passphrase: bytearray | None) -> Ed25519PrivateKey:
             raise WrongSecret("the key needs its passphrase") from None
         raise KeyFault("the key has no passphrase, and one was given") from None
     except ValueError as error:
-        if "password" in str(error).lower():
+        # One wrong passphrase in 256 decrypts to something that only looks like a key until it is read.
+        if "password" in str(error).lower() or (passphrase is not None and _is_locked(pem)):
             raise WrongSecret("wrong passphrase") from None
         raise KeyFault("the key file is damaged", "it is not a PKCS#8 private key") from None
     except (UnsupportedAlgorithm, MemoryError, OverflowError):
@@ -60,6 +61,17 @@ def read(pem: bytes, passphrase: bytearray | None) -> Ed25519PrivateKey:
     if not isinstance(key, Ed25519PrivateKey):
         raise KeyFault("not an Ed25519 key", f"the file holds a {type(key).__name__}")
     return key
+
+
+def _is_locked(pem: bytes) -> bool:
+    """Whether this is a whole encrypted key, of which nothing can be said without its passphrase."""
+    try:
+        load_pem_private_key(pem, None)
+    except TypeError:
+        return True
+    except (ValueError, UnsupportedAlgorithm):
+        pass
+    return False
 
 
 def _encrypt(plain: bytearray, passphrase: bytearray, work: int) -> bytes:

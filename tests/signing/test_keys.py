@@ -116,6 +116,15 @@ def test_an_existing_key_is_never_overwritten(folder: Path) -> None:
     assert (folder / "laptop.pem").read_bytes() == before
 
 
+def test_a_passphrase_is_wrong_however_well_it_seems_to_fit() -> None:
+    """With one in 256 the padding comes out right, and what was decrypted is not a key."""
+    seed = bytearray(range(32))
+    pem = pkcs8.write(seed, bytearray(b"right"), FAST)
+    for number in range(2000):
+        with pytest.raises(WrongSecret, match="wrong passphrase"):
+            pkcs8.read(pem, bytearray(b"wrong %d" % number))
+
+
 def test_a_passphrase_changes_and_the_key_stays(folder: Path) -> None:
     made = keys.create(folder, "laptop", SECRET)
     fresh = bytearray(b"battery staple")

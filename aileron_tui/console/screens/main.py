@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
@@ -66,6 +67,7 @@ class MainScreen(Screen[None], Still):
 
     def compose(self) -> ComposeResult:
         console = self._owner
+        self._lay_out(self.app.size)  # while there is nothing in it whose styles would have to be looked up twice
         yield Header()
         with Panes(id="panes"):
             yield WaitingList(console.board, several=console.several)
@@ -99,7 +101,7 @@ class MainScreen(Screen[None], Still):
         """Draws the board anew. The view keeps its place unless another request is looked at."""
         if not self.is_mounted or not self.is_running:  # not there yet, or on the way out
             return
-        self._lay_out()
+        self._lay_out(self.size)
         self.query_one(WaitingList).update(folded=self.size.width < _NARROW)
         item = self._owner.desk.shown
         if self._view:
@@ -238,8 +240,8 @@ class MainScreen(Screen[None], Still):
         """Wide: side by side. Narrow: one above the other. Very narrow: the list is one line."""
         self.redraw()
 
-    def _lay_out(self) -> None:
-        width, height = self.size
+    def _lay_out(self, size: Size) -> None:
+        width, height = size
         shape = {"-wide" if width >= _WIDE else "-narrow" if width >= _NARROW else "-folded"}
         if width < _SMALLEST[0] or height < _SMALLEST[1]:
             shape.add("-small")
