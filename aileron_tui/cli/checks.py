@@ -5,7 +5,6 @@ import platform
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ from aileron_tui import __version__
 from aileron_tui.core.chain import Walker
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Severity
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config, load_config
 from aileron_tui.files.places import Places, bundled
 from aileron_tui.files.private import private_folder

@@ -6,7 +6,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from aileron_tui.cli.sources import Chosen, GateChoice, chosen
 from aileron_tui.console.settings import THEMES, ConsoleSettings, default_theme
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.text import inline
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config, ConfigError, load_config
 from aileron_tui.files.places import bundled, places
 from aileron_tui.files.private import private_folder

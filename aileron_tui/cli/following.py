@@ -2,12 +2,13 @@
 
 import argparse
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import FAILED, INTERRUPTED, OK
 from aileron_tui.cli.exits import WAITING
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.kinds import SHELL
 from aileron_tui.runtime.errors import NotFound, RuntimeFault
 from aileron_tui.runtime.items import Item

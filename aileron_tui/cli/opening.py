@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aileron_tui.cli.sources import Chosen, DaemonChoice, GateChoice, InsideChoice
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.places import places
 from aileron_tui.signing.keys import UnlockedKey

@@ -7,7 +7,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from aileron_tui.cli import FAILED, OK, USAGE, inputs
@@ -23,6 +22,7 @@ from aileron_tui.core.risk import assess
 from aileron_tui.core.rows import input_rows
 from aileron_tui.core.schema import nearest
 from aileron_tui.core.text import inline
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.bundles import load_bundle
 from aileron_tui.files.config import Config, load_config
 from aileron_tui.files.places import bundled, places

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import DAEMON, Config, SourceConfig
 from aileron_tui.runtime.daemon.discovery import TOKEN_VARIABLE, URL_VARIABLE, Daemon, NoDaemon, Wanted, Why, find
 from aileron_tui.runtime.discovery import Found, discover

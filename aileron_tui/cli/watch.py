@@ -5,7 +5,6 @@ import queue
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -15,6 +14,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
 from aileron_tui.core.text import inline
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.feed import Happening
 

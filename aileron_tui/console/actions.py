@@ -4,7 +4,6 @@ An action's id is what a user's keymap names; its method is the `action_…` of 
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -14,6 +13,7 @@ from textual.keys import KEY_ALIASES, Keys, key_to_character
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.text import cells, inline
+from aileron_tui.core.values import dataclass
 
 
 class Group(StrEnum):

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
@@ -15,6 +15,7 @@ from aileron_tui.console.wanted import Query
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.text import clip, inline
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import NoGate, NotFound, Unanswered
 from aileron_tui.runtime.items import Item
 

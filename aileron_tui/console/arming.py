@@ -7,8 +7,10 @@ early is dropped, never queued.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from aileron_tui.core.values import dataclass
 
 # On Linux the monotonic clock stands still while the machine sleeps, and this one does not.
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)

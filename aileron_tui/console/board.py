@@ -5,7 +5,7 @@ the name of its source in it, so that sources cannot meddle with one another's.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -15,6 +15,7 @@ from aileron_tui.core.queue import Arrived, Changed, Event, Forgotten, Lost, Que
 from aileron_tui.core.risk import Level
 from aileron_tui.core.states import State
 from aileron_tui.core.text import clip, inline
+from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
     from aileron_tui.core.prompt import Prompt

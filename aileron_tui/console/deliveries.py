@@ -1,6 +1,6 @@
 """Answers on their way: held for the undo window, then sent, and what became of them. Nothing is resent blindly."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.console.board import Tone
@@ -10,6 +10,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
 from aileron_tui.core.text import inline
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import (
     NotAllowed,
     NotFound,

@@ -5,13 +5,14 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.console.source import Keyholder, Source, Upstream
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import NotAllowed
 
 if TYPE_CHECKING:

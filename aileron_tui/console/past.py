@@ -1,7 +1,7 @@
 """Requests of the past as a source tells them, believed only as far as they can be read, and what they add up to."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Final
@@ -12,6 +12,7 @@ from aileron_tui.core.edits import arg_rows
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.rows import Row
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.runtime.items import Item
 

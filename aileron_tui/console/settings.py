@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from aileron_tui.core.values import dataclass
 
 THEMES: Final = ("aileron-dark", "aileron-light", "aileron-contrast", "aileron-plain")
 """The names of the looks; known here so that they can be listed before any of Textual is loaded."""

@@ -1,12 +1,12 @@
 """What the console needs of a source: a gate here or elsewhere and a daemon are the same to it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.signing.keys import UnlockedKey
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ several, `source:` take a name.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 
 Query: TypeAlias = dict[str, str | int | list[str]]
 

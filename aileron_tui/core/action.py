@@ -1,7 +1,6 @@
 """Action manifests: what an agent may call, what it needs, and whether a person is asked first."""
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 from aileron_tui.core import frontmatter
@@ -11,6 +10,7 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.names import fqn_fault, is_semver, reference_fault
 from aileron_tui.core.schema import Fields, Free, Items, Table, Tables, Texts, conform, dotted
 from aileron_tui.core.states import LONGEST_TIMEOUT
+from aileron_tui.core.values import dataclass
 
 TYPES: Final = ("string", "integer", "number", "boolean", "array", "object")
 ITEM_TYPES: Final = ("string", "integer", "number", "boolean", "object")

@@ -2,8 +2,9 @@
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from aileron_tui.core.values import dataclass
 
 _URL: Final = re.compile(
     r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_][a-z0-9._-]{0,252})(?::([0-9]{1,5}))?(?:/v1)?/*", re.ASCII | re.IGNORECASE

@@ -1,11 +1,11 @@
 """Bundles: manifests that are loaded together, and the rules that hold between them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.connector import Connector
 from aileron_tui.core.findings import Finding, Path, Problems, Reading, Source
+from aileron_tui.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """Ledger entries and the hash chain over them, as pure functions over the stored bytes."""
 
 import hashlib
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, canonical, kind, read_object
+from aileron_tui.core.values import dataclass
 
 GENESIS: Final = "sha256:" + "0" * 64
 

@@ -1,13 +1,13 @@
 """Connector manifests: the module that does the work, where it may reach, and the credential it uses."""
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 from aileron_tui.core import frontmatter
 from aileron_tui.core.findings import Path, Problems, Reading, Source
 from aileron_tui.core.names import fqn_fault, is_semver
 from aileron_tui.core.schema import Fields, Free, Items, Table, conform, dotted
+from aileron_tui.core.values import dataclass
 
 CREDENTIAL_KINDS: Final = ("oauth2", "api_key", "aws_sigv4")
 

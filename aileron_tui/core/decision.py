@@ -1,13 +1,13 @@
 """The signed answer: what a decision says, its exact bytes, and the bytes a signature covers (DSSE v1)."""
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, canonical, kind, read_object
+from aileron_tui.core.values import dataclass
 
 PAYLOAD_TYPE: Final = "application/vnd.aileron.decision+json"
 

@@ -1,11 +1,11 @@
 """What reading a manifest found wrong: the rule, the place, and how to mend it."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar
 
 from aileron_tui.core.positions import Position, locate
+from aileron_tui.core.values import dataclass
 
 Path: TypeAlias = tuple[str | int, ...]
 

@@ -1,13 +1,13 @@
 """The `+++` framing of an action manifest, and TOML text to tables, with the line of what is wrong."""
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 import tomli
 
 from aileron_tui.core.findings import Finding, Source
 from aileron_tui.core.positions import Position, last_key
+from aileron_tui.core.values import dataclass
 
 LONGEST_LINE: Final = 1024 * 1024
 _WIDEST_CHARACTER: Final = 4

@@ -9,13 +9,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, NoReturn, TypeAlias
 
 import rfc8785
 
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.values import dataclass
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 JsonObject: TypeAlias = dict[str, Json]

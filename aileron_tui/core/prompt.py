@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from aileron_tui.core.edits import Pair, difference, paired, signed
@@ -11,6 +10,7 @@ from aileron_tui.core.lookalikes import warnings
 from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
 from aileron_tui.core.text import Visible, block, cells, inline, wrap
+from aileron_tui.core.values import dataclass
 
 NOT_AVAILABLE: Final = "n/a"
 EDITED: Final = "edited: - as asked, + as approved"

@@ -7,11 +7,12 @@ tell of requests: each speaks of its own only, and what it says of another's is 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
     from aileron_tui.core.prompt import Prompt

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
+
+from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
     from aileron_tui.core.action import Action, Step

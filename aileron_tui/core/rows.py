@@ -1,11 +1,11 @@
 """The rows of a prompt: what the agent sent, and what was fetched for the operator."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aileron_tui.core.fieldpath import MISSING, resolve
 from aileron_tui.core.jsontext import Json, JsonObject, compact, plain
+from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
     from aileron_tui.core.action import Input, PreviewDirective

@@ -5,10 +5,10 @@ is well. It takes the table over: what does not fit is taken out, and what is le
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from aileron_tui.core.findings import Path, Problems
+from aileron_tui.core.values import dataclass
 
 Fields: TypeAlias = dict[str, "type | Table | Tables | Named | Items | Texts | Free"]
 

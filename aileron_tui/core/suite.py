@@ -1,12 +1,12 @@
 """Suites: a named list of actions that belong together."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from aileron_tui.core import frontmatter
 from aileron_tui.core.findings import Problems, Reading, Source
 from aileron_tui.core.names import reference_fault
 from aileron_tui.core.schema import Fields, Items, conform
+from aileron_tui.core.values import dataclass
 
 _FIELDS: Final[Fields] = {"name": str, "description": str, "actions": Items()}
 

@@ -3,10 +3,11 @@
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.values import dataclass
 from aileron_tui.demo.samples import ADDRESS, FILES, FOLDER, SampleFile
 
 _IN_FOLDER = re.compile(r"'((?:[^'\\]|\\.)*)' in parents(?: and trashed = false)?")

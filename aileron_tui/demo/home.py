@@ -3,10 +3,10 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.credentials import sample_config
 from aileron_tui.demo.embedded import enrolled

@@ -5,9 +5,9 @@ import binascii
 import itertools
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.values import dataclass
 from aileron_tui.demo.samples import ADDRESS, DRAFTS, MESSAGES, SampleMail
 
 _SNIPPET = 200

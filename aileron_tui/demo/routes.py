@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.demo.drive import Drive, Unanswerable
 from aileron_tui.demo.mailbox import Mailbox, Unreadable
 

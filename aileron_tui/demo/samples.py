@@ -1,6 +1,6 @@
 """The mail and files that a new sample service holds: pleasant, fixed, and in places hostile on purpose."""
 
-from dataclasses import dataclass
+from aileron_tui.core.values import dataclass
 
 ADDRESS = "sam@example.com"
 

@@ -1,10 +1,10 @@
 """What the demo's agent wants, in order: a day's work with the sample mail and files, some of it not quite right."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read
+from aileron_tui.core.values import dataclass
 from aileron_tui.demo.samples import HOSTILE, LONG, NOT_A_DRAFT, WORKED_EXAMPLE
 
 

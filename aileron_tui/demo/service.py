@@ -10,7 +10,6 @@ import socketserver
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import TracebackType
@@ -18,6 +17,7 @@ from typing import Final, TypeAlias
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonError, Limits, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.demo.drive import Drive
 from aileron_tui.demo.errors import DemoError
 from aileron_tui.demo.mailbox import Mail, Mailbox

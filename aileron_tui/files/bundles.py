@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -18,6 +18,7 @@ from aileron_tui.core.bundle import Bundle, Package, check_bundle
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.findings import Finding, Problems, Reading, Source
 from aileron_tui.core.suite import Suite, read_suite
+from aileron_tui.core.values import dataclass
 
 LARGEST_MANIFEST: Final = 8 * 1024 * 1024
 LARGEST_MODULE: Final = 64 * 1024 * 1024

@@ -1,12 +1,13 @@
 """The user's `config.toml`: closed like every other file, so that a mistyped key is never silently ignored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import LONGEST_TIMEOUT
+from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
     from aileron_tui.core.risk import Rule

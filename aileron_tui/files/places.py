@@ -1,11 +1,11 @@
 """Where configuration, data, keys and caches live, and where the bundled folders are."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 import aileron_tui
+from aileron_tui.core.values import dataclass
 
 HOME_VARIABLE: Final = "AILERON_TUI_HOME"
 _APP: Final = "aileron-tui"

@@ -6,13 +6,13 @@ Everything here reads the ledger with a connection of its own and may take a whi
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.values import dataclass
 from aileron_tui.gate.wire import Refusal
 from aileron_tui.ledger import pages
 from aileron_tui.ledger import search as ledger_search

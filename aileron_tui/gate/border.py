@@ -7,9 +7,9 @@ apart; and a browser names the page it acts for in Origin or Sec-Fetch-Site.
 import re
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.gate.wire import Refusal
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")

@@ -5,7 +5,7 @@ import logging
 import secrets
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -16,6 +16,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import State
 from aileron_tui.core.text import inline
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.gate.feed import Feed
 from aileron_tui.gate.installed import Installed

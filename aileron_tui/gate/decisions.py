@@ -1,9 +1,9 @@
 """Reading an approver's answer: what it says, and whether its signature binds it to exactly this request."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind
+from aileron_tui.core.values import dataclass
 
 LONGEST_REASON: Final = 4000
 

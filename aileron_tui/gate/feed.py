@@ -4,11 +4,11 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Self
 
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.values import dataclass
 
 _KEPT: Final = 4096
 _KEPT_BYTES: Final = 32 * 1024 * 1024

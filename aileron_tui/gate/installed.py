@@ -3,13 +3,13 @@
 import os
 import weakref
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.findings import Finding, Severity
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import ConnectorRef
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.bundles import load_bundle
 from aileron_tui.files.config import Config
 from aileron_tui.sandbox.call import Bounds

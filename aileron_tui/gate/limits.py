@@ -3,9 +3,9 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from aileron_tui.core import jsontext
+from aileron_tui.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

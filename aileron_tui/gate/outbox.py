@@ -6,12 +6,12 @@ outcome is known, and the missing entry can be made up for.
 
 import sqlite3
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject, canonical, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.private import private_folder, write_private
 
 _SCHEMA: Final = """

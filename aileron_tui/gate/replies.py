@@ -1,9 +1,8 @@
 """What a door answers: a status and a body in Aileron's shapes."""
 
-from dataclasses import dataclass
-
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

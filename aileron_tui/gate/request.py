@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -13,6 +13,7 @@ from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, 
 from aileron_tui.core.risk import Risk
 from aileron_tui.core.rows import Row, input_rows
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.gate.outbox import Answer
 from aileron_tui.sandbox.sandbox import Sandbox
 

@@ -1,11 +1,11 @@
 """The table of routes: what can be asked over HTTP, and through which door."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from starlette.responses import Response
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.gate.wire import Visit
 
 Handler = Callable[[Visit], Awaitable[Response]]

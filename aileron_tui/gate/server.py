@@ -10,7 +10,6 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -21,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from aileron_tui import __version__
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.private import write_private
 from aileron_tui.gate.border import Border, authority, is_loopback
 from aileron_tui.gate.doors import Doors

@@ -13,11 +13,11 @@ import secrets
 import struct
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from aileron_tui.core.decision import timestamp
+from aileron_tui.core.values import dataclass
 from aileron_tui.gate.limits import Bucket, Limits
 from aileron_tui.signing.enrolment import Approver, Approvers
 from aileron_tui.signing.session import session_proof

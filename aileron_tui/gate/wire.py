@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NoReturn
 from urllib.parse import parse_qsl
 
@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.gate.limits import Limits
 from aileron_tui.gate.replies import Reply, error
 from aileron_tui.gate.sessions import Session

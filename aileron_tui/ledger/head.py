@@ -1,10 +1,10 @@
 """The head of the chain: how far it goes and the hash that stands for all of it."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from aileron_tui.core.chain import GENESIS
+from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
 
 _HEAD: Final = re.compile(r"(?:([1-9][0-9]{0,17}|0):)?(sha256:[0-9a-f]{64})", re.ASCII)

@@ -5,7 +5,7 @@ Everything here reads the ledger with a connection of its own and may take a whi
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.ledger import search as ledger_search
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.index import decision_of, edits_of

@@ -1,9 +1,10 @@
 """The history as people look at it: one row per request, newest first, filtered, searched, a page at a time."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.reader import View, translating
 
 PAGE: Final = 50

@@ -12,12 +12,12 @@ An end that the daemon told is the end. An answer that was given here is not, un
 """
 
 import sqlite3
-from dataclasses import dataclass
 from typing import Final
 
 from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import EntryRefused
 
 ENDS: Final = frozenset({State.EXECUTED, State.FAILED, State.DENIED, State.WITHDRAWN, State.INTERRUPTED})

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
@@ -21,6 +21,7 @@ from typing import Final, Self
 from aileron_tui.core.chain import Entry, Kind, Walker, decode, encode, link
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import JsonError, JsonObject
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.private import private_folder, write_private
 from aileron_tui.ledger import index, rules
 from aileron_tui.ledger.access import check_file, connect, lock_path

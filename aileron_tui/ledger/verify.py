@@ -16,7 +16,7 @@ For the first there is the head noted beside the ledger or kept elsewhere (`expe
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Final, Protocol
 
@@ -25,6 +25,7 @@ from aileron_tui.core.decision import Statement, moment
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError
 from aileron_tui.core.states import Event, InvalidTransition, State, advance
+from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.finished import Finished
 from aileron_tui.ledger.head import Head

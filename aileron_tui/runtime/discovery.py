@@ -4,12 +4,12 @@ What lets us in there, an agent's token or an approver's session, never crosses 
 """
 
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
 from aileron_tui.core.address import Address, BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.places import places
 from aileron_tui.files.private import PrivateFileError, read_private
 from aileron_tui.runtime.errors import NoGate

@@ -1,10 +1,10 @@
 """Events of a gate as they come over the wire, with the requests in them checked."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.runtime.items import Item, read_item
 from aileron_tui.runtime.sse import Frame, read_frames

@@ -1,6 +1,5 @@
 """Requests as a gate sends them, believed only as far as they can be checked."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 from typing import Final
@@ -12,6 +11,7 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import Prompt, read_prompt
 from aileron_tui.core.queue import Request
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
 
 LIFE: Final = timedelta(minutes=2)

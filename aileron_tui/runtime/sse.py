@@ -1,9 +1,9 @@
 """Server-sent events read from bytes: text is split at newlines and nowhere else."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NoReturn
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
 
 

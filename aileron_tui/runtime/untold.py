@@ -4,8 +4,9 @@ import base64
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from aileron_tui.core.values import dataclass
 
 TOKEN: Final = "⟨token⟩"  # noqa: S105  # what stands in its place
 

@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -12,6 +12,7 @@ import wasmtime
 
 from aileron_tui.core.connector import Connector
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import host as hosting
 from aileron_tui.sandbox import wasi
 from aileron_tui.sandbox.credentials import Credentials

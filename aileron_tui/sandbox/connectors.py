@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from aileron_tui.core.action import Action, Requirement
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.call import Bounds, Invocation, Result, invoke, machine
 from aileron_tui.sandbox.credentials import Credentials
 from aileron_tui.sandbox.engine import Loaded

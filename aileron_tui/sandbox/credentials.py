@@ -10,9 +10,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.failure import TIMEOUT, Boundary, Failure, Kind, Refused
 
 _LARGEST: Final = 64 * 1024

@@ -6,12 +6,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import wasmtime
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.compiled import CompiledFolder
 from aileron_tui.sandbox.failure import CRASHED, Boundary, Failure, Kind, Refused
 

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused, megabytes
 from aileron_tui.sandbox.grant import Grant, follow, read_url
 from aileron_tui.sandbox.injection import Injector

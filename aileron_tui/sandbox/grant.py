@@ -7,11 +7,11 @@ a client cannot understand the same URL differently.
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 from urllib.parse import quote, urljoin
 
 from aileron_tui.core.jsontext import Json
+from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -8,12 +8,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import wasmtime
 
 from aileron_tui.core.jsontext import JsonError, Limits, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import wasi
 from aileron_tui.sandbox.exchange import Exchange, Malformed, read_wish, request_too_large
 from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused

@@ -3,12 +3,13 @@
 import hashlib
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
 from aileron_tui.core.connector import Connector, Credential
 from aileron_tui.core.jsontext import JsonError, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import sigv4
 from aileron_tui.sandbox.credentials import Binding, Credentials, Secret, missing
 from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused

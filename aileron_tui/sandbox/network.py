@@ -15,12 +15,12 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import certifi
 import httpcore
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.failure import TIMEOUT, Boundary, Failure, Kind, Refused, megabytes
 from aileron_tui.sandbox.grant import LOCALHOST, LOOPBACK, Address, Url, check_addresses, literal
 

@@ -5,7 +5,7 @@ import binascii
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from aileron_tui.core.action import Requirement
 from aileron_tui.core.connector import Connector, read_connector
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonError, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.bundles import (
     CONNECTOR_FILE,
     LARGEST_MODULE,

@@ -2,11 +2,11 @@
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote, unquote
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.network import Request
 
 _ALGORITHM: Final = "AWS4-HMAC-SHA256"

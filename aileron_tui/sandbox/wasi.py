@@ -3,11 +3,12 @@
 import ctypes
 import errno
 import time
-from dataclasses import dataclass
 from typing import Final
 
 import wasmtime
 from wasmtime import _ffi
+
+from aileron_tui.core.values import dataclass
 
 _SUBSCRIPTION: Final = 48
 _EVENT: Final = 32

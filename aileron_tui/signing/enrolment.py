@@ -6,10 +6,11 @@ valid at the time of a decision is a question of the order of entries, not of an
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import KeyFault, NoKey
 from aileron_tui.signing.keys import key_name
 from aileron_tui.signing.public import PublicKey, read_public

@@ -3,12 +3,12 @@
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, moment, pae, read_statement
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, canonical, read
+from aileron_tui.core.values import dataclass
 from aileron_tui.signing.enrolment import Approver
 from aileron_tui.signing.errors import Reason, Refused
 from aileron_tui.signing.keys import UnlockedKey

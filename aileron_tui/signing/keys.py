@@ -5,10 +5,10 @@ passphrase; it is compared with the private one at every unlock, so a changed `.
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, Self
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.private import private_folder, read_private, write_private
 from aileron_tui.signing.errors import KeyFault, KeyLocked, NoKey
 from aileron_tui.signing.memory import wipe

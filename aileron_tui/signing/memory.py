@@ -8,8 +8,9 @@ import contextlib
 import ctypes
 import resource
 import sys
-from dataclasses import dataclass
 from typing import Final
+
+from aileron_tui.core.values import dataclass
 
 _PR_SET_DUMPABLE: Final = 4
 

@@ -3,10 +3,10 @@
 import base64
 import binascii
 import struct
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import KeyFault
 
 if TYPE_CHECKING:

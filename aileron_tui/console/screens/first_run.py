@@ -1,7 +1,7 @@
 """The first screen of somebody who has set up nothing: says what is missing and offers ways to go on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import ClassVar, Final
 
@@ -19,6 +19,7 @@ from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
 from aileron_tui.console.themes import THEMES
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.places import bundled
 from aileron_tui.signing.keys import check_passphrase
 from aileron_tui.signing.memory import wipe

@@ -5,7 +5,6 @@ person of ours says instead of a value (`n/a`) has neither gutter nor ground.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -17,6 +16,7 @@ from aileron_tui.console.widgets.notices import notices
 from aileron_tui.console.widgets.quote_text import GUTTER as BAR
 from aileron_tui.console.widgets.wrapping import rows
 from aileron_tui.core.text import cells, inline, inline_pieces
+from aileron_tui.core.values import dataclass
 
 WIDEST_LABEL: Final = 24
 LEAST_VALUE: Final = 20

@@ -1,7 +1,6 @@
 """The list of past requests. Only the lines on screen are drawn, however many requests were loaded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import ClassVar, Final
@@ -21,6 +20,7 @@ from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.states import State
 from aileron_tui.core.text import Visible, clip, inline
+from aileron_tui.core.values import dataclass
 
 ONE_LINE_FROM: Final = 92
 
@@ -111,19 +111,19 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("pagedown", "page(1)", "page down", show=False),
     ]
 
-    @dataclass
+    @dataclass()
     class Highlighted(Message):
         """The cursor is on another request, or on none."""
 
         request: Past | None
 
-    @dataclass
+    @dataclass()
     class Chosen(Message):
         """A request was clicked that was under the cursor already."""
 
         request: Past
 
-    @dataclass
+    @dataclass()
     class Reshaped(Message):
         """Requests take another number of lines."""
 

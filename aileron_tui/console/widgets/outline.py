@@ -1,10 +1,10 @@
 """JSON as an outline whose objects and arrays fold. Only blanks between words change: what was sent stays as sent."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonError, read
+from aileron_tui.core.values import dataclass
 
 LONGEST: Final = 1024 * 1024
 AT_ONCE: Final = 64 * 1024

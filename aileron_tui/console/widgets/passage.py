@@ -11,7 +11,6 @@ import time
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from math import inf
 from typing import Final
 from unicodedata import category
@@ -19,6 +18,7 @@ from unicodedata import category
 from aileron_tui.console.render import Part
 from aileron_tui.console.widgets.wrapping import Row, ascii_rows, rows
 from aileron_tui.core.text import BLANK_LINES, MARKS_PER_BASE, block_pieces, repeated, unshown
+from aileron_tui.core.values import dataclass
 
 CHUNK: Final = 16 * 1024
 _DENSER: Final = 4

@@ -5,13 +5,13 @@ one last quote, so that nothing is left out and nothing takes long to draw.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.core.edits import difference, paired
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.rows import Row
+from aileron_tui.core.values import dataclass
 
 FIELDS: Final = 100
 QUOTES: Final = 12

@@ -1,6 +1,5 @@
 """The list of requests. Only the lines on screen are drawn, and the cursor sits on a request, not on a row."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +16,7 @@ from aileron_tui.console.widgets.still import Still, Turn
 from aileron_tui.console.widgets.time_left import ago, clock
 from aileron_tui.core.decision import moment
 from aileron_tui.core.text import Visible, cells, clip, inline
+from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
     from aileron_tui.runtime.items import Item
@@ -55,7 +55,7 @@ class WaitingList(ScrollView, Still, can_focus=True):
         "waiting--bad",
     }
 
-    @dataclass
+    @dataclass()
     class Picked(Message):
         """A request was clicked."""
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
@@ -12,6 +11,7 @@ import httpx
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, plain
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.discovery import START, Daemon
 from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, NotFound, Rejected, RuntimeFault, Untrustworthy
 from aileron_tui.runtime.sse import Frame, read_frames

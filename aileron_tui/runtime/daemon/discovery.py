@@ -9,13 +9,14 @@ import re
 import socket
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NoReturn
 
 from aileron_tui.core.address import Address, BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.private import PrivateFileError, read_private
 from aileron_tui.runtime.errors import NoGate
 

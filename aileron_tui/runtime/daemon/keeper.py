@@ -2,12 +2,12 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.client import DaemonClient, Result
 from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered
 

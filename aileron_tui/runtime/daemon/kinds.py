@@ -1,12 +1,13 @@
 """The kinds of request a daemon knows: which rows show their args, what of them can be edited, how risky they are."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonObject, compact, plain
 from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.gotext import spellings
 
 ACTION: Final = "action"

@@ -10,7 +10,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,7 @@ from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.private import private_folder
 from aileron_tui.ledger import pages
 from aileron_tui.ledger.access import FILE

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
@@ -21,6 +21,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, read_object
 from aileron_tui.core.risk import Rule
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.runtime.daemon import requests
 from aileron_tui.runtime.daemon.answering import Answering

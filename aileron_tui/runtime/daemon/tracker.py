@@ -5,11 +5,12 @@ list. So every fact carries the moment at which it was asked for or heard, count
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import State
+from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.items import Item
 
 REMEMBERED: Final = 4096
