@@ -206,6 +206,16 @@ async def test_a_diff_is_coloured_by_its_signs() -> None:
         assert colours["@@"] not in (colours["- "], colours["+ "])
 
 
+@piloted
+async def test_a_changed_line_keeps_its_sign_where_it_goes_on() -> None:
+    long = "word " * 20  # two rows
+    app = Page(f"--- a/{long}\n+++ b\n@@ -1,3 +1,3 @@\n {long}\n-{long}\n+{long}", height=30)
+    async with app.run_test(size=(60, 40)) as pilot:
+        await settled(pilot)
+        shown = [line[1:4] for line in lines(app)[1:10]]
+    assert shown == [" --", " wo", " ++", " @@", "  w", " wo", " -w", "-wo", " +w"], shown
+
+
 def test_quotes_share_the_room() -> None:
     assert shared([5, 3], 20, 24) == [5, 3]
     assert shared([100, 3], 20, 24) == [17, 3]

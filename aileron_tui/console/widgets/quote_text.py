@@ -27,6 +27,7 @@ _GROWTH_SHOWN: Final = 0.25
 _DIFF: Final = re.compile(r"^(?:diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|--- .*\r?\n\+\+\+ )", re.MULTILINE)
 _DIFF_WITHIN: Final = 64 * 1024
 _HUNK: Final = ("@@", "dif", "ind", "---", "+++")
+_CHANGES: Final = ("+", "-")
 
 
 class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
@@ -249,20 +250,22 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         return self.outline is not None and self.has_focus and row.line == self._cursor
 
     def _sign(self, row: Drawn, ground: Style) -> Segment:
+        """What stands before a row: the state of a fold, or what a row that goes on a changed line is part of."""
         if self.outline is None:
-            return Segment(" ", ground)
+            goes_on = self.is_diff and not row.first and row.head.startswith(_CHANGES) and not row.head.startswith(_HUNK)
+            return Segment(row.head[0] if goes_on else " ", self._diff_style(row.head, ground))
         fold = self.outline.fold_at(row.line) if row.first else None
         sign = "  " if fold is None else "▸ " if self.outline.is_folded(row.line) else "▾ "
         return Segment(sign, self.get_component_rich_style("quote--fold"))
 
     def _parts(self, row: Drawn, ground: Style) -> list[Segment]:
-        plain = ground
-        if self.is_diff:
-            plain = self._diff_style(row.head, ground)
         mark = self.get_component_rich_style("quote--mark")
+        plain = self._diff_style(row.head, ground)
         return segments(row.parts, plain, mark, self.get_component_rich_style("quote--sign"))
 
     def _diff_style(self, head: str, ground: Style) -> Style:
+        if not self.is_diff:
+            return ground
         if head.startswith(_HUNK):
             return self.get_component_rich_style("quote--hunk")
         if head.startswith("+"):
