@@ -15,7 +15,7 @@ from aileron_tui.runtime.vault import Vault
 from tests.console.pilots import SIZES, lines, piloted, settle
 from tests.console.scripted import ScriptedGate, console, request, shown, told
 
-LOCKED = "approved; the daemon's vault is locked: U unlocks it"
+LOCKED = "approved; the daemon's vault is locked: U in the console unlocks it"
 
 
 def daemon(name: str = "", *numbers: int, vault: Vault = Vault.LOCKED) -> ScriptedGate:

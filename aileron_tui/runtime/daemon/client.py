@@ -22,7 +22,7 @@ LARGEST_EVENT: Final = 256 * 1024 * 1024
 LONGEST_ID: Final = 4096
 MOST_EVENTS: Final = 1000
 UNKNOWN: Final = "the daemon does not know it any more"
-LOCKED: Final = "the daemon's vault is locked: U unlocks it"
+LOCKED: Final = "the daemon's vault is locked: U in the console unlocks it"
 SILENCE: Final = 80.0
 """How long the daemon's stream may say nothing: more than two heartbeats."""
 
