@@ -252,7 +252,8 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
     def _sign(self, row: Drawn, ground: Style) -> Segment:
         """What stands before a row: the state of a fold, or what a row that goes on a changed line is part of."""
         if self.outline is None:
-            goes_on = self.is_diff and not row.first and row.head.startswith(_CHANGES) and not row.head.startswith(_HUNK)
+            changed = row.head[:1] in _CHANGES and not row.head.startswith(_HUNK)
+            goes_on = self.is_diff and changed and not row.first
             return Segment(row.head[0] if goes_on else " ", self._diff_style(row.head, ground))
         fold = self.outline.fold_at(row.line) if row.first else None
         sign = "  " if fold is None else "▸ " if self.outline.is_folded(row.line) else "▾ "
