@@ -16,7 +16,7 @@ from aileron_tui.runtime.items import Item
 from tests.console.pilots import SIZES, lines, piloted, unsafe
 from tests.console.scripted import request
 from tests.hostile import HOSTILE
-from tests.runtime.daemon.asked import ARGS, item
+from tests.runtime.daemon.asked import item
 
 
 class Form(App[None]):
@@ -127,19 +127,34 @@ def test_choices_in_odd_shapes_are_none(offered: Any) -> None:
 @pytest.mark.parametrize("part", range(3))
 @piloted
 async def test_hostile_words_in_a_form_are_only_shown(part: int) -> None:
-    for name, hostile in list(HOSTILE.items())[part::9]:
-        text = hostile.encode("utf-8", "replace").decode()
-        draft = item("comms_draft", args=ARGS["comms_draft"] | {"draft_body": text}, action_name=text)
-        declared: JsonObject = {"name": "draft_body", "label": text, "choices": [["", text], ["x", text]]}
-        chosen = replace(draft, fields=draft.fields | {"inputs": [declared]})
-        typed = replace(draft, fields=draft.fields | {"inputs": [{"name": "draft_body", "type": text}]})
-        for shown in (draft, chosen, typed):
-            app = Form(shown)
-            async with app.run_test(size=SIZES[2]) as pilot:
-                await pilot.pause()
-                assert not unsafe(app), name
-                await press(pilot, "ctrl+s")
-                assert app.came == [], name
+    """Each as title, label, choice, type and value, several in one form."""
+    texts = [hostile.encode("utf-8", "replace").decode() for hostile in HOSTILE.values()]
+    app = Form(item("shell"))
+    async with app.run_test(size=(60, 90)) as pilot:
+        for start in range(4 * part, len(texts), 12):
+            some = texts[start : start + 4]
+            args: JsonObject = dict(zip(some, some, strict=True))
+            draft = item("comms_draft", args=args, action_name=" ".join(some))
+            inputs: list[Json] = []
+            for text in some:
+                inputs.append({"name": text, "label": text, "choices": [["", text], ["x", text]]})
+                inputs.append({"name": text, "type": text})
+                inputs.append({"name": text, "label": text, "type": "string", "multiline": True})
+            await app.push_screen(EditScreen(replace(draft, fields=draft.fields | {"inputs": inputs})), app.came.append)
+            await pilot.pause()
+            assert not unsafe(app), some
+            await press(pilot, "ctrl+s")
+            assert app.came == [], some
+            await app.pop_screen()
+
+
+@piloted
+async def test_a_long_label_is_shown_to_its_end() -> None:
+    labelled: JsonObject = {"name": "draft_id", "type": "string", "label": "a long label " * 9 + "with an end"}
+    app = Form(replace(request(1), fields=request(1).fields | {"inputs": [labelled]}))
+    async with app.run_test(size=SIZES[2]) as pilot:
+        await pilot.pause()
+        assert "with an end string, may be empty" in " ".join(words(app).replace("│", " ").split())
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 20)])

@@ -29,7 +29,10 @@ class Choice(RadioButton):
 class EditScreen(Dialog[JsonObject | None]):
     """One field per input that can be edited. ctrl+s goes on to the difference; escape forgets everything."""
 
-    DEFAULT_CSS = "EditScreen RadioSet { width: 1fr; background: transparent; }"
+    DEFAULT_CSS = """
+    EditScreen Label { width: 1fr; }
+    EditScreen RadioSet { width: 1fr; background: transparent; }
+    """
     AUTO_FOCUS = "Input, TextArea, RadioSet"
     SHAPE = "dialog sheet"
     BINDINGS: ClassVar[list[BindingType]] = [
