@@ -10,6 +10,7 @@ from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
 from tests.console.past_gate import PastGate, alone, records
 from tests.console.pilots import SIZES, Stage, lines, piloted, settle, text
+from tests.console.scripted import ScriptedGate, console, request
 
 
 async def whole(app: Stage, pilot: object) -> str:
@@ -99,6 +100,16 @@ async def test_the_palette_runs_an_action_by_its_name() -> None:
         await pilot.pause(0.3)
         await pilot.press("enter")
         await settle(pilot, lambda: "outcome ✓ done" in text(app))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_all_of_the_palette_is_on_the_screen(size: tuple[int, int]) -> None:
+    async with console(ScriptedGate(request(1)), size=size) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await settle(pilot, lambda: isinstance(app.screen, CommandPalette) and "by its key only" in text(app))
+        results = app.screen.query_one("#--results")
+        assert app.screen.region.contains_region(results.region), results.region
 
 
 class Answering(HelpScreen):
