@@ -1,13 +1,13 @@
 """The console: holds the board, the links to the sources and the desk, which outlive every screen."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
@@ -101,6 +101,10 @@ class Console(App[None]):
     def get_default_screen(self) -> "Screen[None]":
         """The one that is always there."""
         return self._main
+
+    def get_system_commands(self, screen: "Screen[object]") -> Iterator[SystemCommand]:  # noqa: ARG002  # Textual's
+        """What the palette offers beside the table of actions."""
+        yield SystemCommand("look", "Other colours, until you leave.", self.search_themes)
 
     def _dress(self) -> None:
         """Takes on an ordinary dark look before anything is drawn, so that the styles are not read twice."""

@@ -106,10 +106,29 @@ async def test_the_palette_runs_an_action_by_its_name() -> None:
 @piloted
 async def test_all_of_the_palette_is_on_the_screen(size: tuple[int, int]) -> None:
     async with console(ScriptedGate(request(1)), size=size) as (app, pilot):
+        under = lines(app)[-1]
         await pilot.press("ctrl+p")
         await settle(pilot, lambda: isinstance(app.screen, CommandPalette) and "by its key only" in text(app))
-        results = app.screen.query_one("#--results")
-        assert app.screen.region.contains_region(results.region), results.region
+        assert lines(app)[-1] == under
+
+
+@piloted
+async def test_the_palette_offers_what_the_console_has_words_for_and_other_looks() -> None:
+    async with console(ScriptedGate(request(1)), size=(80, 60)) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await settle(pilot, lambda: "look" in text(app) and "history" in text(app))
+        for foreign in ("Maximize", "Screenshot", "Quit the application"):
+            assert foreign not in text(app)
+        await pilot.press(*"look")
+        await settle(pilot, lambda: "history" not in text(app))
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await settle(pilot, lambda: "aileron-light" in text(app))
+        await pilot.press(*"aileron-light")
+        await settle(pilot, lambda: "aileron-dark" not in text(app))
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await settle(pilot, lambda: app.theme == "aileron-light")
 
 
 class Answering(HelpScreen):
