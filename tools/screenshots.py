@@ -1,10 +1,12 @@
-"""Draws the pictures in `screenshots/` from the program itself, with fixed requests: `python -m tools.screenshots`."""
+"""Draws the pictures in `screenshots/` from the program itself, with fixed requests: `python -m tools.screenshots`.
+
+No time passes in them, so that they come out the same whenever they are drawn.
+"""
 
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -12,16 +14,20 @@ from textual.pilot import Pilot
 
 from aileron_tui.console.app import Console
 from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
 from aileron_tui.runtime.items import Item
 from tests.console import items as samples
+from tests.console.items import NOW, waiting
 from tests.console.past_gate import PastGate, records
+from tests.console.pilots import text
 from tests.console.scripted import ScriptedGate, console
+from tests.console.still import still
 
 FOLDER: Final = Path(__file__).parents[1] / "screenshots"
+_MOMENT: Final = 0.1
+_ALIKE: Final = 4
 QUIET: Final = ConsoleSettings(arm_seconds=0.05, undo_seconds=0.0, bell=False, notify=False)
 MOVES: Final = Risk(Level.NORMAL, '"move_file" is not declared to be harmless')
 EVIL: Final = (
@@ -58,19 +64,6 @@ class Shot:
     steps: Steps = field(default=_nothing)
 
 
-def _waiting(item: Item, number: int, seconds: int) -> Item:
-    """The request as if it had been asked a moment ago."""
-    now = datetime.now(UTC)
-    fields = item.fields | {"previewed_at": timestamp(now - timedelta(seconds=2))}
-    return replace(
-        item,
-        id=f"act-{number}",
-        requested_at=timestamp(now - timedelta(seconds=300 - seconds)),
-        expires_at=timestamp(now + timedelta(seconds=seconds)),
-        fields=fields,
-    )
-
-
 def _everyday() -> tuple[Item, ...]:
     move = samples.prompt(
         (Row("File id", "f-1001"), Row("To folder", "d-reports")),
@@ -79,9 +72,9 @@ def _everyday() -> tuple[Item, ...]:
         risk=MOVES,
     )
     return (
-        _waiting(samples.worked(), 1, 214),
-        _waiting(samples.item(move), 2, 252),
-        _waiting(samples.not_found(), 3, 281),
+        waiting(samples.worked(), 1, 214),
+        waiting(samples.item(move), 2, 252),
+        waiting(samples.not_found(), 3, 281),
     )
 
 
@@ -100,9 +93,9 @@ def _shots() -> tuple[Shot, ...]:
         Row("Subject", "Invoice \u202efdp.exe\u202c\u200b\u200b\u200b\u200b\u200b"),
         Row("Body", EVIL, multiline=True),
     )
-    hostile = _waiting(samples.item(samples.prompt(rows=rows)), 1, 270)
+    hostile = waiting(samples.item(samples.prompt(rows=rows)), 1, 270)
     alike = tuple(
-        _waiting(
+        waiting(
             samples.item(
                 replace(
                     everyday[1].prompt,
@@ -115,12 +108,12 @@ def _shots() -> tuple[Shot, ...]:
         )
         for n in range(1, 5)
     )
-    edited = _waiting(_declared(samples.before_edit()), 1, 283)
+    edited = waiting(_declared(samples.before_edit()), 1, 283)
     return (
         Shot("wide", everyday),
         Shot("narrow", everyday, (80, 24)),
         Shot("40-columns", everyday, (40, 15)),
-        Shot("preview-unavailable", (_waiting(samples.not_found(), 1, 281),), (100, 26)),
+        Shot("preview-unavailable", (waiting(samples.not_found(), 1, 281),), (100, 26)),
         Shot("hostile-text", (hostile,), (100, 34)),
         Shot(
             "edit-diff",
@@ -135,29 +128,41 @@ def _shots() -> tuple[Shot, ...]:
     )
 
 
+SHOTS: Final = _shots()
+
+
 class Gate(ScriptedGate):
     """Requests that wait, and a past."""
 
     def __init__(self, *items: Item) -> None:
         super().__init__(*items)
-        self._past = PastGate(records(120))
+        self._past = PastGate(records(120, NOW))
         self.history = self._past.history  # type: ignore[method-assign]  # the past is another scripted gate
 
 
 async def draw(shot: Shot) -> str:
     """The picture as SVG."""
     async with console(Gate(*shot.requests), replace(QUIET, theme=shot.theme), shot.size) as (app, pilot):
-        await pilot.pause(0.3)
+        await _settled(app, pilot)
         await shot.steps(app, pilot)
-        await pilot.pause(0.3)
+        await _settled(app, pilot)
         return app.export_screenshot(title="aileron-tui")
+
+
+async def _settled(app: Console, pilot: Pilot[None]) -> None:
+    """Waits until nothing on the screen changes any more."""
+    seen: list[str] = []
+    while len(seen) < _ALIKE or len(set(seen)) > 1:
+        await pilot.pause(_MOMENT)
+        seen = [*seen[1 - _ALIKE :], text(app)]
 
 
 def main() -> int:
     """Draws all of them."""
     FOLDER.mkdir(exist_ok=True)
-    for shot in _shots():
-        (FOLDER / f"{shot.name}.svg").write_text(asyncio.run(draw(shot)), "utf-8")
+    for shot in SHOTS:
+        with still():
+            (FOLDER / f"{shot.name}.svg").write_text(asyncio.run(draw(shot)), "utf-8")
         print(f"screenshots/{shot.name}.svg")
     return 0
 

@@ -222,6 +222,17 @@ class Stage(App[None]):
         self.ran = True
 
 
+def waiting(item: Item, number: int, seconds: int) -> Item:
+    """The request with an id of its own and so many of its 300 seconds left."""
+    return replace(
+        item,
+        id=f"act-{number}",
+        requested_at=timestamp(NOW - timedelta(seconds=300 - seconds)),
+        expires_at=timestamp(NOW + timedelta(seconds=seconds)),
+        fields=item.fields | {"previewed_at": timestamp(NOW - timedelta(seconds=2))},
+    )
+
+
 def lines(app: App[None]) -> list[str]:
     """What is on screen, row by row, as it would be written to the terminal."""
     strips = app.screen._compositor.render_strips()

@@ -55,9 +55,9 @@ def record(number: int, at: datetime | None = None, changes: JsonObject | None =
     return fields | (changes or {})
 
 
-def records(count: int) -> list[JsonObject]:
+def records(count: int, now: datetime = NOW) -> list[JsonObject]:
     """So many requests, newest first, about eight a day."""
-    return [record(count - place, NOW - timedelta(hours=3.1 * place, minutes=5)) for place in range(count)]
+    return [record(count - place, now - timedelta(hours=3.1 * place, minutes=5)) for place in range(count)]
 
 
 def item(id_: str = "act-000001", **changes: object) -> Item:

@@ -7,11 +7,8 @@ change that is meant, run the tests with `UPDATE_SNAPSHOTS=1` and read the diffe
 import difflib
 import os
 import string
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final
 
@@ -23,14 +20,15 @@ from textual.pilot import Pilot
 
 from aileron_tui.console.app import Console
 from aileron_tui.console.themes import THEMES
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
 from aileron_tui.core.text import cells
 from aileron_tui.runtime.items import Item
 from tests.console import items as samples
+from tests.console.items import waiting
 from tests.console.pilots import UNSAFE, lines, piloted, settle
 from tests.console.scripted import QUICK, ScriptedGate, console
+from tests.console.still import still
 
 FOLDER: Final = Path(__file__).parent / "snapshots"
 RENEW: Final = "UPDATE_SNAPSHOTS"
@@ -53,14 +51,6 @@ ROLES: Final = (
 )
 
 
-class Still(datetime):
-    """A clock that shows the same moment for ever."""
-
-    @classmethod
-    def now(cls, tz: tzinfo | None = None) -> "Still":
-        return cls.fromtimestamp(samples.NOW.timestamp(), tz)
-
-
 @dataclass(frozen=True)
 class Case:
     """One picture; `says` is what the answer bar comes to say when everything is drawn.
@@ -74,17 +64,6 @@ class Case:
     theme: str = "aileron-dark"
     says: str = READ
     silent: tuple[Item, ...] = ()
-
-
-def waiting(item: Item, number: int, seconds: int) -> Item:
-    """The request with an id of its own and so many of its 300 seconds left."""
-    return replace(
-        item,
-        id=f"act-{number}",
-        requested_at=timestamp(samples.NOW - timedelta(seconds=300 - seconds)),
-        expires_at=timestamp(samples.NOW + timedelta(seconds=seconds)),
-        fields=item.fields | {"previewed_at": timestamp(samples.NOW - timedelta(seconds=2))},
-    )
 
 
 def move() -> Item:
@@ -135,17 +114,10 @@ def named(cases: tuple[Case, ...]) -> pytest.MarkDecorator:
 
 
 @pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No time passes for the console, and nothing of this terminal's environment decides on colours or on the zone."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    for name, module in list(sys.modules.items()):
-        if name.startswith("aileron_tui.console.") and getattr(module, "datetime", None) is datetime:
-            monkeypatch.setattr(module, "datetime", Still)
-    yield
-    monkeypatch.undo()
-    time.tzset()
+def stopped() -> Iterator[None]:
+    """No time passes."""
+    with still():
+        yield
 
 
 # how a picture is written down

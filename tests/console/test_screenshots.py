@@ -1,0 +1,20 @@
+"""The pictures that the README and the docs show are what the program draws today."""
+
+import pytest
+
+from tests.console.pilots import piloted
+from tests.console.still import still
+from tools.screenshots import FOLDER, SHOTS, Shot, draw
+
+
+@pytest.mark.parametrize("shot", SHOTS, ids=[shot.name for shot in SHOTS])
+@piloted
+async def test_a_picture_is_true(shot: Shot) -> None:
+    with still():
+        drawn = await draw(shot)
+    if drawn != (FOLDER / f"{shot.name}.svg").read_text("utf-8"):
+        pytest.fail("the console looks different: if that is meant, `make screenshots`", pytrace=False)
+
+
+def test_every_picture_is_drawn() -> None:
+    assert {file.stem for file in FOLDER.iterdir()} == {shot.name for shot in SHOTS}
