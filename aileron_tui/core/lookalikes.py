@@ -21,6 +21,7 @@ LONGEST = 1_000_000
 CANDIDATES = 500
 SENTENCES = 8
 QUOTED = 60
+ODD = 3
 _TOO_MANY = f"only the first {CANDIDATES} hosts and addresses were checked for look-alikes"
 
 # IDNA reads the last three as the first, and nothing at all where these others stand.
@@ -87,7 +88,11 @@ def _disguised_addresses(text: str) -> Iterator[str]:
         name = _DISPLAY_NAME.search(text[max(bracketed.start() - 256, 0) : bracketed.start()])
         for claimed in _ADDRESS.finditer((name[1] or name[2] or "") if name else ""):
             address = claimed[0].strip("'‘’“”" + _DOTS)
-            if address.casefold() != bracketed[1].casefold():
+            if address.casefold() == bracketed[1].casefold():
+                continue
+            if _ascii_like(address).casefold() == _ascii_like(bracketed[1]).casefold() != "":
+                yield f'the address only looks like "{_quoted(address)}"'
+            else:
                 yield f'the address is {_quoted(bracketed[1])}, not "{_quoted(address)}"'
 
 
@@ -164,7 +169,9 @@ def _about(label: str, whole: str) -> Iterator[str]:
             continue
         scripts = sorted({_script(letter) for letter in part} - {""}, key=lambda name: (name != "Latin", name))
         if len(scripts) > 1 and not any(together.issuperset(scripts) for together in _TOGETHER):
-            yield f'"{_quoted(whole)}" mixes {", ".join(scripts[:-1])} and {scripts[-1]} letters'
+            odd = [f"{letter}=U+{ord(letter):04X}" for letter in dict.fromkeys(part) if _script(letter) in scripts[1:]]
+            named = ", ".join(odd[:ODD]) + (f" and {len(odd) - ODD} more" if len(odd) > ODD else "")
+            yield f'"{_quoted(whole)}" mixes {", ".join(scripts[:-1])} and {scripts[-1]} letters: {named}'
         elif like := _ascii_like(part):
             written = f"is written in {scripts[0]} but " if scripts and scripts[0] != "Latin" else ""
             looks = _ascii_like(whole) or whole.replace(part, like)

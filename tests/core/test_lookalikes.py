@@ -18,7 +18,7 @@ from tests.hostile import HOSTILE
     [
         (
             "xn--pple-43d.com",
-            ['xn--pple-43d.com is really "аpple.com"', '"аpple.com" mixes Latin and Cyrillic letters'],
+            ['xn--pple-43d.com is really "аpple.com"', '"аpple.com" mixes Latin and Cyrillic letters: а=U+0430'],
         ),
         (
             "XN--80AK6AA92E.com.",
@@ -29,15 +29,15 @@ from tests.hostile import HOSTILE
         ),
         ("https://xn--mnchen-3ya.de/x", ['xn--mnchen-3ya.de is really "münchen.de"']),
         ("xn--zzzzzzzzzz99999.com", ["xn--zzzzzzzzzz99999.com is not a valid international name"]),
-        ("write to pаypal.com today", ['"pаypal.com" mixes Latin and Cyrillic letters']),
-        ("google.соm", ['"google.соm" mixes Latin and Cyrillic letters']),
+        ("write to pаypal.com today", ['"pаypal.com" mixes Latin and Cyrillic letters: а=U+0430']),
+        ("google.соm", ['"google.соm" mixes Latin and Cyrillic letters: с=U+0441, о=U+043E']),
         ("раура.com", ['"раура.com" is written in Cyrillic but looks like "paypa.com"']),
         ("раура.со", ['"раура.со" is written in Cyrillic but looks like "paypa.co"']),
         ("https://ΑΒΕ.example/", ['"ΑΒΕ.example" is written in Greek but looks like "abe.example"']),
         ("paypaɩ.com", ['"paypaɩ.com" looks like "paypai.com"']),
         ("bob@раура.com", ['"раура.com" is written in Cyrillic but looks like "paypa.com"']),
-        ("воss@corp.example", ['"воss@corp.example" mixes Latin and Cyrillic letters']),
-        ("<al@аpple.com>, <bo@ok.example>", ['"аpple.com" mixes Latin and Cyrillic letters']),
+        ("воss@corp.example", ['"воss@corp.example" mixes Latin and Cyrillic letters: в=U+0432, о=U+043E']),
+        ("<al@аpple.com>, <bo@ok.example>", ['"аpple.com" mixes Latin and Cyrillic letters: а=U+0430']),
         ("ｇoogle.com", ['"ｇoogle.com" is really google.com']),
         ("google。com", ['"google。com" is really google.com']),
         ("google．com apple｡com", ['"google．com" is really google.com', '"apple｡com" is really apple.com']),
@@ -48,6 +48,19 @@ from tests.hostile import HOSTILE
         (
             '"Boss, boss@corp.example" (CEO) <evil@x.example>',
             ['the address is evil@x.example, not "boss@corp.example"'],
+        ),
+        (
+            '"boss@corp.example" <bоss@cоrp.example>',
+            [
+                'the address only looks like "boss@corp.example"',
+                '"bоss@cоrp.example" mixes Latin and Cyrillic letters: о=U+043E',
+                '"cоrp.example" mixes Latin and Cyrillic letters: о=U+043E',
+            ],
+        ),
+        ("раypal.com аррӏе", ['"раypal.com" mixes Latin and Cyrillic letters: р=U+0440, а=U+0430']),
+        (
+            "zабвгz.com",
+            ['"zабвгz.com" mixes Latin and Cyrillic letters: а=U+0430, б=U+0431, в=U+0432 and 1 more'],
         ),
         ("https://google.com@evil.example/", ["the link goes to evil.example, not google.com"]),
         ("https://google%2ecom:x@evil.example", ["the link goes to evil.example, not google.com:x"]),
@@ -63,7 +76,7 @@ from tests.hostile import HOSTILE
         (
             "gооgle-раура.com",
             [
-                '"gооgle-раура.com" mixes Latin and Cyrillic letters',
+                '"gооgle-раура.com" mixes Latin and Cyrillic letters: о=U+043E',
                 '"gооgle-раура.com" is written in Cyrillic but looks like "google-paypa.com"',
             ],
         ),
@@ -120,7 +133,7 @@ def test_the_answer_is_bounded_and_says_so() -> None:
 
 def test_a_long_name_is_clipped_with_a_count() -> None:
     (sentence,) = warnings("а" * 100 + "b.com")
-    assert re.fullmatch(r'"а+…⟨\+\d+⟩" mixes Latin and Cyrillic letters', sentence)
+    assert re.fullmatch(r'"а+…⟨\+\d+⟩" mixes Latin and Cyrillic letters: а=U\+0430', sentence)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def unavailable(item: Item) -> Content:
     return Content.assemble(
         own("⚠ Preview unavailable: ", LOUD),
         foreign_short(preview.unavailable, _SENTENCE, STRONG),
-        own(f"\n  Only what the agent sent is known. You can still decide{_RETRY if item.refreshable else _WHOLE}."),
+        own(f"\nOnly what the agent sent is known. You can still decide{_RETRY if item.refreshable else _WHOLE}."),
     )
 
 
