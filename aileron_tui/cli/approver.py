@@ -26,7 +26,6 @@ from aileron_tui.files.places import places
 from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing import keys
-from aileron_tui.signing.errors import NoKey
 from aileron_tui.signing.memory import protect_process, wipe
 from aileron_tui.signing.terminal import ask_passphrase
 
@@ -181,7 +180,7 @@ def complain(error: AileronError) -> None:
 @contextmanager
 def _unlocked(name: str | None) -> Iterator[keys.UnlockedKey]:
     folder = places().keys
-    stored = _chosen(name)
+    stored = keys.choose(places().keys, name)
     passphrase = None
     if stored.insecure:
         sys.stderr.write(f"warning: the key {inline(stored.name)} is {keys.INSECURE}\n")
@@ -194,18 +193,6 @@ def _unlocked(name: str | None) -> Iterator[keys.UnlockedKey]:
             wipe(passphrase)
     with key:
         yield key
-
-
-def _chosen(name: str | None) -> keys.StoredKey:
-    folder = places().keys
-    if name is not None:
-        return keys.find(folder, name)
-    found = keys.stored(folder)
-    if not found:
-        raise NoKey("there is no key to sign with", hint="`aileron-tui key init` makes one.")
-    if len(found) > 1:
-        raise NoKey("there are several keys", hint=f"Choose with --key: {', '.join(key.name for key in found)}.")
-    return found[0]
 
 
 def _left(item: Item) -> str:

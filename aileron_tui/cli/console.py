@@ -165,7 +165,7 @@ def _key(name: str, start: "Start | None", choices: Sequence[Chosen]) -> Iterato
                 stack.enter_context(enrolled(private_folder(here.data), key))
             yield RunKeyholder(key)
         return
-    holder = _made(start.passphrase) if start else StoredKeyholder(here.keys, _chosen(name))
+    holder = _made(start.passphrase) if start else StoredKeyholder(here.keys, keys.choose(here.keys, name or None).name)
     try:
         yield holder
     finally:
@@ -190,16 +190,6 @@ def _made(passphrase: bytearray) -> "StoredKeyholder":
     finally:
         wipe(passphrase)
     return holder
-
-
-def _chosen(name: str) -> str:
-    """The key that was named, or the only one there is."""
-    if name:
-        return keys.find(places().keys, name).name
-    found = [key.name for key in keys.stored(places().keys)]
-    if len(found) > 1:
-        raise NoKey("there are several keys", hint=f"Choose one with --key: {', '.join(found)}.")
-    return found[0]
 
 
 @contextmanager

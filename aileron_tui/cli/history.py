@@ -20,6 +20,7 @@ from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.jsontext import JsonObject, plain
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, ending, unheard
+from aileron_tui.core.past import Record
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.states import State
 from aileron_tui.core.text import Visible, block, cells, clip, inline, wrap
@@ -152,11 +153,11 @@ def _list(path: Path, options: argparse.Namespace) -> int:
     return OK
 
 
-def _fields(record: search.Record) -> JsonObject:
+def _fields(record: Record) -> JsonObject:
     return asdict(record) | {"signed": bool(record.signer)}
 
 
-def _row(record: search.Record, width: int) -> list[str]:
+def _row(record: Record, width: int) -> list[str]:
     """One line where it fits, else two: what and how it ended first, then when, who, where and how long it took."""
     glyph, word = _ended(record)
     took = "" if record.took is None else f"decided in {_span(record.took)}"
@@ -170,7 +171,7 @@ def _row(record: search.Record, width: int) -> list[str]:
     return [clip(first, width), f"  {clip(Visible(f'{_local(record.asked)} · {details}'), max(width - 2, 10))}"]
 
 
-def _ended(record: search.Record) -> tuple[str, str]:
+def _ended(record: Record) -> tuple[str, str]:
     glyph, word = ending(record, datetime.now(UTC))
     return glyph, inline(word)
 
@@ -246,7 +247,7 @@ def _print_line(line: str, hang: str) -> None:
     sys.stdout.write("".join(f"{row}\n" for row in wrap(Visible(line), columns(sys.stdout), hang)))
 
 
-def _signature(record: search.Record, entries: tuple[Entry, ...], changes: tuple[Entry, ...]) -> str:
+def _signature(record: Record, entries: tuple[Entry, ...], changes: tuple[Entry, ...]) -> str:
     """Whether the decision that counted was signed by a key that might, in words."""
     from aileron_tui.signing.record import RecordedSigners  # noqa: PLC0415  # signatures are not needed to list
 

@@ -163,16 +163,7 @@ def _enrolled() -> Approvers:
 
 
 def _chosen(name: str | None) -> keys.StoredKey:
-    """The key of that name, or the only one there is."""
-    folder = places().keys
-    if name is not None:
-        return keys.find(folder, name)
-    found = keys.stored(folder)
-    if not found:
-        raise NoKey("there is no key yet", hint="`aileron-tui key init` makes one.")
-    if len(found) > 1:
-        raise NoKey("there are several keys", hint=f"Name one of: {', '.join(key.name for key in found)}.")
-    return found[0]
+    return keys.choose(places().keys, name, "by its name")
 
 
 def _described(name: str, key: keys.StoredKey | None, approver: Approver | None) -> JsonObject:

@@ -6,7 +6,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Final
@@ -94,7 +94,7 @@ def _json_writer(out: IO[str]) -> Callable[[Past], None]:
 
 def _csv_writer(out: IO[str]) -> Callable[[Past], None]:
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    writer.writerow(Past.__slots__)
+    writer.writerow(column.name for column in fields(Past))
 
     def write(request: Past) -> None:
         writer.writerow(map(_cell, asdict(request).values()))

@@ -1,7 +1,7 @@
 """Requests of the past as a source tells them, believed only as far as they can be read, and what they add up to."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, fields
 from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Final
@@ -11,6 +11,7 @@ from aileron_tui.core.decision import moment
 from aileron_tui.core.edits import arg_rows
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.past import Record
 from aileron_tui.core.rows import Row
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
@@ -22,32 +23,9 @@ CUT: Final = "What was asked was too long to be kept whole: of some inputs only 
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """One request and how it ended. `took` is from first shown to decided, in seconds; times are the source's, in UTC.
+class Past(Record):
+    """One of a source, by the operator's name for it: "" where there is only one. Times are the source's."""
 
-    `kind` and `daemon` are empty for a request of a gate. `edited` means that another call was approved than the one
-    that was asked. `source` is the operator's name for where it came from, "" where there is only one.
-    """
-
-    seq: int
-    id: str
-    asked: str
-    action: str
-    connector: str
-    agent: str
-    risk: str
-    outcome: str
-    shown: str
-    decided: str
-    took: float | None
-    surface: str
-    signer: str
-    reason: str
-    ended: str
-    error: str
-    kind: str = ""
-    daemon: str = ""
-    edited: bool = False
     source: str = ""
 
     @property
@@ -99,7 +77,7 @@ class Shown:
     asked_fetched: tuple[Row, ...] | None = None
 
 
-_TEXTS: Final = tuple(name for name in Past.__slots__ if name not in ("seq", "took", "edited", "source"))
+_TEXTS: Final = tuple(part.name for part in fields(Record) if part.name not in ("seq", "took", "edited"))
 
 
 def read_page(answer: JsonObject, source: str = "") -> Page:

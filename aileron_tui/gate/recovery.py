@@ -6,6 +6,7 @@ from typing import Final
 from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.past import Record
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import State
 from aileron_tui.gate import answers
@@ -18,7 +19,6 @@ from aileron_tui.gate.running import Running
 from aileron_tui.ledger import search
 from aileron_tui.ledger.index import decision_of
 from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import Record
 from aileron_tui.ledger.store import Draft
 
 _ANSWERS_KEPT: Final = timedelta(days=1)

@@ -18,11 +18,11 @@ from typing import IO, Final
 
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import JsonError, read_object
+from aileron_tui.core.past import Record
 from aileron_tui.core.text import inline
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.reader import Reader, Stored
-from aileron_tui.ledger.search import Record
 from aileron_tui.ledger.store import LARGEST_ENTRY
 
 _VERSION: Final = 1

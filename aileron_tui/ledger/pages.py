@@ -13,13 +13,14 @@ from aileron_tui.core.chain import Entry
 from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE
+from aileron_tui.core.past import Record
 from aileron_tui.core.states import State
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger import search as ledger_search
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.index import decision_of, edits_of
 from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import Filter, Record
+from aileron_tui.ledger.search import Filter
 
 SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "before", "limit")
 

@@ -4,39 +4,11 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Final
 
+from aileron_tui.core.past import Record
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.reader import View, translating
 
 PAGE: Final = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A request as the history shows it. `took` is the time from first shown to decided, in seconds.
-
-    `kind` and `daemon` are empty for a request of a gate. `edited` means that another call was approved than the one
-    that was asked.
-    """
-
-    seq: int
-    id: str
-    asked: str
-    action: str
-    connector: str
-    agent: str
-    risk: str
-    outcome: str
-    shown: str
-    decided: str
-    took: float | None
-    surface: str
-    signer: str
-    reason: str
-    ended: str
-    error: str
-    kind: str
-    daemon: str
-    edited: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,18 @@ def find(folder: Path, name: str) -> StoredKey:
     return StoredKey(name, read_public(text), not _encrypted(pem), path)
 
 
+def choose(folder: Path, name: str | None, how: str = "with --key") -> StoredKey:
+    """The key of this name, or the only one there is; `how` says where another one is named."""
+    if name is not None:
+        return find(folder, name)
+    found = stored(folder)
+    if not found:
+        raise NoKey("there is no key to sign with", hint="`aileron-tui key init` makes one.")
+    if len(found) > 1:
+        raise NoKey("there are several keys", hint=f"Choose one {how}: {', '.join(key.name for key in found)}.")
+    return found[0]
+
+
 def unlock(folder: Path, name: str, passphrase: bytearray | None) -> UnlockedKey:
     """The key ready to sign; `passphrase` is None for a key without one. The caller wipes the passphrase."""
     from aileron_tui.signing import pkcs8  # noqa: PLC0415  # needs cryptography

@@ -194,4 +194,4 @@ def test_several_keys_must_be_named(home: Path, capsys: pytest.CaptureFixture[st
     for name in ("one", "two"):
         cli.main(["key", "init", "--no-passphrase", "--name", name])
     assert cli.main(["key", "show"]) == 5
-    assert "Name one of: one, two." in capsys.readouterr().err
+    assert "Choose one by its name: one, two." in capsys.readouterr().err

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from aileron_tui.core.chain import Damage, Kind
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.past import Record
 from aileron_tui.core.states import InvalidTransition, State
 from aileron_tui.ledger.audit import audit_export
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.export import Exported, write_jsonl
 from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import Filter, Record, find, page
+from aileron_tui.ledger.search import Filter, find, page
 from aileron_tui.ledger.standing import ENDS, OUTCOMES, objection
 from aileron_tui.signing.record import RecordedSigners
 from tests.ledger.scenes import START, Scene, check

@@ -1,0 +1,32 @@
+"""A request and how it ended, as every history shows it."""
+
+from aileron_tui.core.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One request. `took` is the time from first shown to decided, in seconds; times are in UTC.
+
+    `kind` and `daemon` are empty for a request of a gate. `edited` means that another call was approved than the one
+    that was asked.
+    """
+
+    seq: int
+    id: str
+    asked: str
+    action: str
+    connector: str
+    agent: str
+    risk: str
+    outcome: str
+    shown: str
+    decided: str
+    took: float | None
+    surface: str
+    signer: str
+    reason: str
+    ended: str
+    error: str
+    kind: str = ""
+    daemon: str = ""
+    edited: bool = False
