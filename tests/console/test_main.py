@@ -377,6 +377,22 @@ async def test_a_batch_answers_what_is_switched_and_leaves_the_rest() -> None:
 
 
 @piloted
+async def test_what_is_being_answered_is_not_answered_by_a_batch_too() -> None:
+    gate = ScriptedGate(request(1), request(2))
+    async with console(gate, replace(QUICK, undo_seconds=30.0)) as (app, pilot):
+        await pilot.press("space", "a", "X")
+        await settle(pilot, lambda: "cannot be answered now: approved, u takes it back" in told(app))
+        assert len(app.screen_stack) == 1
+        await pilot.press("j", "space", "X")
+        await settle(pilot, lambda: "1 marked" in shown(app))
+        await pilot.press("ctrl+s")
+        await settle(pilot, lambda: gate.decided == [("act-2", Verdict.DENY, "", None)])
+        assert app.desk.held
+        await pilot.press("u")
+    assert [id_ for id_, *_ in gate.decided] == ["act-2"]
+
+
+@piloted
 async def test_nothing_marked_says_so() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
