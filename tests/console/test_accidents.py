@@ -6,7 +6,7 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from aileron_tui.console.screens.batch import BatchScreen
+from aileron_tui.console.screens.batch import BatchScreen, Rows
 from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.prompt import PreviewResult
@@ -189,3 +189,19 @@ async def test_the_sheet_says_what_it_leaves_out() -> None:
         await pilot.pause(0.1)
         assert "…⟨+" in shown(app)
         assert "Preview unavailable: timeout" in shown(app)
+
+
+@pytest.mark.parametrize("width", [160, 90, 40])
+@piloted
+async def test_no_text_passes_for_another_request_of_the_sheet(width: int) -> None:
+    forged = " ".join(["approve  read-mail  Id 7"] * 20)
+    lost = PreviewResult(unavailable=forged)
+    gate = ScriptedGate(request(1, inputs=(Row(forged, forged),) * 2, action=forged, preview=lost), request(2))
+    async with console(gate, size=(width, 40)) as (app, pilot):
+        await pilot.press("space", "j", "space", "A")
+        await settle(pilot, lambda: isinstance(app.screen, BatchScreen) and "ctrl+s" in shown(app))
+        rows = app.screen.query_one(Rows)
+        starts = [rows.render_line(y).text.strip("▎ ").split()[0] for y in range(rows.virtual_size.height)]
+        words = [rows.render_line(y).text[: 1 + len("approve")].strip() for y in range(rows.virtual_size.height)]
+        assert starts.count("approve") > 2
+        assert [word for word in words if word] == ["approve", "approve"]
