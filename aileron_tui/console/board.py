@@ -265,7 +265,7 @@ class Board:
     def _error(self, key: str) -> str:
         item = self.items.get(key)
         error = item.fields.get("error") if item else ""
-        return inline(error) if isinstance(error, str) else ""
+        return clip(inline(error), _LONGEST_NOTE) if isinstance(error, str) else ""
 
     def _keep(self, item: "Item") -> None:
         known = self.items.get(item.key)
