@@ -362,6 +362,27 @@ async def test_an_edit_is_shown_as_old_and_new() -> None:
 
 
 @piloted
+async def test_a_line_that_stayed_cannot_pass_for_one_that_an_edit_took_away() -> None:
+    text = f"keep {'x' * 60} - pay 9 to ana@example.com\nfirst"
+    asked, edited = (item(prompt((Row("Body", body, multiline=True),))) for body in (text, text.replace("st", "m")))
+    app = Stage(replace(edited, edited_from=asked.prompt))
+    async with app.run_test(size=(80, 40)) as pilot:
+        await settle(pilot)
+        assert found(app, "pay 9").strip().startswith("▎·- pay 9")
+        assert found(app, "- first").strip().startswith("▎ - first")
+
+
+@piloted
+async def test_no_value_passes_for_another_of_many_rows() -> None:
+    rows = (*(Row(f"n{number}", "v") for number in range(100)), Row("z", f"{'y' * 55} to: ana@example.com"))
+    app = Stage(item(prompt(rows, preview=False)))
+    async with app.run_test(size=(70, 150)) as pilot:
+        await settle(pilot)
+        assert found(app, "z: yyy").strip().startswith("▎ z: yyy")
+        assert found(app, "to: ana").strip().startswith("▎·to: ana")
+
+
+@piloted
 async def test_the_arrow_leads_into_an_outline_and_out_again() -> None:
     app = Stage(items.structured())
     async with app.run_test(size=TALL) as pilot:

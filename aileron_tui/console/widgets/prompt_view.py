@@ -359,7 +359,7 @@ class PromptView(Still, can_focus=True):
             quote.display = index < len(blocks)
             if quote.display:
                 block = blocks[index]
-                quote.show(block.label, block.text, note=block.note, diff=block.diff)
+                quote.show(block.label, block.text, note=block.note, diff=block.diff, listed=block.listed)
         self._warn()
 
     def _warn(self) -> None:

@@ -29,6 +29,7 @@ class Block:
     text: str
     note: str = ""
     diff: bool = False
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section
         else:
             late.append(row)
     if late:
-        blocks.append(Block(f"{len(late):,} more rows", _listed(late), "one line each"))
+        blocks.append(Block(f"{len(late):,} more rows", _listed(late), "one line each", listed=True))
     return Section(tuple(fields), tuple(blocks))
 
 
