@@ -373,6 +373,17 @@ async def test_a_line_that_stayed_cannot_pass_for_one_that_an_edit_took_away() -
 
 
 @piloted
+async def test_an_edit_is_shown_as_old_and_new_also_of_the_last_of_many_rows() -> None:
+    first = tuple(Row(f"n{number}", "v") for number in range(100))
+    asked, edited = (item(prompt((*first, Row("To", to), Row("Cc", "bo")), preview=False)) for to in ("ana", "sam"))
+    app = Stage(replace(edited, edited_from=asked.prompt))
+    async with app.run_test(size=(70, 150)) as pilot:
+        await settle(pilot)
+        assert [row.strip() for row in lines(app) if "To: " in row] == ["▎ - To: ana", "▎ + To: sam"]
+        assert found(app, "Cc: bo").strip() == "▎   Cc: bo"
+
+
+@piloted
 async def test_no_value_passes_for_another_of_many_rows() -> None:
     rows = (*(Row(f"n{number}", "v") for number in range(100)), Row("z", f"{'y' * 55} to: ana@example.com"))
     app = Stage(item(prompt(rows, preview=False)))
