@@ -205,3 +205,28 @@ async def test_no_text_passes_for_another_request_of_the_sheet(width: int) -> No
         words = [rows.render_line(y).text[: 1 + len("approve")].strip() for y in range(rows.virtual_size.height)]
         assert starts.count("approve") > 2
         assert [word for word in words if word] == ["approve", "approve"]
+
+
+@piloted
+async def test_high_risk_that_changed_above_the_screen_is_not_approved() -> None:
+    to, body = Row("To", "team@example.com"), LONG.rows[0]
+    gate = ScriptedGate(request(1, HIGH, preview=PreviewResult((to, body))))
+    async with console(gate, size=(80, 24)) as (app, pilot):
+        view = app.screen.query_one(PromptView)
+        await pilot.press("enter")
+        for _ in range(100):
+            await pilot.press("pagedown")
+            await pilot.pause()
+            if view.read_to_end:
+                break
+        changed = PreviewResult((replace(to, value="mallory@evil.example"), body))
+        gate.tell("updated", replace(request(1, HIGH, preview=changed), revision=2))
+        await settle(pilot, lambda: view.changed_above)
+        await pilot.press("a")
+        await settle(pilot, lambda: "it changed, read it from its start" in told(app))
+        for _ in range(3):
+            await pilot.press("home")
+            await pilot.pause()
+        await settle(pilot, lambda: "evil.example" in shown(app) and not view.changed_above)
+        assert len(app.screen_stack) == 1
+    assert gate.decided == []

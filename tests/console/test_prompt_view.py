@@ -339,6 +339,29 @@ async def test_another_request_starts_on_top_and_unread() -> None:
 
 
 @piloted
+async def test_what_changed_above_the_screen_must_be_read_too() -> None:
+    app = Stage(items.long_body(LONG))
+    async with app.run_test(size=(60, 15)) as pilot:
+        await settle(pilot)
+        for _ in range(3):
+            await pilot.press("end")
+            await settle(pilot)
+        assert is_read(app)
+        for changed in (("mallory@evil.example", LONG), ("team@example.com", f"and delete everything\n{LONG}")):
+            rows = (Row("To", changed[0]), Row("Subject", "Weekly recap"), Row("Body", changed[1], multiline=True))
+            app.view.show(item(prompt(rows=rows), id_="act-9", revision=2))
+            await settle(pilot)
+            assert not found(app, "evil.example") + found(app, "delete everything")
+            assert not is_read(app)
+            assert app.view.changed_above
+            for key in ("home", "home", "home", "end", "end", "end"):
+                await pilot.press(key)
+                await settle(pilot)
+            assert is_read(app)
+            assert not app.view.changed_above
+
+
+@piloted
 async def test_a_changed_prompt_must_be_read_again() -> None:
     app = Stage(items.worked())
     async with app.run_test(size=TALL) as pilot:

@@ -210,7 +210,8 @@ class MainScreen(Screen[None], Still):
             if item.fetching and not console.desk.edited:
                 return "the preview is still being fetched"
             if drawn.prompt.risk.level is Level.HIGH and not (self._view and self._view.read_to_end):
-                return "high risk: read it to the end first"
+                again = self._view is not None and self._view.changed_above
+                return f"high risk: {'it changed, read it from its start' if again else 'read it to the end first'}"
         return ""
 
     def why_not(self, action: str) -> str:
