@@ -230,3 +230,13 @@ async def test_high_risk_that_changed_above_the_screen_is_not_approved() -> None
         await settle(pilot, lambda: "evil.example" in shown(app) and not view.changed_above)
         assert len(app.screen_stack) == 1
     assert gate.decided == []
+
+
+@pytest.mark.parametrize("size", [(40, 15), (60, 15), (90, 15), (80, 24)])
+@piloted
+async def test_what_a_source_says_takes_no_room_from_what_it_asks(size: tuple[int, int]) -> None:
+    gate = ScriptedGate(replace(request(1, action="a b " * 40), reason="● ready for your answer " * 40))
+    async with console(gate, size=size) as (app, pilot):
+        view = app.screen.query_one(PromptView)
+        await settle(pilot, lambda: "it says: ● ready for your answer" in " ".join(shown(app).split()))
+        assert view.query_one("#prompt-body").size.height >= 3
