@@ -278,6 +278,24 @@ async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None
 
 
 @piloted
+async def test_an_edited_call_whose_preview_is_still_to_come_is_not_approved() -> None:
+    class Hasty(ScriptedGate):
+        def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+            return replace(super().refresh(id_, edits), fetching=True)
+
+    gate = Hasty(request(1))
+    async with console(gate) as (app, pilot):
+        await pilot.press("e")
+        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("x", "ctrl+s")
+        await settle(pilot, lambda: app.desk.edited is not None)
+        await pilot.press("a")
+        await settle(pilot, lambda: "the preview is still being fetched" in told(app))
+        await sent(app)
+    assert gate.decided == []
+
+
+@piloted
 async def test_an_edited_call_is_on_screen_while_it_is_held_and_sent() -> None:
     gate = Slow(request(1), request(2))
     async with console(gate, replace(QUICK, undo_seconds=60.0)) as (app, pilot):

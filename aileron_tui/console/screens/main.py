@@ -212,7 +212,7 @@ class MainScreen(Screen[None], Still):
                 return f"it can only be denied here: {clip(inline(item.deny_only), _SENTENCE)}"
             if self.has_class("-small"):
                 return "the window is too small to read it"
-            if item.fetching and not console.desk.edited:
+            if drawn.fetching:
                 return "the preview is still being fetched"
             if drawn.prompt.risk.level is Level.HIGH and not (self._view and self._view.read_to_end):
                 again = self._view is not None and self._view.changed_above
