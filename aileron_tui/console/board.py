@@ -119,6 +119,7 @@ class Board:
                 events.extend(map(_update, items))
         self.queue = apply_all(self.queue, events)
         self._visible = None
+        self.marked = {key for key in self.marked if self.waits(key)}
         new = [key for key in waits if self.waits(key) and not (key in before and before[key].state.decidable)]
         if not self.chosen or self.chosen not in self.queue.requests:
             waiting = self.visible

@@ -169,6 +169,18 @@ def test_a_source_cannot_speak_for_another() -> None:
         assert board.visible == ["work act-1"]
 
 
+def test_a_mark_ends_with_its_request_and_does_not_come_back_with_its_id() -> None:
+    board = Board()
+    first, second = (replace(item(number), daemon=True) for number in (1, 2))
+    board.hear([told("snapshot", first, second)])
+    board.marked = {"act-1", "act-2"}
+    board.hear([told("updated", replace(first, state=State.DENIED))])
+    assert board.marked == {"act-2"}
+    board.hear([told("snapshot", first, second)])
+    assert board.waits("act-1")
+    assert board.marked == {"act-2"}
+
+
 def test_the_filter_finds_a_source() -> None:
     board = Board()
     board.hear([from_("work", "snapshot", named("work", 1)), from_("home", "snapshot", named("home", 2))])
