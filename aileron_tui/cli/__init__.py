@@ -122,9 +122,8 @@ def _unknown(word: str) -> int:
 
 
 def _complain(title: str, *more: str) -> None:
+    from aileron_tui.cli.columns import write  # noqa: PLC0415
     from aileron_tui.core.text import inline  # noqa: PLC0415
 
-    sys.stderr.write(f"error: {inline(title)}\n")
-    for line in more:
-        if line:
-            sys.stderr.write(f"  {inline(line)}\n")
+    write(sys.stderr, f"error: {inline(title)}")
+    write(sys.stderr, *(f"  {inline(line)}" for line in more if line))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from aileron_tui.cli import OK, approver, confirming
+from aileron_tui.cli.columns import write
 from aileron_tui.cli.confirming import NotDecided
 from aileron_tui.cli.exits import NOT_FOUND
 from aileron_tui.cli.following import Followed, follow
@@ -121,9 +122,9 @@ def _say_late(late: _TooLate, verdict: Verdict, *, as_json: bool) -> None:
         _say_json(late.item, verdict, taken=False, state=late.state)
     id_ = inline(late.item.id)
     if late.state == _CHANGED:
-        sys.stderr.write(f"error: what {id_} asks changed meanwhile, so nothing was decided\n  Look again.\n")
+        write(sys.stderr, f"error: what {id_} asks changed meanwhile, so nothing was decided", "  Look again.")
     else:
-        sys.stderr.write(f"error: {id_} does not wait any more: it is {inline(late.state)}\n")
+        write(sys.stderr, f"error: {id_} does not wait any more: it is {inline(late.state)}")
 
 
 def _say_json(item: Item, verdict: Verdict, *, taken: bool, state: str, note: str = "") -> None:

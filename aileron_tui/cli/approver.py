@@ -12,7 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final, TextIO
 
-from aileron_tui.cli.columns import columns
+from aileron_tui.cli.columns import columns, write
 from aileron_tui.cli.opening import Sources, connecting
 from aileron_tui.cli.sources import Chosen, chosen
 from aileron_tui.core.decision import moment
@@ -160,7 +160,7 @@ def width() -> int:
 
 def say(*texts: str) -> None:
     """Lines on standard output; foreign text in them was made visible before."""
-    sys.stdout.write("".join(f"{text}\n" for text in texts))
+    write(sys.stdout, *texts)
 
 
 def say_json(value: Json, *, lines: bool = False) -> None:
@@ -171,10 +171,8 @@ def say_json(value: Json, *, lines: bool = False) -> None:
 
 def complain(error: AileronError) -> None:
     """An error of ours that has an exit code of its own."""
-    sys.stderr.write(f"error: {inline(error.title)}\n")
-    for line in (error.detail, error.hint):
-        if line:
-            sys.stderr.write(f"  {inline(line)}\n")
+    write(sys.stderr, f"error: {inline(error.title)}")
+    write(sys.stderr, *(f"  {inline(line)}" for line in (error.detail, error.hint) if line))
 
 
 @contextmanager
@@ -203,7 +201,10 @@ def _left(item: Item) -> str:
 
 def _since(item: Item, now: datetime) -> str:
     """How long a request without a deadline has waited."""
-    return f"since {_clock(max(0.0, (now - moment(item.requested_at)).total_seconds()))}"
+    try:
+        return f"since {_clock(max(0.0, (now - moment(item.requested_at)).total_seconds()))}"
+    except ValueError:
+        return "time not known"
 
 
 def _clock(seconds: float) -> str:

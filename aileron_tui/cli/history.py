@@ -207,7 +207,7 @@ def _show(path: Path, request: str, *, as_json: bool) -> int:
         _print_json({**_fields(record), "signature": signature, "edit": edit, "entries": [*steps]})
         return OK
     glyph, word = _ended(record)
-    sys.stdout.write(f"{glyph} {word}: {inline(record.action)}\n")
+    _print_line(f"{glyph} {word}: {inline(record.action)}", " " * 14)
     about = {
         "id": record.id,
         "kind": record.kind,
@@ -228,7 +228,8 @@ def _show(path: Path, request: str, *, as_json: bool) -> int:
     if edit:
         sys.stdout.write("".join(f"{line}\n" for line in _edit_lines(edit)))
     for entry in entries:
-        sys.stdout.write(f"\n{entry.seq}  {inline(entry.time)}  {inline(entry.kind)}\n")
+        sys.stdout.write("\n")
+        _print_line(f"{entry.seq}  {inline(entry.time)}  {inline(entry.kind)}", " " * 14)
         shown = {name: value for name, value in entry.body.items() if name != "envelope"}
         for line in block(plain(shown)) if shown else ():
             _print_line(f"  > {line}", "  > ")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from aileron_tui.cli import FAILED, OK, approver
+from aileron_tui.cli.columns import write
 from aileron_tui.cli.opening import Sources
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -86,7 +87,7 @@ def _listen(sources: Sources, name: str, news: _News) -> None:
             if tries == _TRIES:
                 news.put(_Silent(name, error))
                 return
-            sys.stderr.write(f"{inline(error.title)}; trying again\n")
+            write(sys.stderr, f"{inline(error.title)}; trying again")
             time.sleep(_PAUSE)
         except AileronError as error:
             news.put(_Silent(name, error))

@@ -119,6 +119,7 @@ class Board:
                 events.extend(map(_update, items))
         self.queue = apply_all(self.queue, events)
         self._visible = None
+        self.marked = {key for key in self.marked if self.waits(key)}
         new = [key for key in waits if self.waits(key) and not (key in before and before[key].state.decidable)]
         if not self.chosen or self.chosen not in self.queue.requests:
             waiting = self.visible
@@ -265,7 +266,7 @@ class Board:
     def _error(self, key: str) -> str:
         item = self.items.get(key)
         error = item.fields.get("error") if item else ""
-        return inline(error) if isinstance(error, str) else ""
+        return clip(inline(error), _LONGEST_NOTE) if isinstance(error, str) else ""
 
     def _keep(self, item: "Item") -> None:
         known = self.items.get(item.key)

@@ -300,12 +300,15 @@ class Desk:
         self._console.redraw()
 
     def batch(self, verdict: Verdict) -> None:
-        """The sheet of marked requests."""
+        """The sheet of marked requests, without those that something is already being done about."""
         from aileron_tui.console.screens.batch import BatchScreen, Choice  # noqa: PLC0415
 
         board = self._board
-        marked = [board.items[key] for key in board.visible if key in board.marked and board.waits(key)]
-        if why := self._console.unable() or ("" if marked else "nothing is marked: space marks a request"):
+        waiting = [key for key in board.visible if key in board.marked and board.waits(key)]
+        marked = [board.items[key] for key in waiting if not board.pill(key).words]
+        busy = board.pill(waiting[0]).words if waiting else ""
+        nothing = f"it cannot be answered now: {busy}" if busy else "nothing is marked: space marks a request"
+        if why := self._console.unable() or ("" if marked else nothing):
             self._console.hint(why)
             return
         start = Choice.APPROVE if verdict is Verdict.APPROVE else Choice.DENY

@@ -19,6 +19,9 @@ from aileron_tui.runtime.items import Item
 
 DIGEST_ONLY: Final = "Of what was fetched only the digest was kept. [policy] keep_previews keeps all of it."
 
+# A number beyond a double cannot become one, and nobody has taken longer than a thousand years.
+_LONGEST: Final = 1000 * 366 * 86400
+
 CUT: Final = "What was asked was too long to be kept whole: of some inputs only the beginning is shown."
 
 
@@ -100,6 +103,8 @@ def _past(value: Json, source: str) -> Past:
     seq, took, edited = value.get("seq"), value.get("took"), value.get("edited", False)
     if not isinstance(seq, int) or isinstance(took, (str, bool, list, dict)) or not isinstance(edited, bool):
         raise Untrustworthy("a request was sent that cannot be read", "seq, took, edited")
+    if took is not None and not 0 <= took <= _LONGEST:
+        raise Untrustworthy("a request was sent that cannot be read", "took")
     return Past(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
 
 

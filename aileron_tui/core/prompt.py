@@ -168,7 +168,7 @@ def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> 
     stands behind an indent or a gutter of ours, so that content cannot pass for a row. With the `width` of a
     terminal, that holds for lines that it would wrap as well.
     """
-    yield Visible(f"Approve {inline(prompt.action)}?")
+    yield from wrap(Visible(f"Approve {inline(prompt.action)}?"), width, _INDENT)
     before = edited_from
     if before is not None:
         yield Visible(EDITED)

@@ -24,7 +24,7 @@ from urllib.parse import quote
 import httpx
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.jsontext import JsonObject, canonical
+from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import State
 from aileron_tui.core.text import inline
@@ -166,13 +166,13 @@ class ApproverClient:
 
     def item(self, id_: str) -> Item:
         """One request, waiting or lately ended."""
-        return read_item(self._ask("GET", f"/v1/action-approvals/{_segment(id_)}"), self.instance, self.name)
+        return self._read(self._ask("GET", f"/v1/action-approvals/{_segment(id_)}"), id_)
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
         """The request with its preview fetched again, or as it would be with edited inputs."""
         body: JsonObject = {} if edits is None else {"edited_payload": edits}
         answer = self._ask("POST", f"/v1/action-approvals/{_segment(id_)}/refresh", body, seconds=40.0)
-        return read_item(answer.get("item"), self.instance, self.name)
+        return self._read(answer.get("item"), id_)
 
     def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
         """Answers exactly what the item shows; returns the state the request is in then.
@@ -238,6 +238,13 @@ class ApproverClient:
     @property
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token}"}
+
+    def _read(self, value: Json, id_: str) -> Item:
+        """The request that was asked for; an answer given to another one would be an answer to that."""
+        item = read_item(value, self.instance, self.name)
+        if item.id != id_:
+            raise Untrustworthy("the gate sent another request than the one it was asked for", item.id)
+        return item
 
     def _watched(self, after: int, query: Query) -> Iterator[Happening | None]:
         resume = {"Last-Event-ID": str(after)} if after else {}

@@ -7,11 +7,17 @@ import struct
 import termios
 from dataclasses import replace
 
-from aileron_tui.cli import approver
+import pytest
+
+from aileron_tui import cli
+from aileron_tui.cli import approver, watch
 from aileron_tui.cli.columns import columns
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.rows import Row
+from aileron_tui.core.states import State
 from aileron_tui.core.text import cells
+from aileron_tui.runtime.feed import Happening
 from tests.console import items
 
 
@@ -29,6 +35,29 @@ def test_a_name_or_a_value_cannot_forge_a_line_of_a_prompt() -> None:
         line for line in printed if line.startswith("risk        high")
     ]
     assert not any(line.startswith("  To:") for line in printed)
+
+
+def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    forged = "x" * 200 + "send-draft" + " " * 6 + "0:41"
+    asked = replace(
+        items.item(replace(items.worked().prompt, action=forged)), id=forged, expires_at="", requested_at="?"
+    )
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with os.fdopen(theirs, "w") as out, os.fdopen(ours, "rb", buffering=0) as terminal:
+        monkeypatch.setattr("sys.stdout", out)
+        monkeypatch.setattr("sys.stderr", out)
+        approver.say(*approver.row(asked, items.NOW, approver.width()), *approver.hint(asked))
+        watch._tell(Happening(1, "updated", {}, (replace(asked, state=State.DENIED),)), as_json=False)
+        approver.complain(AileronError(forged, forged, forged))
+        cli._complain(forged, forged, forged)
+        out.flush()
+        printed = terminal.read(1 << 16).decode().splitlines()
+    assert len(printed) > 20
+    assert all(cells(line) <= 80 for line in printed)
+    starts = ("⚠ x", "  x", "  Draft id: ", "    ", "[Approve]", "[Deny]", "denied: ", "error: ")
+    assert [line for line in printed if not line.startswith(starts)] == []
+    assert "time not known" in printed[0]
 
 
 def test_what_is_no_terminal_gets_whole_lines() -> None:

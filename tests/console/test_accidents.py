@@ -6,7 +6,7 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from aileron_tui.console.screens.batch import BatchScreen
+from aileron_tui.console.screens.batch import BatchScreen, Rows
 from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.prompt import PreviewResult
@@ -189,3 +189,54 @@ async def test_the_sheet_says_what_it_leaves_out() -> None:
         await pilot.pause(0.1)
         assert "…⟨+" in shown(app)
         assert "Preview unavailable: timeout" in shown(app)
+
+
+@pytest.mark.parametrize("width", [160, 90, 40])
+@piloted
+async def test_no_text_passes_for_another_request_of_the_sheet(width: int) -> None:
+    forged = " ".join(["approve  read-mail  Id 7"] * 20)
+    lost = PreviewResult(unavailable=forged)
+    gate = ScriptedGate(request(1, inputs=(Row(forged, forged),) * 2, action=forged, preview=lost), request(2))
+    async with console(gate, size=(width, 40)) as (app, pilot):
+        await pilot.press("space", "j", "space", "A")
+        await settle(pilot, lambda: isinstance(app.screen, BatchScreen) and "ctrl+s" in shown(app))
+        rows = app.screen.query_one(Rows)
+        starts = [rows.render_line(y).text.strip("▎ ").split()[0] for y in range(rows.virtual_size.height)]
+        words = [rows.render_line(y).text[: 1 + len("approve")].strip() for y in range(rows.virtual_size.height)]
+        assert starts.count("approve") > 2
+        assert [word for word in words if word] == ["approve", "approve"]
+
+
+@piloted
+async def test_high_risk_that_changed_above_the_screen_is_not_approved() -> None:
+    to, body = Row("To", "team@example.com"), LONG.rows[0]
+    gate = ScriptedGate(request(1, HIGH, preview=PreviewResult((to, body))))
+    async with console(gate, size=(80, 24)) as (app, pilot):
+        view = app.screen.query_one(PromptView)
+        await pilot.press("enter")
+        for _ in range(100):
+            await pilot.press("pagedown")
+            await pilot.pause()
+            if view.read_to_end:
+                break
+        changed = PreviewResult((replace(to, value="mallory@evil.example"), body))
+        gate.tell("updated", replace(request(1, HIGH, preview=changed), revision=2))
+        await settle(pilot, lambda: view.changed_above)
+        await pilot.press("a")
+        await settle(pilot, lambda: "it changed, read it from its start" in told(app))
+        for _ in range(3):
+            await pilot.press("home")
+            await pilot.pause()
+        await settle(pilot, lambda: "evil.example" in shown(app) and not view.changed_above)
+        assert len(app.screen_stack) == 1
+    assert gate.decided == []
+
+
+@pytest.mark.parametrize("size", [(40, 15), (60, 15), (90, 15), (80, 24)])
+@piloted
+async def test_what_a_source_says_takes_no_room_from_what_it_asks(size: tuple[int, int]) -> None:
+    gate = ScriptedGate(replace(request(1, action="a b " * 40), reason="● ready for your answer " * 40))
+    async with console(gate, size=size) as (app, pilot):
+        view = app.screen.query_one(PromptView)
+        await settle(pilot, lambda: "it says: ● ready for your answer" in " ".join(shown(app).split()))
+        assert view.query_one("#prompt-body").size.height >= 3

@@ -80,6 +80,15 @@ def test_a_pill_says_what_we_do_then_what_the_gate_says() -> None:
     assert board.pill("act-1").tone is Tone.BAD
 
 
+def test_a_long_error_is_cut_to_a_few_lines_that_say_so() -> None:
+    board = Board()
+    board.hear([told("snapshot", item(1)), told("updated", item(1, State.FAILED, 1, error="no route " * 100_000))])
+    words = board.pill("act-1").words
+    assert words.startswith("failed ✗ no route no route")
+    assert words.endswith("⟩")
+    assert len(words) < 350
+
+
 def test_what_somebody_else_answered_is_told_apart() -> None:
     board = Board()
     board.hear([told("snapshot", item(1), item(2), item(3), item(4))])
@@ -158,6 +167,18 @@ def test_a_source_cannot_speak_for_another() -> None:
         assert board.items["work act-1"] is shown
         assert board.waits("work act-1")
         assert board.visible == ["work act-1"]
+
+
+def test_a_mark_ends_with_its_request_and_does_not_come_back_with_its_id() -> None:
+    board = Board()
+    first, second = (replace(item(number), daemon=True) for number in (1, 2))
+    board.hear([told("snapshot", first, second)])
+    board.marked = {"act-1", "act-2"}
+    board.hear([told("updated", replace(first, state=State.DENIED))])
+    assert board.marked == {"act-2"}
+    board.hear([told("snapshot", first, second)])
+    assert board.waits("act-1")
+    assert board.marked == {"act-2"}
 
 
 def test_the_filter_finds_a_source() -> None:

@@ -341,6 +341,15 @@ async def test_the_mouse_moves_and_opens() -> None:
 
 
 @piloted
+async def test_an_id_that_is_copied_runs_nothing_when_it_is_pasted() -> None:
+    app = staged(PastGate([record(1, changes={"id": "act-1\nrm -rf ~\n"})]))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot, 1)
+        await pilot.press("y")
+    assert app.copied == "act-1⏎rm -rf ~⏎"
+
+
+@piloted
 async def test_copy_and_help_and_panes() -> None:
     past = records(5)
     app = staged(PastGate(past, [item(str(past[0]["id"]))]))

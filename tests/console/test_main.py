@@ -278,6 +278,24 @@ async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None
 
 
 @piloted
+async def test_an_edited_call_whose_preview_is_still_to_come_is_not_approved() -> None:
+    class Hasty(ScriptedGate):
+        def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+            return replace(super().refresh(id_, edits), fetching=True)
+
+    gate = Hasty(request(1))
+    async with console(gate) as (app, pilot):
+        await pilot.press("e")
+        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("x", "ctrl+s")
+        await settle(pilot, lambda: app.desk.edited is not None)
+        await pilot.press("a")
+        await settle(pilot, lambda: "the preview is still being fetched" in told(app))
+        await sent(app)
+    assert gate.decided == []
+
+
+@piloted
 async def test_an_edited_call_is_on_screen_while_it_is_held_and_sent() -> None:
     gate = Slow(request(1), request(2))
     async with console(gate, replace(QUICK, undo_seconds=60.0)) as (app, pilot):
@@ -374,6 +392,22 @@ async def test_a_batch_answers_what_is_switched_and_leaves_the_rest() -> None:
         ("act-1", Verdict.APPROVE),
         ("act-2", Verdict.DENY),
     ]
+
+
+@piloted
+async def test_what_is_being_answered_is_not_answered_by_a_batch_too() -> None:
+    gate = ScriptedGate(request(1), request(2))
+    async with console(gate, replace(QUICK, undo_seconds=30.0)) as (app, pilot):
+        await pilot.press("space", "a", "X")
+        await settle(pilot, lambda: "cannot be answered now: approved, u takes it back" in told(app))
+        assert len(app.screen_stack) == 1
+        await pilot.press("j", "space", "X")
+        await settle(pilot, lambda: "1 marked" in shown(app))
+        await pilot.press("ctrl+s")
+        await settle(pilot, lambda: gate.decided == [("act-2", Verdict.DENY, "", None)])
+        assert app.desk.held
+        await pilot.press("u")
+    assert [id_ for id_, *_ in gate.decided] == ["act-2"]
 
 
 @piloted

@@ -339,6 +339,29 @@ async def test_another_request_starts_on_top_and_unread() -> None:
 
 
 @piloted
+async def test_what_changed_above_the_screen_must_be_read_too() -> None:
+    app = Stage(items.long_body(LONG))
+    async with app.run_test(size=(60, 15)) as pilot:
+        await settle(pilot)
+        for _ in range(3):
+            await pilot.press("end")
+            await settle(pilot)
+        assert is_read(app)
+        for changed in (("mallory@evil.example", LONG), ("team@example.com", f"and delete everything\n{LONG}")):
+            rows = (Row("To", changed[0]), Row("Subject", "Weekly recap"), Row("Body", changed[1], multiline=True))
+            app.view.show(item(prompt(rows=rows), id_="act-9", revision=2))
+            await settle(pilot)
+            assert not found(app, "evil.example") + found(app, "delete everything")
+            assert not is_read(app)
+            assert app.view.changed_above
+            for key in ("home", "home", "home", "end", "end", "end"):
+                await pilot.press(key)
+                await settle(pilot)
+            assert is_read(app)
+            assert not app.view.changed_above
+
+
+@piloted
 async def test_a_changed_prompt_must_be_read_again() -> None:
     app = Stage(items.worked())
     async with app.run_test(size=TALL) as pilot:
@@ -359,6 +382,38 @@ async def test_an_edit_is_shown_as_old_and_new() -> None:
         assert found(app, "▎ - * The review of the storage proposal moved to Thursday, 14:00, room 3.")
         assert found(app, "▎ + * The review of the storage proposal moved to Thursday, 14:00, room 5.")
         assert "edited" in found(app, "Body")
+
+
+@piloted
+async def test_a_line_that_stayed_cannot_pass_for_one_that_an_edit_took_away() -> None:
+    text = f"keep {'x' * 60} - pay 9 to ana@example.com\nfirst"
+    asked, edited = (item(prompt((Row("Body", body, multiline=True),))) for body in (text, text.replace("st", "m")))
+    app = Stage(replace(edited, edited_from=asked.prompt))
+    async with app.run_test(size=(80, 40)) as pilot:
+        await settle(pilot)
+        assert found(app, "pay 9").strip().startswith("▎·- pay 9")
+        assert found(app, "- first").strip().startswith("▎ - first")
+
+
+@piloted
+async def test_an_edit_is_shown_as_old_and_new_also_of_the_last_of_many_rows() -> None:
+    first = tuple(Row(f"n{number}", "v") for number in range(100))
+    asked, edited = (item(prompt((*first, Row("To", to), Row("Cc", "bo")), preview=False)) for to in ("ana", "sam"))
+    app = Stage(replace(edited, edited_from=asked.prompt))
+    async with app.run_test(size=(70, 150)) as pilot:
+        await settle(pilot)
+        assert [row.strip() for row in lines(app) if "To: " in row] == ["▎ - To: ana", "▎ + To: sam"]
+        assert found(app, "Cc: bo").strip() == "▎   Cc: bo"
+
+
+@piloted
+async def test_no_value_passes_for_another_of_many_rows() -> None:
+    rows = (*(Row(f"n{number}", "v") for number in range(100)), Row("z", f"{'y' * 55} to: ana@example.com"))
+    app = Stage(item(prompt(rows, preview=False)))
+    async with app.run_test(size=(70, 150)) as pilot:
+        await settle(pilot)
+        assert found(app, "z: yyy").strip().startswith("▎ z: yyy")
+        assert found(app, "to: ana").strip().startswith("▎·to: ana")
 
 
 @piloted

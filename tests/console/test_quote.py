@@ -213,7 +213,21 @@ async def test_a_changed_line_keeps_its_sign_where_it_goes_on() -> None:
     async with app.run_test(size=(60, 40)) as pilot:
         await settled(pilot)
         shown = [line[1:4] for line in lines(app)[1:10]]
-    assert shown == [" --", " wo", " ++", " @@", "  w", " wo", " -w", "-wo", " +w"], shown
+    assert shown == [" --", "·wo", " ++", " @@", "  w", "·wo", " -w", "-wo", " +w"], shown
+
+
+@piloted
+async def test_a_changed_line_keeps_its_sign_however_long_it_is() -> None:
+    app = Page(f"@@ -1,2 +1,2 @@\n-é{'word ' * 8000}\n+é{'word ' * 8000}", height=30)
+    async with app.run_test(size=(60, 40)) as pilot:
+        await settled(pilot)
+        app.quote.body.scroll_to(y=700, animate=False)
+        await settled(pilot)
+        before = {line[1] for line in lines(app)[1:25]}
+        app.quote.body.to_end()
+        await settled(pilot)
+        after = {line[1] for line in lines(app)[1:25]}
+    assert (before, after) == ({"-"}, {"+"})
 
 
 def test_quotes_share_the_room() -> None:

@@ -63,6 +63,10 @@ from tests.hostile import HOSTILE
             ['"zабвгz.com" mixes Latin and Cyrillic letters: а=U+0430, б=U+0431, в=U+0432 and 1 more'],
         ),
         ("https://google.com@evil.example/", ["the link goes to evil.example, not google.com"]),
+        (
+            "https://google.com%20as%20it%20should.%20Safe%20to%20approve@evil.example",
+            ["the link goes to evil.example, not google.com"],
+        ),
         ("https://google%2ecom:x@evil.example", ["the link goes to evil.example, not google.com:x"]),
         ("看https://google.com@evil.example", ["the link goes to evil.example, not google.com"]),
         (

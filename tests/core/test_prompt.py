@@ -150,8 +150,9 @@ def test_what_a_terminal_would_wrap_cannot_pass_for_a_row(width: int) -> None:
     forged = "  To:       team@example.com"
     value = "r-9".ljust(width - len("  Draft id: "), ".") + forged
     asked = replace(prompt(), inputs=(Row("Draft id", value), Row("Body", value, multiline=True)), preview=None)
+    asked = replace(asked, action="a".ljust(width - len("Approve "), ".") + forged)
     shown = list(lines(asked, width))
     assert all(cells(line) <= width for line in shown)
     assert not any(line.startswith("  To:") for line in shown)
-    assert "".join(line.strip() for line in shown).count("team@example.com") == 2
+    assert "".join(line.strip() for line in shown).count("team@example.com") == 3
     assert [line for line in lines(asked) if line.endswith(forged)]

@@ -225,7 +225,7 @@ def test_an_edited_request_is_decided_by_its_new_prompt(key: UnlockedKey) -> Non
     edited = prompt(args={"draft_id": "r-2"})
     gate = FakeGate(lambda request: httpx.Response(200, json={"item": item(edited), "state": "approved"}))
     with approver(gate, key) as client:
-        fresh = client.refresh("act-1", {"draft_id": "r-2"})
+        fresh = client.refresh(item()["id"], {"draft_id": "r-2"})
         assert json.loads(gate.last.content) == {"edited_payload": {"draft_id": "r-2"}}
         body = client.decision(fresh, Verdict.APPROVE, edits={"draft_id": "r-2"})
         assert body["edited_payload"] == {"draft_id": "r-2"}
@@ -237,6 +237,13 @@ def test_an_item_that_lies_is_refused(key: UnlockedKey) -> None:
     lie = item(digest="sha256:" + "00" * 32)
     with approver(FakeGate(fixed(200, lie)), key) as client, pytest.raises(Untrustworthy):
         client.item("act-1")
+
+
+def test_another_request_than_the_one_asked_for_is_refused(key: UnlockedKey) -> None:
+    with approver(FakeGate(fixed(200, item())), key) as client, pytest.raises(Untrustworthy, match="another request"):
+        client.item("act-1")
+    with approver(FakeGate(fixed(200, {"item": item()})), key) as client, pytest.raises(Untrustworthy):
+        client.refresh("act-1", {"draft_id": "r-2"})
 
 
 def test_a_locked_key_opens_nothing(key: UnlockedKey) -> None:

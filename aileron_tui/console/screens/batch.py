@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 from aileron_tui.console.arming import Arming
 from aileron_tui.console.render import MUTED, WARNING, foreign_line, foreign_short, own
 from aileron_tui.console.screens.dialog import Dialog
+from aileron_tui.console.widgets.hanging import Hanging
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.prompt import NOT_AVAILABLE, unavailable_line
 from aileron_tui.core.risk import Level
@@ -22,6 +23,7 @@ from aileron_tui.core.rows import Row
 from aileron_tui.runtime.items import Item
 
 _ROWS, _WIDEST, _WORD = 3, 60, 8
+_SENTENCE = 200
 
 
 class Choice(StrEnum):
@@ -81,16 +83,17 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
         risky = item.prompt.risk.level is Level.HIGH or item.fetching or item.deny_only
         return Choice.LEAVE if wanted is Choice.APPROVE and risky else wanted
 
-    def _line(self, number: int) -> Content:
+    def _line(self, number: int) -> Hanging:
         item, choice = self._items[number], self._choices[number]
         style = {Choice.APPROVE: "bold $text-success", Choice.DENY: "bold", Choice.LEAVE: MUTED}[choice]
         keys = _key_rows([*item.prompt.inputs, *(item.prompt.preview.rows if item.prompt.preview else ())])
         if item.prompt.preview and (lost := item.prompt.preview.unavailable):
-            keys += own("  ") + foreign_line(unavailable_line(lost), WARNING)
-        name = foreign_line(item.prompt.action)
+            keys += own("  ") + foreign_short(unavailable_line(lost), _SENTENCE, WARNING)
+        name = foreign_short(item.prompt.action, _WIDEST)
         if item.source:
             name += own("  ") + foreign_line(item.source, MUTED)
-        return Content.assemble((f"{choice.value:<{_WORD}}", style), name, "  ", keys, self._why_not(item))
+        word = own(f"{choice.value:<{_WORD}}", style)
+        return Hanging(word, Content.assemble(name, "  ", keys, self._why_not(item)))
 
     def _why_not(self, item: Item) -> Content:
         if why := self._unable.get(item.key):
@@ -141,10 +144,8 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
 def _key_rows(rows: list[Row]) -> Content:
     """The first short rows, and how many others there are."""
     short = [row for row in rows if not row.multiline][:_ROWS]
-    parts = [
-        foreign_line(row.label) + own(" ") + (own(NOT_AVAILABLE) if row.missing else foreign_short(row.value, _WIDEST))
-        for row in short
-    ]
+    values = (own(NOT_AVAILABLE) if row.missing else foreign_short(row.value, _WIDEST) for row in short)
+    parts = [foreign_short(row.label, _WIDEST) + own(" ") + value for row, value in zip(short, values, strict=True)]
     if more := len(rows) - len(short):
         parts.append(own(f"{more} more", MUTED))
     return Content(" · ").join(parts)

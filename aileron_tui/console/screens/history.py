@@ -30,6 +30,7 @@ from aileron_tui.console.widgets.history_table import Columns, HistoryTable
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
+from aileron_tui.core.text import inline
 from aileron_tui.files.places import bundled
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.items import Item
@@ -364,7 +365,7 @@ class HistoryScreen(Screen[None]):
         request = self.query_one(HistoryTable).current
         if request:
             digest = f" {self._item.digest}" if self._item else ""
-            self.app.copy_to_clipboard(f"{request.id}{digest}")
+            self.app.copy_to_clipboard(f"{inline(request.id)}{digest}")  # a newline would run what is pasted
             self._said = own("id and digest copied" if digest else "id copied", MUTED)
             self._tell()
 

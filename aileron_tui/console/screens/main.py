@@ -23,7 +23,7 @@ from aileron_tui.console.widgets.still import Still
 from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.risk import Level
-from aileron_tui.core.text import clip, inline
+from aileron_tui.core.text import Visible, cells, clip, inline
 from aileron_tui.files.places import bundled
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _WIDE, _NARROW = 90, 60
 _SMALLEST = (40, 15)
 _LOW = 20
 _TROUBLES = 2
+_REMARK = 60
 _SENTENCE = 120
 _SHAPES = frozenset({"-wide", "-narrow", "-folded", "-small"})
 _SOON = 0.02
@@ -123,7 +124,11 @@ class MainScreen(Screen[None], Still):
             name = own("from ", MUTED) + foreign_line(item.source, "bold")
             parts.append(name + own(f", a {label}", MUTED) if label else name)
         if (remark := self._owner.board.remark(item.key)).words:
-            parts.append(own(remark.words, _TONES[remark.tone]))
+            # What a source says of a request that waits is neither ours nor worth the room to read the request in.
+            theirs = not self._owner.board.pill(item.key).words
+            room = _REMARK if theirs and self.size.height < _LOW else cells(remark.words)
+            said = own(clip(Visible(remark.words), room), _TONES[remark.tone])
+            parts.append(own("it says: ", MUTED) + said if theirs else said)
         return own(" · ", MUTED).join(parts) if parts else None
 
     def _tick(self) -> None:
@@ -207,10 +212,11 @@ class MainScreen(Screen[None], Still):
                 return f"it can only be denied here: {clip(inline(item.deny_only), _SENTENCE)}"
             if self.has_class("-small"):
                 return "the window is too small to read it"
-            if item.fetching and not console.desk.edited:
+            if drawn.fetching:
                 return "the preview is still being fetched"
             if drawn.prompt.risk.level is Level.HIGH and not (self._view and self._view.read_to_end):
-                return "high risk: read it to the end first"
+                again = self._view is not None and self._view.changed_above
+                return f"high risk: {'it changed, read it from its start' if again else 'read it to the end first'}"
         return ""
 
     def why_not(self, action: str) -> str:

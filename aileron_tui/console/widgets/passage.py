@@ -24,6 +24,7 @@ CHUNK: Final = 16 * 1024
 _DENSER: Final = 4
 _DENSEST: Final = 16
 _CROWDED: Final = 16
+_HEAD: Final = 3
 _KEPT: Final = 6
 _KEPT_ROWS: Final = 2048
 
@@ -44,7 +45,8 @@ _CHANGED: Final = re.compile(rf"[^\n -~]| {{25}}| {{3}}(?:\n|\Z)|(?:\A|\n) *\n(?
 class Chunk:
     """A stretch of the text: whole lines without their last newline, a part of a long line, or folded padding.
 
-    `continues` and `goes_on` tell of a line that began before or ends later; `notice` stands for padding.
+    `continues` and `goes_on` tell of a line that began before or ends later; `notice` stands for padding. `head` is
+    how the line begins that a chunk continues.
     """
 
     start: int
@@ -52,6 +54,7 @@ class Chunk:
     notice: str = ""
     continues: bool = False
     goes_on: bool = False
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +195,15 @@ class Passage:
         chunk = self._chunks[index]
         for place, line in enumerate(self._visible(chunk)):
             begins = place > 0 or not chunk.continues
-            head = line[0][0][:3] if begins and line and not line[0][1] else ""
+            written = line[0][0][:_HEAD] if line and not line[0][1] else ""
+            head = written if begins else chunk.head
             for position, parts in enumerate(rows(line, self.width)):
                 yield Drawn(self._first_line(index) + place, begins and position == 0, head, parts)
 
     def _cut(self) -> Iterator[Chunk | None]:
         """The text in chunks; the empty line after a last newline is a line as well. None while one is looked for."""
         total = len(self.text)
-        start, continues = 0, False
+        start, continues, head = 0, False, ""
         while start < total or not continues:
             spaces = yield from self._past(_SPACES, start)
             run = None if continues else (yield from self._blank_lines(start, spaces))
@@ -218,9 +222,13 @@ class Passage:
                 notice = repeated(self.text[start], flood - start)
             else:
                 end, following = self._end(start)
-            yield Chunk(start, end, notice, continues, goes_on=following == end < total)
+            yield Chunk(start, end, notice, continues, goes_on=following == end < total, head=head)
             if end == total:
                 return
+            line = self.text.rfind("\n", start, end) + 1
+            if line or not continues:
+                begin = line or start
+                head = self.text[begin : begin + _HEAD]
             start, continues = following, following == end
 
     def _past(self, run: re.Pattern[str], start: int) -> Generator[None, None, int]:

@@ -99,6 +99,7 @@ class PromptView(Still, can_focus=True):
         self._warnings: dict[str, tuple[str, ...]] = {}
         self._inspecting = False
         self._ends: set[Widget] = set()
+        self._starts: set[Widget] = set()
         self._rows = 0
         self._titled: tuple[Prompt | None, Content] = (None, _NONE)
         self._aged: tuple[Item | None, str] = _AGELESS
@@ -165,12 +166,19 @@ class PromptView(Still, can_focus=True):
             self._shown = shown
             self.read_to_end = False
             self._ends.clear()
+            # The position is kept, so what lies above it may be something else now.
+            self._starts = {part for part in self._parts() if not self._at_start(part)} if same else set()
             self._plan(item)
             if not same:
                 self._body.scroll_to(y=0, animate=False)
                 for quote in self._all_quotes():
                     quote.body.scroll_to(y=0, animate=False)
         self._draw(note)
+
+    @property
+    def changed_above(self) -> bool:
+        """Whether it changed while a later part was read, and its start has not been on screen since."""
+        return not self._starts.isdisjoint(self._parts())
 
     @on(Scroll.Resized)
     def _fit(self, event: Scroll.Resized) -> None:
@@ -245,6 +253,10 @@ class PromptView(Still, can_focus=True):
     def _all_quotes(self) -> Iterator[Quote]:
         for quotes in self._quotes.values():
             yield from (quote for quote in quotes if quote.display)
+
+    def _parts(self) -> set[Widget]:
+        """What scrolls: the prompt, and each quote in it."""
+        return {self._body, *self._all_quotes()}
 
     def _plan(self, item: Item | None) -> None:
         """Decide what becomes a field and what a quote, and look for look-alikes."""
@@ -359,7 +371,7 @@ class PromptView(Still, can_focus=True):
             quote.display = index < len(blocks)
             if quote.display:
                 block = blocks[index]
-                quote.show(block.label, block.text, note=block.note, diff=block.diff)
+                quote.show(block.label, block.text, note=block.note, diff=block.diff, listed=block.listed)
         self._warn()
 
     def _warn(self) -> None:
@@ -442,16 +454,25 @@ class PromptView(Still, can_focus=True):
             return
         if self.read_to_end or self._inspecting or self._item.fetching or self.app.screen is not self.screen:
             return
-        wanted: set[Widget] = {body, *self._all_quotes()} - self._ends
+        wanted = self._parts() - self._ends
         seen = {part for part in wanted if (below == 0 if part is body else self._end_seen(part))}
-        if wanted and not seen:
+        begun = {part for part in self._starts if self._at_start(part) and self._start_seen(part)}
+        if wanted and not seen and not begun:
             return
         if not all(part.settled for part in self.query(Laid)):
             return
         self._ends |= seen
-        if wanted == seen:
+        self._starts -= begun
+        if wanted == seen and not self.changed_above:
             self.read_to_end = True
             self.post_message(self.ReadToEnd())
+
+    def _at_start(self, part: Widget) -> bool:
+        return not (part.body.above if isinstance(part, Quote) else round(part.scroll_y))
+
+    def _start_seen(self, part: Widget) -> bool:
+        text = part.body.region if isinstance(part, Quote) else part.region
+        return bool(text.height) and self._body.region.contains(text.x, text.y)
 
     def _end_seen(self, part: Widget) -> bool:
         if not isinstance(part, Quote) or not part.read:

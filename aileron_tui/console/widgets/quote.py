@@ -60,13 +60,13 @@ class Quote(Vertical):
         if self._pending:
             self._lay_out(self._text)
 
-    def show(self, label: str, text: str, *, note: str = "", diff: bool = False) -> None:
+    def show(self, label: str, text: str, *, note: str = "", diff: bool = False, listed: bool = False) -> None:
         """Another text; the same one keeps everything as it is."""
         same = (label, text, note) == (self._label, self._text, self._note)
         self._label, self._text, self._note = label, text, note
         if not same:
             self._notices.show(())
-            self._take(diff=diff)
+            self._take(diff=diff, listed=listed)
 
     def warn(self, sentences: tuple[str, ...]) -> None:
         """Warnings about this text, beside it."""
@@ -82,11 +82,11 @@ class Quote(Vertical):
         """Whether its last row is within the quote's own window."""
         return not self._pending and self.body.at_end
 
-    def _take(self, *, diff: bool = False) -> None:
+    def _take(self, *, diff: bool = False, listed: bool = False) -> None:
         text = self._text
         self._pending = outlines.AT_ONCE < len(text) <= outlines.LONGEST and outlines.looks_like(text)
         outline = None if self._pending else outlines.outline(text)
-        self.body.show(text, outline, diff=diff)
+        self.body.show(text, outline, diff=diff, listed=listed)
         if self._pending and self.is_mounted:
             self._lay_out(text)
         if self._fixed is not None:

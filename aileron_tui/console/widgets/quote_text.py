@@ -28,6 +28,7 @@ _DIFF: Final = re.compile(r"^(?:diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|-
 _DIFF_WITHIN: Final = 64 * 1024
 _HUNK: Final = ("@@", "dif", "ind", "---", "+++")
 _CHANGES: Final = ("+", "-")
+_GOES_ON: Final = "·"
 
 
 class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
@@ -66,17 +67,19 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         self.passage = Passage("")
         self.outline: Outline | None = None
         self.is_diff = False
+        self._is_list = False
         self._cursor = 0
         self._place: tuple[int, int] | None = None
         self._to_end = False
         self._grown = 0.0
         self._counting: Timer | None = None
 
-    def show(self, text: str, outline: Outline | None = None, *, diff: bool = False) -> None:
-        """Another text; the position is kept as far as the text goes."""
+    def show(self, text: str, outline: Outline | None = None, *, diff: bool = False, listed: bool = False) -> None:
+        """Another text; the position is kept as far as the text goes. Each line of a list is an entry of its own."""
         self.outline = outline
         self._cursor = 0
         self.is_diff = diff or (outline is None and _DIFF.search(text, 0, _DIFF_WITHIN) is not None)
+        self._is_list = listed
         self._set(outline.text if outline else text)
 
     def rows_at(self, width: int, limit: int) -> int:
@@ -250,11 +253,12 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         return self.outline is not None and self.has_focus and row.line == self._cursor
 
     def _sign(self, row: Drawn, ground: Style) -> Segment:
-        """What stands before a row: the state of a fold, or what a row that goes on a changed line is part of."""
+        """What stands before a row: the state of a fold, or what a row is part of that could pass for a line."""
         if self.outline is None:
-            changed = row.head[:1] in _CHANGES and not row.head.startswith(_HUNK)
-            goes_on = self.is_diff and changed and not row.first
-            return Segment(row.head[0] if goes_on else " ", self._diff_style(row.head, ground))
+            changed = self.is_diff and row.head[:1] in _CHANGES and not row.head.startswith(_HUNK)
+            goes_on = (self.is_diff or self._is_list) and not row.first
+            sign = (row.head[0] if changed else _GOES_ON) if goes_on else " "
+            return Segment(sign, self._diff_style(row.head, ground))
         fold = self.outline.fold_at(row.line) if row.first else None
         sign = "  " if fold is None else "▸ " if self.outline.is_folded(row.line) else "▾ "
         return Segment(sign, self.get_component_rich_style("quote--fold"))

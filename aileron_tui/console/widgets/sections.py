@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from aileron_tui.console.widgets.fields import Field
-from aileron_tui.core.edits import difference, paired
+from aileron_tui.core.edits import Pair, difference, paired, signed
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.rows import Row
 from aileron_tui.core.values import dataclass
@@ -29,6 +29,7 @@ class Block:
     text: str
     note: str = ""
     diff: bool = False
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section
     """What is drawn for these rows; `before` are the rows that an edit replaced."""
     fields: list[Field] = []
     blocks: list[Block] = []
-    late: list[Row] = []
+    late: list[Pair] = []
     budget = _TOGETHER
     for row, old in paired(rows, before):
         small = len(row.label) <= LONGEST_LABEL and max(len(row.value), len(old.value) if old else 0) <= LONGEST_VALUE
@@ -54,9 +55,12 @@ def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section
         elif len(row.label) <= LONGEST_LABEL and not inline and len(blocks) < QUOTES:
             blocks += _blocks(row, old)
         else:
-            late.append(row)
+            late.append((row, old))
     if late:
-        blocks.append(Block(f"{len(late):,} more rows", _listed(late), "one line each"))
+        edited = any(old for _, old in late)
+        text = _signed(late) if edited else _listed(row for row, _ in late)
+        note = "edited, one line each" if edited else "one line each"
+        blocks.append(Block(f"{len(late):,} more rows", text, note, edited, listed=True))
     return Section(tuple(fields), tuple(blocks))
 
 
@@ -76,13 +80,18 @@ def _blocks(row: Row, old: Row | None) -> list[Block]:
     runs = difference(old.value, row.value)
     if runs is None:
         return [Block(row.label, old.value, "before the edit"), Block(row.label, row.value, "after the edit")]
-    signed = (f"{sign} {line}" for sign, run in runs for line in run.split("\n"))
-    return [Block(row.label, "\n".join(signed), "edited", diff=True)]
+    lines = (f"{sign} {line}" for sign, run in runs for line in run.split("\n"))
+    return [Block(row.label, "\n".join(lines), "edited", diff=True)]
 
 
 def _listed(rows: Iterable[Row]) -> str:
     """One line for each row: what looks like a newline in it is only a sign."""
     return "\n".join(f"{_flat(row.label)}: {NOT_AVAILABLE if row.missing else _flat(row.value)}" for row in rows)
+
+
+def _signed(pairs: Iterable[Pair]) -> str:
+    """The same with a sign before each line: what an edit changed is there as it was and as it is."""
+    return "\n".join(f"{sign} {_listed([told])}" for row, old in pairs for sign, told in signed(row, old))
 
 
 def _flat(text: str) -> str:

@@ -42,6 +42,7 @@ from aileron_tui.signing.keys import UnlockedKey
 _LOOKS_AT_ONCE: Final = 20
 _MOST_UNHEARD: Final = 1000
 _MOST_WAITING: Final = 20_000
+_SPELLED: Final = ("args", "preview", "input_fields")
 _EVENT: Final = Limits(size=LARGEST_EVENT, depth=80, count=20_000_000)
 
 
@@ -385,5 +386,6 @@ class DaemonSource:
 
 
 def _same(known: Item, fields: JsonObject) -> bool:
-    """Whether the daemon still says the same of a request."""
-    return known.fields == fields | {"inputs": known.fields.get("inputs")}
+    """Whether the daemon still says the same of a request. To Python 1 is the same as true, so it is spelled too."""
+    told = fields | {"inputs": known.fields.get("inputs")}
+    return known.fields == told and all(repr(known.fields.get(name)) == repr(told.get(name)) for name in _SPELLED)

@@ -43,6 +43,19 @@ def test_a_request_that_was_replaced_under_its_id_is_not_approved(
         assert console.source.decide(shown, Verdict.DENY)
 
 
+def test_a_request_that_was_replaced_by_one_python_takes_for_the_same_is_seen(daemon: FakeDaemon, folder: Path) -> None:
+    at = "2026-05-12T10:15:30Z"
+    id_ = daemon.register("action", action_name="move-files", args={"force": 1}, requested_at=at)
+    with Console(daemon, folder) as console:
+        shown = console.item(id_)
+        daemon.forget(id_)
+        daemon.register("action", id=id_, action_name="move-files", args={"force": True}, requested_at=at)
+        console.until(lambda: console.item(id_).prompt.args["force"] is True)
+        with pytest.raises(PromptChanged):
+            console.source.decide(shown, Verdict.APPROVE)
+        assert daemon.decisions(id_) == []
+
+
 def test_a_request_that_was_replaced_under_its_id_is_seen_by_its_event(daemon: FakeDaemon, folder: Path) -> None:
     id_ = daemon.register("comms_draft", args=DRAFT)
     with Console(daemon, folder, list_every=1000.0) as console:
