@@ -308,8 +308,12 @@ class Console(App[None]):
 
     def hint(self, words: str, tone: Tone = Tone.QUIET) -> None:
         """A short word to the operator, for a moment."""
-        self.clear_notifications()
+        self.unsay()
         self.notify(foreign_line(words).plain, severity=_SEVERITY.get(tone, "information"), timeout=3, markup=False)
+
+    def unsay(self) -> None:
+        """Takes the short word away: it is over, or another one comes."""
+        self.call_later(self.clear_notifications)  # in turn, as Textual takes in what it is to show
 
     # lock and leave
 

@@ -220,6 +220,24 @@ async def test_undo_takes_an_approval_back_and_low_risk_has_no_window() -> None:
 
 
 @piloted
+async def test_only_the_last_word_stands_and_none_once_an_answer_is_taken() -> None:
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock, toasts=True) as (app, pilot):
+        app.hint("the first")
+        app.hint("the second")
+        await pilot.pause(0.3)
+        assert [str(toast.render()) for toast in app.screen.query("Toast")] == ["the second"]
+        await pilot.press("y", "a")
+        await pilot.pause(0.3)
+        assert [str(toast.render()) for toast in app.screen.query("Toast")] == ["not yet: you were typing"]
+        clock.run(app, 0.8)
+        await pilot.press("a")
+        await settle(pilot, lambda: app.board.pill("act-1").words == "done ✓")
+        assert "not yet" not in shown(app)
+        assert not app.screen.query("Toast")
+
+
+@piloted
 async def test_quitting_with_a_held_approval_sends_nothing() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, replace(QUICK, undo_seconds=0.5)) as (app, pilot):

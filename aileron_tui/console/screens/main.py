@@ -276,12 +276,14 @@ class MainScreen(Screen[None], Still):
         return self._refused(_ANSWERS[does])
 
     def _refused(self, verdict: Verdict) -> bool:
-        """Whether an answer is dropped now; says why."""
+        """Whether an answer is dropped now; says why. One that is taken ends what was said about those before it."""
         why = self.obstacle(verdict)
         if why:
             self.arming.dropped()
             self._owner.hint(why)
             self.show_state()
+        else:
+            self._owner.unsay()
         return bool(why)
 
     # answers
