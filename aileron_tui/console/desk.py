@@ -124,7 +124,7 @@ class Desk:
             return
         timer = self._console.set_timer(seconds, self._time_is_up)
         self._held = (answer, monotonic() + seconds, timer)
-        self._board.say(answer.item.key, "approved, u takes it back", Tone.WARN)
+        self._board.say(answer.item.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
         self._console.redraw()
 
     def _time_is_up(self) -> None:
@@ -253,7 +253,7 @@ class Desk:
 
         def edited(edits: JsonObject | None) -> None:
             if edits:
-                self._board.say(item.key, "fetching the edited call…")
+                self._board.say(item.key, "fetching the edited call…", brief="fetching…")
                 self._console.redraw()
                 self._work(item.source, partial(self._fetch_edited, item, edits))
 

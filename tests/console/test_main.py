@@ -219,6 +219,29 @@ async def test_undo_takes_an_approval_back_and_low_risk_has_no_window() -> None:
     assert gate.decided[0][0] == "act-2"
 
 
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_how_it_ended_fits_the_list_and_the_bar_and_all_of_it_is_in_the_prompt(size: tuple[int, int]) -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate, replace(QUICK, undo_seconds=5.0), size) as (app, pilot):
+        await pilot.press("a")
+        await settle(pilot, lambda: "u takes it back" in shown(app))
+        row = app.screen.query_one(WaitingList).render_line(0).text
+        assert "not sent yet" in row
+        assert "⟨+" not in row
+        await pilot.press("u")
+        error = "connector_runtime_error: the service returned 404 and a word of its own about what it did not find"
+        ended = replace(request(1), state=State.FAILED, revision=9)
+        gate.tell("updated", replace(ended, fields=ended.fields | {"error": error}))
+        await settle(pilot, lambda: "nothing to answer here" in shown(app))
+        assert "failed ✗ · nothing to answer here" in shown(app)
+        assert "⟨+" not in app.screen.query_one(WaitingList).render_line(0).text
+        note = app.screen.query_one("#prompt-note")
+        assert error.split() == " ".join(str(note.render()).split()).removeprefix("failed ✗ ").split()
+        await pilot.press("a")
+        assert told(app) == "nothing to answer here: failed ✗"
+
+
 @piloted
 async def test_only_the_last_word_stands_and_none_once_an_answer_is_taken() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()

@@ -168,7 +168,7 @@ class MainScreen(Screen[None], Still):
         if board.item is None:
             bar.show("nothing to answer")
         elif not board.waits(board.chosen):
-            bar.show(f"{board.pill(board.chosen).words} · nothing to answer here")
+            bar.show(f"{board.pill(board.chosen).short} · nothing to answer here")
         elif obstacle:
             bar.show(f"◌ {obstacle}")
         elif self._owner.desk.edited:
@@ -197,6 +197,8 @@ class MainScreen(Screen[None], Still):
         if why := console.unable(item):
             return why
         pill = console.board.pill(item.key)
+        if not console.board.waits(item.key):
+            return f"nothing to answer here: {pill.short}"
         if pill.words:
             return pill.words
         drawn = console.desk.shown or item
