@@ -257,7 +257,8 @@ class Desk:
                 self._console.redraw()
                 self._work(item.source, partial(self._fetch_edited, item, edits))
 
-        self._console.push_screen(EditScreen(item), edited)
+        so_far = self.edited.edits if self.edited and self.edited.item.key == item.key else None
+        self._console.push_screen(EditScreen(item, so_far), edited)
 
     def _fetch_edited(self, item: "Item", edits: JsonObject) -> None:
         source = self._console.source_of(item)

@@ -319,6 +319,24 @@ async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None
 
 
 @piloted
+async def test_editing_again_goes_on_from_the_edit() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        for typed, seen in (("-new", "▎+r-1-new"), ("er", "▎+r-1-newer")):
+            await pilot.press("e")
+            await pilot.pause(0.1)
+            await pilot.press("end", *typed, "ctrl+s")
+            await settle(pilot, lambda seen=seen: seen in shown(app))  # type: ignore[misc]  # bound at once
+        await pilot.press("e")
+        await pilot.pause(0.1)
+        await pilot.press("ctrl+s")
+        await settle(pilot, lambda: len(app.screen_stack) == 1 and "▎+r-1-newer" in shown(app))
+        await pilot.press("a")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+    assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1-newer"})]
+
+
+@piloted
 async def test_an_edited_call_is_on_screen_while_it_is_held_and_sent() -> None:
     gate = Slow(request(1), request(2))
     async with console(gate, replace(QUICK, undo_seconds=60.0)) as (app, pilot):
