@@ -22,7 +22,7 @@ from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.source import Keyholder, Source, Upstream
-from aileron_tui.console.themes import THEMES
+from aileron_tui.console.themes import THEMES, undyed
 from aileron_tui.console.vaults import Vaults
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
@@ -78,8 +78,9 @@ class Console(App[None]):
         log_lines: Callable[[], Sequence[str]] | None = None,
         read_only: bool = False,
     ) -> None:
-        super().__init__(driver_class=TerminalDriver)
         self.settings = settings or ConsoleSettings()
+        super().__init__(driver_class=TerminalDriver, ansi_color=undyed(self.settings.theme))
+        self.set_reactive(App.ansi_color, None)  # from now on as the look has it, which can be changed
         self.arming = Arming(self.settings.arm_seconds)
         self.keymap_in_use = actions.keymap(self.settings.keymap)
         self.keys = keys

@@ -66,3 +66,11 @@ PLAIN: Final = Theme(
     variables={"ansi-background": "ansi_default", "ansi-foreground": "ansi_default"},
 )
 THEMES: Final = (DARK, LIGHT, CONTRAST, PLAIN)
+
+
+def undyed(name: str) -> bool | None:
+    """For Textual, which has to know at once whether a look leaves the colours to the terminal.
+
+    Told later, it makes grey of them under NO_COLOR: black text on black ground.
+    """
+    return name == PLAIN.name or None
