@@ -63,7 +63,13 @@ PLAIN: Final = Theme(
     boost="ansi_default",
     dark=True,
     ansi=True,
-    variables={"ansi-background": "ansi_default", "ansi-foreground": "ansi_default"},
+    variables={
+        "ansi-background": "ansi_default",
+        "ansi-foreground": "ansi_default",
+        # The choice one is on has no ground of its own here, and two colours that are the same cannot be swapped.
+        "block-cursor-text-style": "bold underline",
+        "block-cursor-blurred-text-style": "bold underline",
+    },
 )
 THEMES: Final = (DARK, LIGHT, CONTRAST, PLAIN)
 
