@@ -14,7 +14,7 @@ from textual.notifications import SeverityLevel
 
 from aileron_tui.console import actions
 from aileron_tui.console.arming import Arming
-from aileron_tui.console.board import FETCHED_ONCE, Board, Tone
+from aileron_tui.console.board import FETCHED_ONCE, NO_LOG, Board, Tone
 from aileron_tui.console.desk import Desk
 from aileron_tui.console.driver import TerminalDriver
 from aileron_tui.console.link import Link, Reach
@@ -294,7 +294,7 @@ class Console(App[None]):
         from aileron_tui.console.screens.agent_log import AgentLogScreen  # noqa: PLC0415
 
         if self.log_lines is None:
-            self.hint("there is an agent's log only in the demo")
+            self.hint(NO_LOG)
         else:
             self.push_screen(AgentLogScreen(self.log_lines))
 

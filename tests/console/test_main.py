@@ -554,6 +554,18 @@ async def test_resizing_keeps_the_request_and_too_small_still_denies() -> None:
 
 
 @piloted
+async def test_there_is_a_log_where_a_gate_or_an_agent_runs_in_this_window() -> None:
+    async with console(ScriptedGate(request(1))) as (app, pilot):
+        assert "l log" not in shown(app)
+        await pilot.press("l")
+        assert told(app) == "there is a log only in the demo, and where the gate runs in this window"
+    async with console(ScriptedGate(request(1)), log_lines=lambda: ["gate  12 actions"]) as (app, pilot):
+        assert "l log" in shown(app)
+        await pilot.press("l")
+        await settle(pilot, lambda: "12 actions" in shown(app))
+
+
+@piloted
 async def test_quit_asks_when_something_waits() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
