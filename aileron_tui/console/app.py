@@ -14,7 +14,7 @@ from textual.notifications import SeverityLevel
 
 from aileron_tui.console import actions
 from aileron_tui.console.arming import Arming
-from aileron_tui.console.board import FETCHED_ONCE, NO_LOG, Board, Tone
+from aileron_tui.console.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Board, Tone
 from aileron_tui.console.desk import Desk
 from aileron_tui.console.driver import TerminalDriver
 from aileron_tui.console.link import Link, Reach
@@ -321,7 +321,7 @@ class Console(App[None]):
     def lock(self, why: str = "Locked") -> None:
         """Wipes the key and covers the screen; a held approval is taken back."""
         if not self.keys.lockable:
-            self.hint("this key could not be unlocked again with a passphrase")
+            self.hint(NO_LOCK)
             return
         if self.desk.held:
             self.desk.take_back()
@@ -392,7 +392,9 @@ class Console(App[None]):
             return
         words = "1 request waits" if waiting == 1 else f"{waiting:,} requests wait"
         question = own(f"{words}. Quit all the same?", "bold")
-        detail = own("Quitting decides nothing; they go on waiting until they time out.", MUTED)
+        here = self.log_lines is not None  # only what runs in this window has its log here
+        end = "the gate in this window ends too" if here else "they go on waiting until they time out"
+        detail = own(f"Quitting decides nothing; {end}.", MUTED)
         self.push_screen(ConfirmScreen(question, detail), self._left)
 
     def _left(self, sure: bool | None) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ENDED_STAY: Final = 60.0
 FETCHED_ONCE: Final = "its preview was fetched once, before it was asked"
+NO_LOCK: Final = "not locked: this key has no passphrase to unlock it with"
 NO_LOG: Final = "there is a log only in the demo, and where the gate runs in this window"
 
 _LONGEST_NOTE: Final = 300

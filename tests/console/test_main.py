@@ -572,12 +572,29 @@ async def test_quit_asks_when_something_waits() -> None:
         await pilot.press("q")
         await pilot.pause(0.1)
         assert "1 request waits. Quit all the same?" in shown(app)
+        assert "they go on waiting until they time out" in shown(app)
         await pilot.press("n")
         await pilot.pause(0.1)
         assert app.is_running
         await pilot.press("q", "y")
         await pilot.pause(0.1)
     assert gate.decided == []
+
+
+@piloted
+async def test_what_ends_with_this_window_is_not_said_to_go_on() -> None:
+    async with console(ScriptedGate(request(1)), log_lines=lambda: ["gate  12 actions"]) as (app, pilot):
+        await pilot.press("q")
+        await settle(pilot, lambda: "the gate in this window ends too" in shown(app))
+        assert "go on waiting" not in shown(app)
+
+
+@piloted
+async def test_a_key_without_a_passphrase_is_not_locked_and_that_is_said() -> None:
+    async with console(ScriptedGate(request(1))) as (app, pilot):
+        await pilot.press("L")
+        assert told(app) == "not locked: this key has no passphrase to unlock it with"
+        assert "Approve act-on-1?" in shown(app)
 
 
 @piloted

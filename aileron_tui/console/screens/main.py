@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from aileron_tui.console.actions import Hint, Scope, at, bindings, display, find, keys_of
-from aileron_tui.console.board import FETCHED_ONCE, NO_LOG, Tone
+from aileron_tui.console.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Tone
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.header import Header, banner, connection
@@ -233,7 +233,7 @@ class MainScreen(Screen[None], Still):
         if action == "undo" and not console.desk.held:
             return "there is nothing to take back"
         if action == "lock" and not console.keys.lockable:
-            return "this key could not be unlocked again with a passphrase"
+            return NO_LOCK
         return NO_LOG if action == "log" and console.log_lines is None else ""
 
     # layout
