@@ -597,6 +597,22 @@ async def test_a_key_without_a_passphrase_is_not_locked_and_that_is_said() -> No
         assert "Approve act-on-1?" in shown(app)
 
 
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_a_filter_says_that_it_is_on_and_what_the_keys_do_meanwhile(size: tuple[int, int]) -> None:
+    async with console(ScriptedGate(request(1), request(2)), size=size) as (app, pilot):
+        await pilot.press("slash")
+        await settle(pilot, lambda: "enter goes back" in shown(app))
+        assert "esc shows all" in shown(app)
+        assert "filtered" not in shown(app)
+        await pilot.press(*"zzz", "enter")
+        await settle(pilot, lambda: "enter goes back" not in shown(app))
+        assert "filtered" in shown(app)
+        assert ("filtered, esc shows all" in shown(app)) == (size[0] > 60)
+        await pilot.press("escape")
+        await settle(pilot, lambda: "filtered" not in shown(app))
+
+
 @piloted
 async def test_five_hundred_arrivals_do_not_disturb_reading() -> None:
     gate = ScriptedGate(request(1))

@@ -144,6 +144,7 @@ class MainScreen(Screen[None], Still):
             "⚠ key" if narrow else "⚠ insecure key": console.keys.insecure,
             "read only": console.read_only,
             f"{len(console.board.marked)} marked": console.board.marked,
+            "filtered" if narrow else f"filtered, {self._key('clear_filter', 'shows all').text}": console.board.filter,
         }
         notes = tuple(words for words, so in told.items() if so)
         standings = {name: link.standing for name, link in console.links.items()}
@@ -165,7 +166,14 @@ class MainScreen(Screen[None], Still):
             return
         board = self._owner.board
         obstacle = self.obstacle()
-        if board.item is None:
+        if self._filter and self._filter.has_focus:
+            bar.show(
+                "filter:",
+                MUTED,
+                Hint("enter", "goes back", "leave_filter"),
+                self._key("clear_filter", "shows all"),
+            )
+        elif board.item is None:
             bar.show("nothing to answer")
         elif not board.waits(board.chosen):
             bar.show(f"{board.pill(board.chosen).short} · nothing to answer here")
@@ -382,7 +390,15 @@ class MainScreen(Screen[None], Still):
 
     def on_input_submitted(self) -> None:
         """Back to the list, which stays narrow."""
+        self.action_leave_filter()
+
+    def action_leave_filter(self) -> None:
+        """Back to the list; the filter stays."""
         self.query_one(WaitingList).focus()
+
+    def on_descendant_focus(self) -> None:
+        """Keys are typed into the filter, or do what they say."""
+        self.show_state()
 
     def on_prompt_view_ready(self) -> None:
         """From now on what is shown is seen."""
