@@ -124,7 +124,7 @@ ACTIONS: Final = (
     Action("history", "h", "history", "Everything that was asked, decided and done.", Group.LOOK, rank=8),
     Action("raw", "v", "raw", "The exact inputs and preview as JSON.", Group.LOOK, _LISTS, rank=10),
     Action("refresh", "r", "fetch again", "Fetch the preview again.", Group.LOOK, rank=11),
-    Action("log", "l", "agent log", "What the demo's agent was told. Only in the demo.", Group.LOOK, rank=8),
+    Action("log", "l", "log", "What the demo's agent says, or the gate that runs in this window.", Group.LOOK, rank=8),
     Action(
         "history.search",
         "/",

@@ -14,7 +14,7 @@ from textual.notifications import SeverityLevel
 
 from aileron_tui.console import actions
 from aileron_tui.console.arming import Arming
-from aileron_tui.console.board import FETCHED_ONCE, Board, Tone
+from aileron_tui.console.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Board, Tone
 from aileron_tui.console.desk import Desk
 from aileron_tui.console.driver import TerminalDriver
 from aileron_tui.console.link import Link, Reach
@@ -22,7 +22,7 @@ from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.source import Keyholder, Source, Upstream
-from aileron_tui.console.themes import THEMES
+from aileron_tui.console.themes import THEMES, undyed
 from aileron_tui.console.vaults import Vaults
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
@@ -78,8 +78,9 @@ class Console(App[None]):
         log_lines: Callable[[], Sequence[str]] | None = None,
         read_only: bool = False,
     ) -> None:
-        super().__init__(driver_class=TerminalDriver)
         self.settings = settings or ConsoleSettings()
+        super().__init__(driver_class=TerminalDriver, ansi_color=undyed(self.settings.theme))
+        self.set_reactive(App.ansi_color, None)  # from now on as the look has it, which can be changed
         self.arming = Arming(self.settings.arm_seconds)
         self.keymap_in_use = actions.keymap(self.settings.keymap)
         self.keys = keys
@@ -293,7 +294,7 @@ class Console(App[None]):
         from aileron_tui.console.screens.agent_log import AgentLogScreen  # noqa: PLC0415
 
         if self.log_lines is None:
-            self.hint("there is an agent's log only in the demo")
+            self.hint(NO_LOG)
         else:
             self.push_screen(AgentLogScreen(self.log_lines))
 
@@ -308,15 +309,19 @@ class Console(App[None]):
 
     def hint(self, words: str, tone: Tone = Tone.QUIET) -> None:
         """A short word to the operator, for a moment."""
-        self.clear_notifications()
+        self.unsay()
         self.notify(foreign_line(words).plain, severity=_SEVERITY.get(tone, "information"), timeout=3, markup=False)
+
+    def unsay(self) -> None:
+        """Takes the short word away: it is over, or another one comes."""
+        self.call_later(self.clear_notifications)  # in turn, as Textual takes in what it is to show
 
     # lock and leave
 
     def lock(self, why: str = "Locked") -> None:
         """Wipes the key and covers the screen; a held approval is taken back."""
         if not self.keys.lockable:
-            self.hint("this key could not be unlocked again with a passphrase")
+            self.hint(NO_LOCK)
             return
         if self.desk.held:
             self.desk.take_back()
@@ -387,7 +392,9 @@ class Console(App[None]):
             return
         words = "1 request waits" if waiting == 1 else f"{waiting:,} requests wait"
         question = own(f"{words}. Quit all the same?", "bold")
-        detail = own("Quitting decides nothing; they go on waiting until they time out.", MUTED)
+        here = self.log_lines is not None  # only what runs in this window has its log here
+        end = "the gate in this window ends too" if here else "they go on waiting until they time out"
+        detail = own(f"Quitting decides nothing; {end}.", MUTED)
         self.push_screen(ConfirmScreen(question, detail), self._left)
 
     def _left(self, sure: bool | None) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ENDED_STAY: Final = 60.0
 FETCHED_ONCE: Final = "its preview was fetched once, before it was asked"
+NO_LOCK: Final = "not locked: this key has no passphrase to unlock it with"
+NO_LOG: Final = "there is a log only in the demo, and where the gate runs in this window"
 
 _LONGEST_NOTE: Final = 300
 _ANSWERED: Final = frozenset({State.RUNNING, State.EXECUTED, State.DENIED})
@@ -40,10 +42,16 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pill:
-    """A few words about where a request stands."""
+    """A few words about where a request stands; `brief` says it where there is no room for all of them."""
 
     words: str
     tone: Tone = Tone.QUIET
+    brief: str = ""
+
+    @property
+    def short(self) -> str:
+        """As few words as there are."""
+        return self.brief or self.words
 
 
 PILLS = {
@@ -55,12 +63,12 @@ PILLS = {
     State.DENIED: Pill("denied"),
     State.EXPIRED: Pill("nobody answered", Tone.WARN),
     State.WITHDRAWN: Pill("withdrawn"),
-    State.INTERRUPTED: Pill("interrupted: outcome unknown", Tone.WARN),
+    State.INTERRUPTED: Pill("interrupted: outcome unknown", Tone.WARN, "interrupted"),
 }
 
 
 # A shell gets its answer from the daemon and tells nobody what came of it.
-_ALLOWED = Pill("allowed ✓, its end is not told")
+_ALLOWED = Pill("allowed ✓, its end is not told", brief="allowed ✓")
 
 
 def _now() -> datetime:
@@ -130,10 +138,10 @@ class Board:
         """A source cannot be heard."""
         self.queue = apply_all(self.queue, [Lost(since, source)])
 
-    def say(self, key: str, words: str, tone: Tone = Tone.QUIET) -> None:
+    def say(self, key: str, words: str, tone: Tone = Tone.QUIET, *, brief: str = "") -> None:
         """What this console is doing about a request; "" for nothing any more."""
         if words:
-            self._pills[key] = Pill(words, tone)
+            self._pills[key] = Pill(words, tone, brief)
         else:
             self._pills.pop(key, None)
 
@@ -148,14 +156,14 @@ class Board:
             return Pill(clip(inline(request.note), _LONGEST_NOTE), Tone.WARN)
         pill, item = self._under_way(key) if request.state in UNDER_WAY else PILLS[request.state], self.items.get(key)
         if item is not None and item.edited_from and not request.state.decidable:
-            pill = Pill(f"{pill.words} (edited)", pill.tone)
+            pill = Pill(f"{pill.words} (edited)", pill.tone, f"{pill.short} (edited)")
         if request.state is State.FAILED and (error := self._error(key)):
-            pill = Pill(f"{pill.words} {error}", pill.tone)
+            pill = Pill(f"{pill.words} {error}", pill.tone, pill.words)
         if request.unseen:
             return Pill("no longer waits")
         ours = key in self.answered_here or key in self._pills  # our answer may be told of before it is replied to
         if request.state in _ANSWERED and not ours:
-            return Pill(f"answered elsewhere: {pill.words}", pill.tone)
+            return Pill(f"answered elsewhere: {pill.words}", pill.tone, f"elsewhere: {pill.short}")
         return pill
 
     def _under_way(self, key: str) -> Pill:
@@ -168,7 +176,7 @@ class Board:
         since, now = self._since.get(key), self.now()
         if since is None or now - since <= QUIET:
             return PILLS[State.RUNNING]
-        return Pill(f"approved, no news since {clock(since, now)}")
+        return Pill(f"approved, no news since {clock(since, now)}", brief="approved, no news")
 
     def _is_under_way(self, key: str) -> bool:
         request = self.queue.requests.get(key)

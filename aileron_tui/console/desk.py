@@ -124,7 +124,7 @@ class Desk:
             return
         timer = self._console.set_timer(seconds, self._time_is_up)
         self._held = (answer, monotonic() + seconds, timer)
-        self._board.say(answer.item.key, "approved, u takes it back", Tone.WARN)
+        self._board.say(answer.item.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
         self._console.redraw()
 
     def _time_is_up(self) -> None:
@@ -253,11 +253,12 @@ class Desk:
 
         def edited(edits: JsonObject | None) -> None:
             if edits:
-                self._board.say(item.key, "fetching the edited call…")
+                self._board.say(item.key, "fetching the edited call…", brief="fetching…")
                 self._console.redraw()
                 self._work(item.source, partial(self._fetch_edited, item, edits))
 
-        self._console.push_screen(EditScreen(item), edited)
+        so_far = self.edited.edits if self.edited and self.edited.item.key == item.key else None
+        self._console.push_screen(EditScreen(item, so_far), edited)
 
     def _fetch_edited(self, item: "Item", edits: JsonObject) -> None:
         source = self._console.source_of(item)

@@ -63,6 +63,20 @@ PLAIN: Final = Theme(
     boost="ansi_default",
     dark=True,
     ansi=True,
-    variables={"ansi-background": "ansi_default", "ansi-foreground": "ansi_default"},
+    variables={
+        "ansi-background": "ansi_default",
+        "ansi-foreground": "ansi_default",
+        # The choice one is on has no ground of its own here, and two colours that are the same cannot be swapped.
+        "block-cursor-text-style": "bold underline",
+        "block-cursor-blurred-text-style": "bold underline",
+    },
 )
 THEMES: Final = (DARK, LIGHT, CONTRAST, PLAIN)
+
+
+def undyed(name: str) -> bool | None:
+    """For Textual, which has to know at once whether a look leaves the colours to the terminal.
+
+    Told later, it makes grey of them under NO_COLOR: black text on black ground.
+    """
+    return name == PLAIN.name or None

@@ -24,24 +24,26 @@ def lock_path(path: Path) -> Path:
 
 
 def check_file(path: Path) -> None:
-    """Refuses a ledger that is a link, another user's, open to others, or no database at all."""
+    """Refuses a ledger that is a link, another user's, open to others, or empty.
+
+    Looks without opening it: to close any descriptor of the file drops the locks that SQLite has on it for the whole
+    process, and then the next process to close the ledger takes away the log into which this one still writes.
+    """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        status = path.lstat()
     except FileNotFoundError:
         raise LedgerError("there is no ledger", str(path)) from None
     except OSError as error:
         raise PrivateFileError(f"cannot read {path}", str(error.strerror), "Check that it is yours.") from None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        mode = stat.S_IMODE(status.st_mode)
-        if not stat.S_ISREG(status.st_mode):
-            raise PrivateFileError(f"{path} is not an ordinary file")
-        if status.st_uid != os.geteuid():
-            raise PrivateFileError(f"{path} belongs to another user", f"user {status.st_uid}")
-        if mode & 0o077:
-            raise PrivateFileError(f"{path} is open to others", f"its mode is {mode:03o}", f"chmod 600 {path}")
-        if file.read(len(MAGIC)) != MAGIC:
-            raise LedgerDamaged(path, "it is empty or not a database")
+    mode = stat.S_IMODE(status.st_mode)
+    if not stat.S_ISREG(status.st_mode):
+        raise PrivateFileError(f"{path} is not an ordinary file")
+    if status.st_uid != os.geteuid():
+        raise PrivateFileError(f"{path} belongs to another user", f"user {status.st_uid}")
+    if mode & 0o077:
+        raise PrivateFileError(f"{path} is open to others", f"its mode is {mode:03o}", f"chmod 600 {path}")
+    if not status.st_size:
+        raise LedgerDamaged(path, "it is empty")
 
 
 def connect(path: Path, *, writing: bool) -> sqlite3.Connection:

@@ -60,9 +60,12 @@ class Holder:
         """Lets another process become the writer."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
-    def note(self, head: Head) -> None:
-        """Writes down who we are and how far the ledger has come."""
-        text = f'{self._prefix}, "head": "{head}"}}'
+    def note(self, head: Head, *, guest: bool = False) -> None:
+        """Writes down how far the ledger has come, and who we are; a guest leaves the name of who holds it."""
+        who = _fields(os.pread(self._file, _SIZE, 0)) if guest else {}
+        who.pop("head", None)
+        prefix = json.dumps(who, sort_keys=True)[:-1] if who else self._prefix
+        text = f'{prefix}, "head": "{head}"}}'
         with contextlib.suppress(OSError):  # the entry itself is durable already
             os.pwrite(self._file, text.ljust(_SIZE - 1).encode() + b"\n", 0)
 

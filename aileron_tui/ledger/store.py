@@ -136,7 +136,7 @@ class Ledger:
         if self._shared:
             self._note_shared()
         else:
-            self._holder.note(head)
+            self._holder.note(head, guest=self._guest)
         return head
 
     def _note_shared(self) -> None:

@@ -175,6 +175,8 @@ async def console(
     size: tuple[int, int] = (120, 36),
     keys: Keyholder | None = None,
     clock: Clock | None = None,
+    *,
+    toasts: bool = False,
     **options: Any,
 ) -> AsyncIterator[tuple[Console, Pilot[None]]]:
     """A console that has heard the snapshot of every gate that is up, and is ready for an answer."""
@@ -187,7 +189,7 @@ async def console(
         reached = [app.links[gate.name].standing.reach for gate in gates if not gate.down]
         return app.keys.key is None or all(reach is Reach.LIVE for reach in reached)
 
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=toasts) as pilot:
         await settle(pilot, heard)
         await settle(pilot, lambda: not app.board.item or app.arming.on_screen(app.board.chosen, app.board.item.digest))
         if clock:

@@ -47,6 +47,21 @@ async def test_what_was_being_typed_does_not_confirm_high_risk() -> None:
     assert gate.decided == []
 
 
+@piloted
+async def test_that_a_confirmation_came_too_early_is_said_only_as_long_as_it_is_so() -> None:
+    gate, clock = ScriptedGate(request(1, HIGH)), Clock()
+    async with console(gate, ARMED, clock=clock) as (app, pilot):
+        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await pilot.press("a")
+        await settle(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await settle(pilot, lambda: "not yet:" in str(app.screen.query_one(".note").render()))
+        clock.run(app, 0.8)
+        await settle(pilot, lambda: not str(app.screen.query_one(".note").render()))
+        assert isinstance(app.screen, ConfirmScreen)
+    assert gate.decided == []
+
+
 @pytest.mark.parametrize("what", [events.AppFocus(), events.Paste("y"), None])
 @piloted
 async def test_a_confirmation_waits_anew(what: events.Event | None) -> None:

@@ -85,6 +85,19 @@ async def test_a_form_starts_with_what_was_sent() -> None:
         assert app.came == [{"draft_body": "No."}]
 
 
+@piloted
+async def test_a_field_stands_right_below_its_label_whatever_kind_it_is() -> None:
+    one = request(1)
+    fields: list[Json] = [
+        {"name": name, "type": "string", "label": name, "multiline": name == "body"} for name in ("to", "body", "more")
+    ]
+    app = Form(replace(one, fields=one.fields | {"inputs": fields}))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        for number, label in enumerate(app.screen.query("EditScreen .body Label")):
+            assert app.screen.query_one(f"#field-{number}").region.y == label.region.bottom
+
+
 @pytest.mark.parametrize("kind", ["action", "comms_send", "http_request", "carrier_pigeon"])
 @piloted
 async def test_there_is_no_empty_form(kind: str) -> None:

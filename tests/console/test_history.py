@@ -370,6 +370,21 @@ async def test_copy_and_help_and_panes() -> None:
 
 
 @piloted
+async def test_raw_view_and_copy_are_of_the_request_under_the_cursor() -> None:
+    past = records(5)
+    app = staged(PastGate(past, [item(str(past[0]["id"]))]))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot, 5)
+        await pilot.press("enter")
+        await settle(pilot, lambda: "agent sent" in text(app))
+        await pilot.press("enter", "j", "y")
+        assert app.copied == "act-000004"
+        await pilot.press("v")
+        assert isinstance(app.screen, HistoryScreen)
+        assert "open the detail first" in text(app)
+
+
+@piloted
 async def test_a_users_keys_work_and_are_shown() -> None:
     keys = keymap({"history.search": "f", "down": "n"})
     app = Stage(HistoryScreen(alone(PastGate(records(9))), keymap=keys), keymap=keys)

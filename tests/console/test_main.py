@@ -219,6 +219,47 @@ async def test_undo_takes_an_approval_back_and_low_risk_has_no_window() -> None:
     assert gate.decided[0][0] == "act-2"
 
 
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_how_it_ended_fits_the_list_and_the_bar_and_all_of_it_is_in_the_prompt(size: tuple[int, int]) -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate, replace(QUICK, undo_seconds=5.0), size) as (app, pilot):
+        await pilot.press("a")
+        await settle(pilot, lambda: "u takes it back" in shown(app))
+        row = app.screen.query_one(WaitingList).render_line(0).text
+        assert "not sent yet" in row
+        assert "⟨+" not in row
+        await pilot.press("u")
+        error = "connector_runtime_error: the service returned 404 and a word of its own about what it did not find"
+        ended = replace(request(1), state=State.FAILED, revision=9)
+        gate.tell("updated", replace(ended, fields=ended.fields | {"error": error}))
+        await settle(pilot, lambda: "nothing to answer here" in shown(app))
+        assert "failed ✗ · nothing to answer here" in shown(app)
+        assert "⟨+" not in app.screen.query_one(WaitingList).render_line(0).text
+        note = app.screen.query_one("#prompt-note")
+        assert error.split() == " ".join(str(note.render()).split()).removeprefix("failed ✗ ").split()
+        await pilot.press("a")
+        assert told(app) == "nothing to answer here: failed ✗"
+
+
+@piloted
+async def test_only_the_last_word_stands_and_none_once_an_answer_is_taken() -> None:
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, clock=clock, toasts=True) as (app, pilot):
+        app.hint("the first")
+        app.hint("the second")
+        await pilot.pause(0.3)
+        assert [str(toast.render()) for toast in app.screen.query("Toast")] == ["the second"]
+        await pilot.press("y", "a")
+        await pilot.pause(0.3)
+        assert [str(toast.render()) for toast in app.screen.query("Toast")] == ["not yet: you were typing"]
+        clock.run(app, 0.8)
+        await pilot.press("a")
+        await settle(pilot, lambda: app.board.pill("act-1").words == "done ✓")
+        assert "not yet" not in shown(app)
+        assert not app.screen.query("Toast")
+
+
 @piloted
 async def test_quitting_with_a_held_approval_sends_nothing() -> None:
     gate = ScriptedGate(request(1))
@@ -293,6 +334,24 @@ async def test_an_edited_call_whose_preview_is_still_to_come_is_not_approved() -
         await settle(pilot, lambda: "the preview is still being fetched" in told(app))
         await sent(app)
     assert gate.decided == []
+
+
+@piloted
+async def test_editing_again_goes_on_from_the_edit() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        for typed, seen in (("-new", "▎+r-1-new"), ("er", "▎+r-1-newer")):
+            await pilot.press("e")
+            await pilot.pause(0.1)
+            await pilot.press("end", *typed, "ctrl+s")
+            await settle(pilot, lambda seen=seen: seen in shown(app))  # type: ignore[misc]  # bound at once
+        await pilot.press("e")
+        await pilot.pause(0.1)
+        await pilot.press("ctrl+s")
+        await settle(pilot, lambda: len(app.screen_stack) == 1 and "▎+r-1-newer" in shown(app))
+        await pilot.press("a")
+        await settle(pilot, lambda: len(gate.decided) == 1)
+    assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1-newer"})]
 
 
 @piloted
@@ -529,18 +588,63 @@ async def test_resizing_keeps_the_request_and_too_small_still_denies() -> None:
 
 
 @piloted
+async def test_there_is_a_log_where_a_gate_or_an_agent_runs_in_this_window() -> None:
+    async with console(ScriptedGate(request(1))) as (app, pilot):
+        assert "l log" not in shown(app)
+        await pilot.press("l")
+        assert told(app) == "there is a log only in the demo, and where the gate runs in this window"
+    async with console(ScriptedGate(request(1)), log_lines=lambda: ["gate  12 actions"]) as (app, pilot):
+        assert "l log" in shown(app)
+        await pilot.press("l")
+        await settle(pilot, lambda: "12 actions" in shown(app))
+
+
+@piloted
 async def test_quit_asks_when_something_waits() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
         await pilot.press("q")
         await pilot.pause(0.1)
         assert "1 request waits. Quit all the same?" in shown(app)
+        assert "they go on waiting until they time out" in shown(app)
         await pilot.press("n")
         await pilot.pause(0.1)
         assert app.is_running
         await pilot.press("q", "y")
         await pilot.pause(0.1)
     assert gate.decided == []
+
+
+@piloted
+async def test_what_ends_with_this_window_is_not_said_to_go_on() -> None:
+    async with console(ScriptedGate(request(1)), log_lines=lambda: ["gate  12 actions"]) as (app, pilot):
+        await pilot.press("q")
+        await settle(pilot, lambda: "the gate in this window ends too" in shown(app))
+        assert "go on waiting" not in shown(app)
+
+
+@piloted
+async def test_a_key_without_a_passphrase_is_not_locked_and_that_is_said() -> None:
+    async with console(ScriptedGate(request(1))) as (app, pilot):
+        await pilot.press("L")
+        assert told(app) == "not locked: this key has no passphrase to unlock it with"
+        assert "Approve act-on-1?" in shown(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_a_filter_says_that_it_is_on_and_what_the_keys_do_meanwhile(size: tuple[int, int]) -> None:
+    async with console(ScriptedGate(request(1), request(2)), size=size) as (app, pilot):
+        await pilot.press("slash")
+        await settle(pilot, lambda: "enter goes back" in shown(app))
+        assert "esc shows all" in shown(app)
+        assert "filtered" not in shown(app)
+        await pilot.press(*"zzz", "enter")
+        await settle(pilot, lambda: "enter goes back" not in shown(app))
+        assert "filtered" in shown(app)
+        assert ("filtered, esc shows all" in shown(app)) == (size[0] > 60)
+        await pilot.press("escape")
+        await settle(pilot, lambda: "filtered" not in shown(app))
 
 
 @piloted

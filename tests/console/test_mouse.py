@@ -375,7 +375,7 @@ async def opened(app: Console, pilot: Pilot[None], key: str) -> None:
     await settle(pilot, lambda: "esc" in lines(app)[-1] or "esc" in shown(app))
 
 
-@pytest.mark.parametrize("key", ["h history", "v raw", "l agent log", "? help", "D deny with reason", "e edit"])
+@pytest.mark.parametrize("key", ["h history", "v raw", "l log", "? help", "D deny with reason", "e edit"])
 @piloted
 async def test_screens_are_opened_and_left_by_their_keys(key: str) -> None:
     gate = ScriptedGate(request(1))

@@ -34,6 +34,23 @@ async def test_everything_that_binds_a_decision_is_there(size: tuple[int, int]) 
         assert '"gate-1"' in seen
 
 
+@pytest.mark.parametrize("size", SIZES)
+@piloted
+async def test_every_character_is_on_screen_also_where_a_scrollbar_comes(size: tuple[int, int]) -> None:
+    one = item(text="the words of a long line " * 60)
+    app = Stage(RawScreen(one))
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, lambda: "characters" in text(app))
+        view = app.screen.query_one(JsonView)
+        assert view.show_vertical_scrollbar
+        seen = ""
+        for row in range(view.virtual_size.height):
+            view.scroll_to(y=row, animate=False)
+            await pilot.pause()
+            seen += view.render_line(row - view.scroll_offset.y).text.strip()[1:]
+    assert "".join(seen.split()) == "".join(spelled(fields(one)).split())
+
+
 @piloted
 async def test_it_can_be_copied_exactly_and_left() -> None:
     one = item()

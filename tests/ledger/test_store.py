@@ -209,6 +209,29 @@ def test_key_changes_come_in_beside_a_running_gate(scene: Scene) -> None:
     assert check(scene.close(), noted=True).fault is None
 
 
+def test_a_guest_that_leaves_does_not_take_the_log_of_a_running_gate_away(scene: Scene) -> None:
+    path = scene.ledger.path
+    log = path.with_name("ledger.db-wal")
+    with Reader(path):
+        scene.ledger.append(Kind.CONFIG_CHANGED, {})
+    before = log.stat().st_ino
+    guest = multiprocessing.get_context("spawn").Process(target=_guest, args=(path, 1))
+    guest.start()
+    guest.join()
+    assert guest.exitcode == 0
+    assert log.exists()
+    assert log.stat().st_ino == before
+
+
+def test_after_a_guest_it_is_still_the_gate_that_holds_the_ledger(scene: Scene) -> None:
+    with Ledger(scene.ledger.path, role="key", guest=True) as guest:
+        head = guest.append(Kind.CONFIG_CHANGED, {})
+    with pytest.raises(LedgerHeld, match="by gate, process"):
+        Ledger(scene.ledger.path, wait=0.0)
+    with Reader(scene.ledger.path) as reader:
+        assert reader.noted() == head
+
+
 def test_a_guest_records_nothing_else(scene: Scene) -> None:
     with Ledger(scene.ledger.path, guest=True) as guest, pytest.raises(EntryRefused, match="only the process"):
         guest.append(Kind.REQUESTED, {}, "act-1")

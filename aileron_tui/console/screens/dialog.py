@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 _LOW: Final = 20
 _LEAST: Final = 3
+_SOON: Final = 0.02
 
 
 class Sheet(ModalScreen[T]):
@@ -79,7 +80,15 @@ class Dialog(Sheet[T]):
         if why:
             self.arming.dropped()
             self.say(own(f"not yet: {why}", MUTED))
+            self._wait_for_it()
         return bool(why)
+
+    def _wait_for_it(self) -> None:
+        """That it is too early is said as long as it is."""
+        if left := self.arming.remaining():
+            self.set_timer(left + _SOON, self._wait_for_it)
+        else:
+            self.say(Content(""))
 
     def on_resize(self, event: events.Resize) -> None:
         """Where there is little room, none is given away."""

@@ -41,9 +41,11 @@ class EditScreen(Dialog[JsonObject | None]):
         Binding("escape", "dismiss", "forget it"),
     ]
 
-    def __init__(self, item: Item) -> None:
+    def __init__(self, item: Item, edits: JsonObject | None = None) -> None:
+        """`edits` is what was changed so far, if this is not the first time."""
         super().__init__()
         self._item = item
+        self._edits = edits or {}
         self._inputs = inputs(item)
 
     def parts(self) -> ComposeResult:
@@ -65,7 +67,7 @@ class EditScreen(Dialog[JsonObject | None]):
 
     def _field(self, number: int, field: dict[str, Any]) -> ComposeResult:
         label = foreign_line(str(field.get("label") or field.get("name")))
-        shown = self._before(field)
+        shown = self._start(field)
         if offered := choices(field):
             yield Label(label)
             buttons = [Choice(foreign_line(words), value == shown) for value, words in offered]
@@ -92,8 +94,10 @@ class EditScreen(Dialog[JsonObject | None]):
             text = self._text(number)
             if text == self._before(field):
                 continue
+            name = str(field.get("name"))
             try:
-                edits[str(field.get("name"))] = typed(text, str(field.get("type")))
+                untouched = name in self._edits and text == self._start(field)
+                edits[name] = self._edits[name] if untouched else typed(text, str(field.get("type")))
             except JsonError:
                 self.say(foreign_line(f"✗ field {number + 1} must be of type {field.get('type')}", "$text-error"))
                 return
@@ -103,17 +107,25 @@ class EditScreen(Dialog[JsonObject | None]):
         self.dismiss(edits)
 
     def _before(self, field: dict[str, Any]) -> str:
-        value = self._item.prompt.args.get(str(field.get("name")))
-        return visible("" if value is None else plain(value))
+        return _spelled(self._item.prompt.args.get(str(field.get("name"))))
+
+    def _start(self, field: dict[str, Any]) -> str:
+        """What stands in a field before anybody touches it."""
+        name = str(field.get("name"))
+        return _spelled(self._edits[name]) if name in self._edits else self._before(field)
 
     def _text(self, number: int) -> str:
         widget = self.query_one(f"#field-{number}")
         if isinstance(widget, RadioSet):
             field = self._inputs[number]
-            return choices(field)[widget.pressed_index][0] if widget.pressed_index >= 0 else self._before(field)
+            return choices(field)[widget.pressed_index][0] if widget.pressed_index >= 0 else self._start(field)
         if isinstance(widget, TextArea):
             return widget.text
         return widget.value if isinstance(widget, Input) else ""
+
+
+def _spelled(value: Json) -> str:
+    return visible("" if value is None else plain(value))
 
 
 def inputs(item: Item) -> list[dict[str, Any]]:

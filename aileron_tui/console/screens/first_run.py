@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from aileron_tui.console.actions import Hint
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
-from aileron_tui.console.themes import THEMES
+from aileron_tui.console.themes import THEMES, undyed
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
@@ -180,7 +180,7 @@ class FirstRun(App[Start]):
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, missing: Sequence[str], theme: str) -> None:
-        super().__init__()
+        super().__init__(ansi_color=undyed(theme))
         self._missing = missing
         self._look = theme
         for known in THEMES:

@@ -96,7 +96,7 @@ class HistoryScreen(Screen[None]):
         self._said = own("")
         self._trouble: AileronError | None = None
         self._missing: Mapping[str, AileronError] = {}
-        self._item: Item | None = None
+        self._found: HistoryScreen.Found | None = None
         self._chart_wanted: bool | None = None
         self._typing: Timer | None = None
         self._looking: Timer | None = None
@@ -327,7 +327,7 @@ class HistoryScreen(Screen[None]):
 
     def _show_detail(self) -> None:
         request = self.query_one(HistoryTable).current
-        self._item = None
+        self._found = None
         if request is None:
             self.remove_class("-detail")
             return
@@ -344,8 +344,14 @@ class HistoryScreen(Screen[None]):
         """Adds what was shown."""
         request = self.query_one(HistoryTable).current
         if request is not None and request.key == event.request.key:
-            self._item = event.item
+            self._found = event
             self.query_one(Detail).show(request, event.shown, raw=event.item is not None)
+
+    @property
+    def _item(self) -> Item | None:
+        """The request under the cursor, if it was looked up; never the one where the cursor was before."""
+        request = self.query_one(HistoryTable).current
+        return self._found.item if self._found and request and self._found.request.key == request.key else None
 
     # the rest
 

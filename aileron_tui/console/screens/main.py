@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from aileron_tui.console.actions import Hint, Scope, at, bindings, display, find, keys_of
-from aileron_tui.console.board import FETCHED_ONCE, Tone
+from aileron_tui.console.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Tone
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.header import Header, banner, connection
@@ -149,6 +149,7 @@ class MainScreen(Screen[None], Still):
             "⚠ key" if narrow else "⚠ insecure key": console.keys.insecure,
             "read only": console.read_only,
             f"{len(console.board.marked)} marked": console.board.marked,
+            "filtered" if narrow else f"filtered, {self._key('clear_filter', 'shows all').text}": console.board.filter,
         }
         notes = tuple(words for words, so in told.items() if so)
         standings = {name: link.standing for name, link in console.links.items()}
@@ -170,10 +171,17 @@ class MainScreen(Screen[None], Still):
             return
         board = self._owner.board
         obstacle = self.obstacle()
-        if board.item is None:
+        if self._filter and self._filter.has_focus:
+            bar.show(
+                "filter:",
+                MUTED,
+                Hint("enter", "goes back", "leave_filter"),
+                self._key("clear_filter", "shows all"),
+            )
+        elif board.item is None:
             bar.show("nothing to answer")
         elif not board.waits(board.chosen):
-            bar.show(f"{board.pill(board.chosen).words} · nothing to answer here")
+            bar.show(f"{board.pill(board.chosen).short} · nothing to answer here")
         elif obstacle:
             bar.show(f"◌ {obstacle}")
         elif self._owner.desk.edited:
@@ -202,6 +210,8 @@ class MainScreen(Screen[None], Still):
         if why := console.unable(item):
             return why
         pill = console.board.pill(item.key)
+        if not console.board.waits(item.key):
+            return f"nothing to answer here: {pill.short}"
         if pill.words:
             return pill.words
         drawn = console.desk.shown or item
@@ -237,8 +247,8 @@ class MainScreen(Screen[None], Still):
         if action == "undo" and not console.desk.held:
             return "there is nothing to take back"
         if action == "lock" and not console.keys.lockable:
-            return "this key could not be unlocked again with a passphrase"
-        return "only in the demo" if action == "log" and console.log_lines is None else ""
+            return NO_LOCK
+        return NO_LOG if action == "log" and console.log_lines is None else ""
 
     # layout
 
@@ -282,12 +292,14 @@ class MainScreen(Screen[None], Still):
         return self._refused(_ANSWERS[does])
 
     def _refused(self, verdict: Verdict) -> bool:
-        """Whether an answer is dropped now; says why."""
+        """Whether an answer is dropped now; says why. One that is taken ends what was said about those before it."""
         why = self.obstacle(verdict)
         if why:
             self.arming.dropped()
             self._owner.hint(why)
             self.show_state()
+        else:
+            self._owner.unsay()
         return bool(why)
 
     # answers
@@ -384,7 +396,15 @@ class MainScreen(Screen[None], Still):
 
     def on_input_submitted(self) -> None:
         """Back to the list, which stays narrow."""
+        self.action_leave_filter()
+
+    def action_leave_filter(self) -> None:
+        """Back to the list; the filter stays."""
         self.query_one(WaitingList).focus()
+
+    def on_descendant_focus(self) -> None:
+        """Keys are typed into the filter, or do what they say."""
+        self.show_state()
 
     def on_prompt_view_ready(self) -> None:
         """From now on what is shown is seen."""

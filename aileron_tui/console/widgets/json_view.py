@@ -45,7 +45,8 @@ def _escape(odd: re.Match[str]) -> str:
 class JsonView(ScrollView, can_focus=True):
     """A text of `spelled`, cut at the width. A `▎` begins each line, a `┆` each row that continues one."""
 
-    DEFAULT_CSS = "JsonView { height: 1fr; overflow-x: hidden; }"
+    # Room for the scrollbar is kept: one that appears would make rows narrower than they were cut for.
+    DEFAULT_CSS = "JsonView { height: 1fr; overflow-x: hidden; scrollbar-gutter: stable; }"
 
     def __init__(self) -> None:
         super().__init__()

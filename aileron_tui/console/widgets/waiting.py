@@ -30,6 +30,7 @@ _TONES = {
 
 
 _ROOM_FOR_SOURCE = 18
+_NAME = 16
 _END = 3
 
 
@@ -148,7 +149,9 @@ class WaitingList(ScrollView, Still, can_focus=True):
         risk = "⚠" if board.risky(key) else " "
         name = inline(item.prompt.action) if item else inline(key)
         self._times[key] = "" if pill.words or not item else _time(item, datetime.now(UTC))
-        tail = clip(Visible(pill.words or self._times[key]), max(6, width - 16))
+        most = max(6, width - _NAME)
+        words = pill.words if cells(pill.words) <= most else pill.short
+        tail = clip(Visible(words or self._times[key]), most)
         room = width - cells(tail) - 3 - _END - len(place)
         source, stale = self._source(item, room)
         room -= cells(source) + bool(source)
