@@ -32,7 +32,7 @@ def title(state: State, said: Content) -> Content:
     elif state.more:
         words = f"{state.loaded:,} loaded, more below"
     else:
-        words = f"{state.loaded:,} in all" if state.loaded else ""
+        words = f"{state.loaded:,} {'in all' if state.wanted.all else 'found'}" if state.loaded else ""
     line = own("History", STRONG) + own(f"  {words}", MUTED)
     return line + own("  ") + said if said.plain else line
 
@@ -65,7 +65,7 @@ def explained(error: AileronError) -> Content:
         line += own(": ") + foreign_line(clip(inline(error.detail), 300))
     lost = isinstance(error, NoGate | Unanswered)
     more = "What is below may be stale; trying again." if lost else error.hint
-    return line + own(" ") + foreign_line(more, MUTED) if more else line
+    return line + own("  ") + foreign_line(more, MUTED) if more else line
 
 
 def incomplete(missing: Mapping[str, AileronError]) -> Content:

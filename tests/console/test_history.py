@@ -90,6 +90,7 @@ async def test_search_is_live_and_asks_once() -> None:
         await settle(pilot, lambda: 0 < len(table.requests) < 50)
         assert [asked["text"] for asked in gate.asked] == ["wrong*"]
         assert {request.reason for request in table.requests} == {"wrong folder"}
+        await settle(pilot, lambda: f"{len(table.requests)} found" in text(app))
         await pilot.press("enter")
         assert table.has_focus
         await pilot.press("escape")

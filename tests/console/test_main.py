@@ -305,14 +305,16 @@ async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None
     async with console(gate) as (app, pilot):
         await pilot.press("e")
         await pilot.pause(0.1)
-        await pilot.press("end", *"-new", "ctrl+s")
+        await pilot.press(*"-new", "ctrl+s")
         await settle(pilot, lambda: app.desk.edited is not None)
         await pilot.pause(0.2)
         assert "r-1-new" in shown(app)
+        assert "Approve act-on-1?" in shown(app)
         await pilot.press("a")
         await settle(pilot, lambda: len(gate.decided) == 1)
         # What was approved stays on screen, beside what was asked.
         await settle(pilot, lambda: "done ✓ (edited)" in shown(app))
+        assert "Approve act-on-1?" not in shown(app)
         for words in ("edited: − as asked, + as edited", "▎−r-1\n", "▎+r-1-new"):
             assert words in shown(app)
     assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1-new"})]
@@ -458,7 +460,7 @@ async def test_what_is_being_answered_is_not_answered_by_a_batch_too() -> None:
     gate = ScriptedGate(request(1), request(2))
     async with console(gate, replace(QUICK, undo_seconds=30.0)) as (app, pilot):
         await pilot.press("space", "a", "X")
-        await settle(pilot, lambda: "cannot be answered now: approved, u takes it back" in told(app))
+        await settle(pilot, lambda: "cannot be answered now: approved, not sent yet" in told(app))
         assert len(app.screen_stack) == 1
         await pilot.press("j", "space", "X")
         await settle(pilot, lambda: "1 marked" in shown(app))

@@ -80,7 +80,8 @@ class EditScreen(Dialog[JsonObject | None]):
         if field.get("multiline") or "\n" in shown or len(shown) > _LONGEST_LINE:
             yield TextArea(shown, id=f"field-{number}", soft_wrap=True)
         else:
-            yield Input(shown, id=f"field-{number}")
+            # Not selected: the first key would throw away what is to be changed.
+            yield Input(shown, id=f"field-{number}", select_on_focus=False)
 
     def action_choose(self) -> None:
         """Takes what is pointed at in a choice."""

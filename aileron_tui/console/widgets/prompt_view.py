@@ -101,7 +101,7 @@ class PromptView(Still, can_focus=True):
         self._ends: set[Widget] = set()
         self._starts: set[Widget] = set()
         self._rows = 0
-        self._titled: tuple[Prompt | None, Content] = (None, _NONE)
+        self._titled: tuple[Prompt | None, bool, Content] = (None, True, _NONE)
         self._aged: tuple[Item | None, str] = _AGELESS
         self._quotes: dict[str, list[Quote]] = {"sent": [], "fetched": []}
 
@@ -347,9 +347,10 @@ class PromptView(Still, can_focus=True):
         shown.update(note or _NONE)
 
     def _draw_times(self, item: Item) -> None:
-        if item.prompt is not self._titled[0]:
-            self._titled = (item.prompt, words.title(item.prompt))
-        self._spread("prompt-title").show(self._titled[1], time_left(item, self._now, self.size.width))
+        prompt, asks = item.prompt, item.state.decidable
+        if prompt is not self._titled[0] or asks is not self._titled[1]:
+            self._titled = (prompt, asks, words.title(prompt, asks=asks))
+        self._spread("prompt-title").show(self._titled[2], time_left(item, self._now, self.size.width))
         age = words.age(item, self._now)
         if item is self._aged[0] and age == self._aged[1]:
             return

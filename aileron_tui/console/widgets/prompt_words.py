@@ -37,8 +37,10 @@ _WHOLE: Final = "; press v for all that the daemon says"
 _DOUBTFUL: Final = "it is not certain who made this connector"
 
 
-def title(prompt: Prompt) -> Content:
-    """The question."""
+def title(prompt: Prompt, *, asks: bool = True) -> Content:
+    """The question, and what it was about when there is nothing to answer any more."""
+    if not asks:
+        return foreign_short(prompt.action, _NAME, ACCENT)
     if question := _QUESTIONS.get(prompt.kind):
         return own(question, ACCENT)
     return Content.assemble(own("Approve ", STRONG), foreign_short(prompt.action, _NAME, ACCENT), own("?", STRONG))
