@@ -223,6 +223,20 @@ async def test_no_text_passes_for_another_request_of_the_sheet(width: int) -> No
 
 
 @piloted
+async def test_no_value_passes_for_another_row_of_the_sheet() -> None:
+    rows = (Row("To", "mallory@evil.example · To boss@example.com"), Row("Cc", "team@example.com"))
+    async with console(ScriptedGate(request(1, inputs=rows), request(2)), size=(120, 40)) as (app, pilot):
+        await pilot.press("j", "space", "k", "space", "A")
+        await settle(pilot, lambda: isinstance(app.screen, BatchScreen) and "ctrl+s" in shown(app))
+        labels: set[object] = set()
+        values: set[object] = set()
+        for text, style, _ in app.screen.query_one(Rows).render_line(0):
+            (labels if text.strip() in ("To", "Cc") else values).add(style and style.color)
+        assert len(labels) == 1
+        assert labels.isdisjoint(values)
+
+
+@piloted
 async def test_high_risk_that_changed_above_the_screen_is_not_approved() -> None:
     to, body = Row("To", "team@example.com"), LONG.rows[0]
     gate = ScriptedGate(request(1, HIGH, preview=PreviewResult((to, body))))

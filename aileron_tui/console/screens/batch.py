@@ -145,7 +145,9 @@ def _key_rows(rows: list[Row]) -> Content:
     """The first short rows, and how many others there are."""
     short = [row for row in rows if not row.multiline][:_ROWS]
     values = (own(NOT_AVAILABLE) if row.missing else foreign_short(row.value, _WIDEST) for row in short)
-    parts = [foreign_short(row.label, _WIDEST) + own(" ") + value for row, value in zip(short, values, strict=True)]
+    # Another style than that of values, so that none of them passes for a row.
+    labels = (foreign_short(row.label, _WIDEST, MUTED) for row in short)
+    parts = [label + own(" ") + value for label, value in zip(labels, values, strict=True)]
     if more := len(rows) - len(short):
         parts.append(own(f"{more} more", MUTED))
     return Content(" · ").join(parts)
