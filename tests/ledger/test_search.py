@@ -1,5 +1,6 @@
 """The history: newest first, by page, by filter, by words."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tests.ledger.scenes import Scene
 
 
 @pytest.fixture
-def reader(scene: Scene) -> Reader:
+def reader(scene: Scene) -> Iterator[Reader]:
     """Five requests with different ends, and a reader."""
     scene.approved("act-1", to="team@example.com")
     scene.denied("act-2", reason="wrong recipient", to="bob@example.com", subject="Überraschung")
@@ -25,7 +26,8 @@ def reader(scene: Scene) -> Reader:
     scene.step(Kind.RUNNING, "act-4")
     scene.step(Kind.FAILED, "act-4", error="Gmail API returned 404")
     scene.ask("act-5", quote='a "quoted" word')
-    return Reader(scene.ledger.path)
+    with Reader(scene.ledger.path) as opened:
+        yield opened
 
 
 def ids(reader: Reader, wanted: Filter = ALL, before: int | None = None, limit: int = 50) -> list[str]:
