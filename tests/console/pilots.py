@@ -53,7 +53,7 @@ class Stage(App[None]):
         """Shows it; leaving it is noted."""
         self.push_screen(self.shown, self._note_left)
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:  # Textual's
+    def get_system_commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
         """None: it only stands in for the console."""
         return iter(())
 
