@@ -56,7 +56,7 @@ class Console(App[None]):
     CSS_PATH: ClassVar[list[str]] = [  # type: ignore[assignment]  # Textual says so of its own subclasses too
         str(bundled("styles") / name) for name in ("base.tcss", "main.tcss")
     ]
-    COMMANDS = App.COMMANDS | {_action_commands}
+    COMMANDS = {_action_commands}  # noqa: RUF012  # as Textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", show=False, priority=True, system=True),
         Binding("ctrl+z", "suspend_process", show=False, system=True),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SHORTEST: Final = 0.3
 _LONGEST: Final = 8.0
 _LONGEST_REASON: Final = 1000
+_LOCKED: Final = "the console was locked"
 _TOLD_WHOLE: Final = 120
 
 
@@ -90,7 +91,9 @@ class Link:
         pause = _SHORTEST
         while not self._stop.is_set():
             try:
-                if (key := self._keys.key) is not None:
+                if (key := self._keys.key) is None:
+                    pause = _SHORTEST  # however long it was locked, it is heard again soon after
+                else:
                     self.source = self._connect(key)
                     for happening in self.source.watch():
                         if self._stop.is_set():
@@ -117,6 +120,8 @@ class Link:
 
     def _lose(self, why: str, *, refused: bool = False) -> None:
         if not self._stop.is_set():
+            if self._keys.key is None:  # then we hung up, and what that looks like from here helps nobody
+                why = _LOCKED
             self._note(Silence(f"{datetime.now().astimezone():%H:%M:%S}", why[:_LONGEST_REASON], refused))
 
     def _note(self, news: "Happening | Silence") -> None:

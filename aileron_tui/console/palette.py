@@ -26,21 +26,30 @@ class Scoped(Protocol):
 
 
 class ActionCommands(Provider):
-    """Every action of the screen from which the palette was opened."""
+    """Every action of the screen from which the palette was opened, then what the app offers beside them.
+
+    Both from here, as Textual asks several providers in an order that is another one at each start.
+    """
 
     async def discover(self) -> Hits:
         for action, why in self._actions():
             if action.group is Group.MOVE:
                 continue  # found by name, but not worth a line before anything is typed
             yield DiscoveryHit(self._title(action, why), partial(self._run, action, why), action.label, action.tooltip)
+        for title, words, run, _ in self.app.get_system_commands(self.screen):
+            yield DiscoveryHit(own(title), run, title, words)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for action, why in self._actions():
             score = max(matcher.match(action.label), matcher.match(action.tooltip) * 0.8)
             if score > 0:
-                title = self._title(action, why)
-                yield Hit(score, title, partial(self._run, action, why), action.label, action.tooltip)
+                shown = self._title(action, why)
+                yield Hit(score, shown, partial(self._run, action, why), action.label, action.tooltip)
+        for title, words, run, _ in self.app.get_system_commands(self.screen):
+            score = matcher.match(title)
+            if score > 0:
+                yield Hit(score, own(title), run, title, words)
 
     def _actions(self) -> Iterator[tuple[Action, str]]:
         screen = self.screen

@@ -66,6 +66,9 @@ PLAIN: Final = Theme(
     variables={
         "ansi-background": "ansi_default",
         "ansi-foreground": "ansi_default",
+        "border": "ansi_default",
+        "border-blurred": "ansi_default",
+        "block-cursor-background": "ansi_default",
         # The choice one is on has no ground of its own here, and two colours that are the same cannot be swapped.
         "block-cursor-text-style": "bold underline",
         "block-cursor-blurred-text-style": "bold underline",

@@ -3,10 +3,10 @@
 import asyncio
 import functools
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import ParamSpec
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -52,6 +52,10 @@ class Stage(App[None]):
     def on_mount(self) -> None:
         """Shows it; leaving it is noted."""
         self.push_screen(self.shown, self._note_left)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
+        """None: it only stands in for the console."""
+        return iter(())
 
     def _note_left(self, _: None) -> None:
         self.left = True

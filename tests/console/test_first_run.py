@@ -136,3 +136,19 @@ def test_everything_needed_is_on_screen_at_every_size(size: tuple[int, int]) -> 
             assert words in shown
 
     played(steps, size)
+
+
+def test_a_passphrase_that_is_too_short_is_refused_before_it_is_typed_twice() -> None:
+    async def steps(pilot: Pilot[Start]) -> None:
+        await pilot.press("down", "enter", *"short", "enter")
+        await pilot.pause()
+        assert "✗" in text_of(pilot)
+        first = pilot.app.screen.query_one("#first", Input)
+        assert (first.has_focus, first.value) == (True, "")
+        await pilot.press(*"short but longer", "enter")
+        await pilot.pause()
+        assert "✗" not in text_of(pilot)
+        assert pilot.app.screen.query_one("#second", Input).has_focus
+        await pilot.press(*"short but longer", "enter")
+
+    assert played(steps) == Start(Way.MAKE_KEY, bytearray(b"short but longer"))

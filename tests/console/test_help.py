@@ -1,7 +1,7 @@
 """Help and the command palette say what the table of actions says."""
 
 import pytest
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.widgets import Input
 
 from aileron_tui.console.actions import Scope, keymap, of
@@ -110,6 +110,18 @@ async def test_all_of_the_palette_is_on_the_screen(size: tuple[int, int]) -> Non
         await pilot.press("ctrl+p")
         await settle(pilot, lambda: isinstance(app.screen, CommandPalette) and "by its key only" in text(app))
         assert lines(app)[-1] == under
+
+
+@piloted
+async def test_the_palette_is_in_the_same_order_at_each_start() -> None:
+    async with console(ScriptedGate(request(1))) as (app, pilot):
+        assert len(app.COMMANDS) == 1  # several are asked in the order of a set
+        await pilot.press("ctrl+p")
+        found = app.screen.query_one(CommandList)
+        await settle(pilot, lambda: found.option_count > 10)
+        titles = [str(found.get_option_at_index(index).prompt).split("\n")[0] for index in range(found.option_count)]
+        assert titles[0].startswith("approve")
+        assert titles[-1] == "look"
 
 
 @piloted

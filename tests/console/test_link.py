@@ -62,6 +62,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_module, "_LONGEST", 0.01)
 
 
+class Latch(RunKeyholder):
+    """A key that can be unlocked again."""
+
+    def unlock(self, passphrase: bytearray) -> None:
+        self._key = for_this_run()
+
+
 def listening(gate: ScriptedGate) -> tuple[Link, threading.Event]:
     news = threading.Event()
 
@@ -156,3 +163,27 @@ def test_without_a_key_nothing_is_asked() -> None:
     assert link.take() == []
     assert link.standing.reach is Reach.CONNECTING
     link.stop()
+
+
+def test_after_a_lock_it_says_so_and_is_heard_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, keys, pauses = ScriptedGate(request(1), name="work"), Latch(for_this_run()), list[float]()
+    link = Link(Upstream("work", lambda _: gate, "gate"), keys, lambda: None)
+
+    def paused(seconds: float) -> bool:
+        pauses.append(seconds)
+        return threading.Event().wait(0.001)
+
+    monkeypatch.setattr(link._stop, "wait", paused)
+    link.start()
+    try:
+        until(link, lambda: link.standing.reach is Reach.LIVE)
+        keys.lock()
+        gate.hang_up()
+        until(link, lambda: len(pauses) > 20)
+        assert (link.standing.reach, link.standing.why) == (Reach.STALE, "the console was locked")
+        assert max(pauses) < 0.0014
+        gate.down = False
+        keys.unlock(bytearray())
+        until(link, lambda: link.standing.reach is Reach.LIVE)
+    finally:
+        link.stop()

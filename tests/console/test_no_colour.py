@@ -7,8 +7,11 @@ import pytest
 from textual.app import App
 
 from aileron_tui.console.screens.first_run import FirstRun
+from aileron_tui.console.screens.history import HistoryScreen
 from aileron_tui.console.settings import default_theme
-from tests.console.pilots import piloted, settle
+from aileron_tui.console.widgets.detail import Detail
+from tests.console.past_gate import PastGate, alone, records
+from tests.console.pilots import Stage, lines, piloted, settle, text
 from tests.console.scripted import QUICK, ScriptedGate, console, request, shown
 
 
@@ -24,6 +27,12 @@ def underlined(app: App[Any]) -> list[str]:
     strips = app.screen._compositor.render_strips()
     lines = ["".join(part.text for part in strip if part.style and part.style.underline).strip() for strip in strips]
     return [line for line in lines if line]
+
+
+def reversed_text(app: App[Any]) -> list[str]:
+    """What is drawn in reverse, other than the frames of fields."""
+    styled = [segment for strip in app.screen._compositor.render_strips() for segment in strip]
+    return [part.text for part in styled if part.style and part.style.reverse and part.text.isalnum()]
 
 
 @piloted
@@ -63,3 +72,49 @@ async def test_the_choice_one_is_on_shows_without_colours(monkeypatch: pytest.Mo
         await pilot.press("escape", "ctrl+p")
         await settle(pilot, lambda: any("approve" in line for line in underlined(board)))
         assert not any("deny" in line for line in underlined(board))
+
+
+@piloted
+async def test_the_plain_look_has_no_colours_of_its_own() -> None:
+    async with console(ScriptedGate(request(1)), replace(QUICK, theme="aileron-plain")) as (app, pilot):
+        for key in ("e", "escape", "D", "escape", "h", "slash"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert colours(app) == set(), key
+
+
+@piloted
+async def test_where_one_types_shows_in_the_plain_look() -> None:
+    async with console(ScriptedGate(request(1)), replace(QUICK, theme="aileron-plain")) as (app, pilot):
+        await pilot.press("D", *"why", "home")
+        await settle(pilot, lambda: reversed_text(app) == ["w"])
+        assert colours(app) == set()  # black on white, reversed, is what a dark terminal has anyway
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24), (40, 15)])
+@piloted
+async def test_the_pane_one_is_in_shows_without_colours(size: tuple[int, int]) -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate, replace(QUICK, theme="aileron-plain"), size) as (app, pilot):
+        assert underlined(app) == []
+        await pilot.press("enter")
+        await settle(pilot, lambda: any("Approve act-on-1?" in line for line in underlined(app)))
+        await pilot.press("tab")
+        await settle(pilot, lambda: underlined(app) == [])
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+@piloted
+async def test_the_pane_of_the_history_one_is_in_shows_without_colours(size: tuple[int, int]) -> None:
+    app = Stage(HistoryScreen(alone(PastGate(records(5)))), theme="aileron-plain")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, lambda: "that is all" in text(app))
+        await pilot.press("enter")
+        detail = app.screen.query_one(Detail)
+        await settle(pilot, lambda: detail.display)
+        frames = {}
+        for _ in range(2):
+            await pilot.press("tab")
+            await pilot.pause()
+            frames[detail.has_focus] = lines(app)[detail.region.y][detail.region.x]
+        assert frames[True] != frames[False]

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from rich.color import ColorSystem
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
@@ -485,3 +486,14 @@ async def test_a_note_stands_below_the_title() -> None:
         await settle(pilot)
         rows = [row.strip() for row in lines(app) if row.strip()]
         assert rows[1] == "denied"
+
+
+@piloted
+async def test_with_256_colours_the_ground_of_a_warning_is_not_red() -> None:
+    app = Stage(items.unavailable_with("Gmail API returned 404"))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        ground = app.view.query_one("#prompt-unavailable").rich_style.bgcolor
+        assert ground is not None
+        red, green, _ = ground.downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
+        assert green >= red

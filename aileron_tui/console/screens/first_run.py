@@ -111,8 +111,18 @@ class FirstRunScreen(Screen[Start]):
         self._say("Choose a passphrase of at least 8 characters; several words are good.")
 
     @on(Input.Submitted, "#first")
-    def _first_given(self) -> None:
-        self.query_one("#second").focus()
+    def _first_given(self, event: Input.Submitted) -> None:
+        passphrase = bytearray(event.value.encode())
+        try:
+            check_passphrase(passphrase)
+        except AileronError as error:
+            self._clear()
+            self._say(f"✗ {error}", "$text-error")
+        else:
+            self._say("Type it once more.")
+            self.query_one("#second").focus()
+        finally:
+            wipe(passphrase)
 
     @on(Input.Submitted, "#second")
     def _second_given(self) -> None:
