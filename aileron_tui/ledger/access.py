@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import stat
+import time
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -16,6 +17,7 @@ DAEMONS: Final = "daemons"
 MAGIC: Final = b"SQLite format 3\0"
 
 _BUSY_SECONDS: Final = 5.0
+_PAUSE: Final = 0.01
 
 
 def lock_path(path: Path) -> Path:
@@ -48,17 +50,26 @@ def check_file(path: Path) -> None:
 
 def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
     """A connection in WAL mode. A writer's commit returns only when the entry is on the disk (`synchronous=FULL`)."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            return _connect(path, writing=writing)
+        except sqlite3.Error as error:
+            # Not for all that others do while they open or close the log does SQLite wait by itself.
+            if not is_busy(error) or time.monotonic() >= deadline:
+                raise translated(error, path) from None
+        time.sleep(_PAUSE)
+
+
+def _connect(path: Path, *, writing: bool) -> sqlite3.Connection:
     mode = "rw" if writing else "ro"
-    try:
-        db = sqlite3.connect(
-            f"file:{quote(str(path))}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-            timeout=_BUSY_SECONDS,
-        )
-    except sqlite3.Error as error:
-        raise translated(error, path) from None
+    db = sqlite3.connect(
+        f"file:{quote(str(path))}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=_BUSY_SECONDS,
+    )
     try:
         if writing:
             db.execute("PRAGMA journal_mode = WAL")
@@ -69,7 +80,12 @@ def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
             db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except sqlite3.Error as error:
+    except BaseException:
         db.close()
-        raise translated(error, path) from None
+        raise
     return db
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another holds the file just now, for whatever reason: the lowest byte of a code says what kind it is."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY

@@ -24,7 +24,7 @@ from aileron_tui.core.jsontext import JsonError, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private import private_folder, write_private
 from aileron_tui.ledger import index, rules
-from aileron_tui.ledger.access import check_file, connect, lock_path
+from aileron_tui.ledger.access import check_file, connect, is_busy, lock_path
 from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable, translated
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.holder import Holder
@@ -70,7 +70,7 @@ class Ledger:
         self._clock = clock
         self._guest = guest
         self._shared = shared
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
         with ExitStack() as opened:
             self._holder = opened.enter_context(closing(Holder(lock_path(path), role)))
             if shared:
@@ -96,8 +96,9 @@ class Ledger:
 
     @property
     def head(self) -> Head:
-        """The last entry."""
-        return head_of(self._db, self.path)
+        """The last entry that is on the disk: none that another thread is still about to record."""
+        with self._guard:
+            return head_of(self._db, self.path)
 
     def append(self, kind: Kind, body: JsonObject, request: str = "") -> Head:
         """Records one fact; when this returns it is on the disk."""
@@ -144,7 +145,7 @@ class Ledger:
         try:
             self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if _is_busy(error):
+            if is_busy(error):
                 return
             raise
         try:
@@ -159,7 +160,7 @@ class Ledger:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                if not ((self._guest or self._shared) and _is_busy(error) and time.monotonic() < deadline):
+                if not ((self._guest or self._shared) and is_busy(error) and time.monotonic() < deadline):
                     raise
                 time.sleep(_PAUSE)
             else:
@@ -225,11 +226,6 @@ class Ledger:
         except BaseException:
             self._db.close()
             raise
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    """Whether another holds the file just now, for whatever reason: the lowest byte of a code says what kind it is."""
-    return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def set_aside(path: Path, *, wait: float = _WAIT, clock: Callable[[], datetime] = _now) -> Path:
