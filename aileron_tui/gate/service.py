@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -90,9 +91,14 @@ class Gate:
         await context.recorder.record(Draft(Kind.STOPPED, {"instance": self.instance}))
         await asyncio.to_thread(context.recorder.close)
         context.pool.shutdown(wait=False, cancel_futures=True)
-        context.installed.sandbox.close()
+        # A preview that is under way ends by itself, and only then are the connections to be closed all there.
+        threading.Thread(target=self._close_sandbox, name="sandbox-closing").start()
         context.outbox.close()
         context.reader.close()
+
+    def _close_sandbox(self) -> None:
+        self._context.pool.shutdown(wait=True)
+        self._context.installed.sandbox.close()
 
     async def _keep_looking(self, settings: Settings) -> None:
         """Loads the bundle anew when its folder changed. Requests that wait keep what they were asked with."""
