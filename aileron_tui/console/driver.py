@@ -1,11 +1,42 @@
 """Textual's driver for terminals, which also survives being stopped without having asked for it, and their end."""
 
 import asyncio
+import selectors
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, Any
+from time import monotonic
+from types import SimpleNamespace
+from typing import IO, Any, Final
 
+from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
+
+_LATELY: Final = 1.0
+_PATIENCE: Final = 0.5
+
+
+class Patient(selectors.SelectSelector):
+    """Textual looks ten times a second whether something was typed, a third of an idle console's work.
+
+    Where nothing was for a while it waits longer. What is typed ends the wait at once, and after it every look is as
+    short as Textual wants it, because it tells an escape key from a sequence by the time that passes.
+    """
+
+    _heard = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """What is ready to be read."""
+        if timeout and monotonic() - self._heard > _LATELY:
+            timeout = _PATIENCE
+        ready = super().select(timeout)
+        if ready:
+            self._heard = monotonic()
+        return ready
+
+
+linux_driver.selectors = SimpleNamespace(  # type: ignore[assignment, attr-defined]  # what it uses of it
+    SelectSelector=Patient, SelectorKey=selectors.SelectorKey, EVENT_READ=selectors.EVENT_READ
+)
 
 
 class Lasting:
