@@ -11,6 +11,7 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
+from textual.timer import Timer
 
 from aileron_tui.console import actions
 from aileron_tui.console.arming import Arming
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _IDLE_LOOK: Final = 5.0
 _QUIET: Final = 1.0
+_FRAME: Final = 1 / 60
 _LONGEST_REASON: Final = 200
 _SHOWN: Final = frozenset({"snapshot", "unreadable"})
 _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "warning"}
@@ -92,6 +94,8 @@ class Console(App[None]):
         self.desk = Desk(self)
         self._touched = monotonic()
         self._pulse: asyncio.TimerHandle | None = None
+        self._took_in = 0.0
+        self._next: Timer | None = None
         self._main = MainScreen(self)
         for theme in THEMES:
             self.register_theme(theme)
@@ -174,7 +178,18 @@ class Console(App[None]):
         self.post_message(self.Heard())
 
     def on_console_heard(self) -> None:
-        """Takes in what the sources told. A request never takes the focus and never moves the cursor."""
+        """Takes in what the sources told, at once, but not more often than it can be drawn."""
+        if self._next is not None:
+            return
+        soon = self._took_in + _FRAME - monotonic()
+        if soon > 0:
+            self._next = self.set_timer(soon, self._take_in)
+        else:
+            self._take_in()
+
+    def _take_in(self) -> None:
+        """What the sources told. A request never takes the focus and never moves the cursor."""
+        self._took_in, self._next = monotonic(), None
         new: list[str] = []
         heard: list[Happening] = []
         changed = False

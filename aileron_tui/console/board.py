@@ -92,6 +92,7 @@ class Board:
     _visible: list[str] | None = None
     _ended_at: dict[str, float] = field(default_factory=dict)
     _looked_at: Queue | None = None
+    _counted: tuple[Queue | None, int] = (None, 0)
     _words: "dict[str, tuple[Prompt, str]]" = field(default_factory=dict)
     _since: dict[str, datetime] = field(default_factory=dict)
     _quiet: set[str] = field(default_factory=set)
@@ -253,8 +254,10 @@ class Board:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
-        return len(self.queue.waiting)
+        """How many requests wait; counted once for each queue."""
+        if self._counted[0] is not self.queue:
+            self._counted = self.queue, len(self.queue.waiting)
+        return self._counted[1]
 
     @property
     def unread(self) -> int:

@@ -135,18 +135,6 @@ async def test_the_window_that_just_got_the_focus_is_not_armed() -> None:
 
 
 @piloted
-async def test_the_cursor_stays_on_its_request_while_the_list_moves() -> None:
-    gate = ScriptedGate(request(5), request(6))
-    async with console(gate) as (app, pilot):
-        await pilot.press("j")
-        gate.tell("snapshot", *(request(number) for number in range(1, 9)))
-        await settle(pilot, lambda: app.board.waiting == 8)
-        assert app.board.chosen == "act-6"
-        assert "Approve act-on-6?" in shown(app)
-        assert app.screen.focused is app.screen.query_one(WaitingList)
-
-
-@piloted
 async def test_high_risk_must_be_read_and_confirmed() -> None:
     body = Row("Body", "\n".join(f"line {number}" for number in range(200)), multiline=True)
     gate = ScriptedGate(request(1, HIGH, preview=PreviewResult((body,))))
@@ -647,20 +635,6 @@ async def test_a_filter_says_that_it_is_on_and_what_the_keys_do_meanwhile(size: 
         assert ("filtered, esc shows all" in shown(app)) == (size[0] > 60)
         await pilot.press("escape")
         await settle(pilot, lambda: "filtered" not in shown(app))
-
-
-@piloted
-async def test_five_hundred_arrivals_do_not_disturb_reading() -> None:
-    gate = ScriptedGate(request(1))
-    async with console(gate) as (app, pilot):
-        await pilot.press("enter")
-        focused = app.screen.focused
-        for number in range(2, 502):
-            gate.tell("pending", request(number % 60 + 2))
-        await settle(pilot, lambda: app.board.waiting >= 60)
-        assert app.board.chosen == "act-1"
-        assert app.screen.focused is focused
-        assert "Approve act-on-1?" in shown(app)
 
 
 @pytest.mark.parametrize("part", range(4))

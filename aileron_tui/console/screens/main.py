@@ -19,6 +19,7 @@ from aileron_tui.console.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Tone
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.header import Header, banner, connection
+from aileron_tui.console.widgets.spread import Spread
 from aileron_tui.console.widgets.still import Still
 from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.decision import Verdict
@@ -64,7 +65,7 @@ class MainScreen(Screen[None], Still):
         self._wake: Timer | None = None
         self._view: PromptView | None = None
         self._filter: Input | None = None
-        self._banner: Static | None = None
+        self._banner: Spread | None = None
 
     def compose(self) -> ComposeResult:
         console = self._owner
@@ -89,7 +90,7 @@ class MainScreen(Screen[None], Still):
         self.app.stylesheet.read(bundled("styles") / "prompt.tcss")
         self._view = PromptView()
         too_small = own("This window is too small to read a request. Make it 40 × 15 or larger; d still denies.")
-        self._banner = Static(id="banner")
+        self._banner = Spread(id="banner")
         self.mount(self._banner, Static(too_small, id="small"), before="#panes")
         self.query_one("#panes").mount(self._view)
         self._filter = Input(placeholder="filter", id="filter")
@@ -157,7 +158,7 @@ class MainScreen(Screen[None], Still):
         if self._banner:
             lines = banner(standings, self.size.width - 2, _TROUBLES if self.size.height >= _LOW else 1)
             self._banner.display = bool(lines)
-            self._banner.update(own("\n").join(lines))
+            self._banner.show(own("\n").join(lines))
 
     def show_state(self) -> None:
         """Whether an answer counts now; looks again when the last obstacle will be gone."""
@@ -356,6 +357,10 @@ class MainScreen(Screen[None], Still):
         self._owner.desk.forget_edit()
         self._owner.board.move(step)
         self.redraw()
+
+    @on(WaitingList.Leapt)
+    def _leapt(self, event: WaitingList.Leapt) -> None:
+        self._step(event.steps)
 
     @on(WaitingList.Picked)
     def _picked(self, event: WaitingList.Picked) -> None:

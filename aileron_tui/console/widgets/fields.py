@@ -48,9 +48,10 @@ class Fields(Laid):
     def show(self, fields: Sequence[Field], labels: int) -> None:
         """These rows, with labels of this width; the same ones again change nothing."""
         if (tuple(fields), labels) != (self._fields, self._labels):
+            before = self.height_at(self.size.width)
             self._fields, self._labels = tuple(fields), labels
             self.display = bool(fields)
-            self.refresh(layout=True)
+            self.lay_anew(before)
 
     def lines_at(self, width: int) -> list[Content]:
         """All rows."""

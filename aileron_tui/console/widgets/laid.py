@@ -30,6 +30,10 @@ class Laid(Still):
         """All lines."""
         return Content("\n").join(self.lines_at(self.size.width))
 
+    def lay_anew(self, before: int) -> None:
+        """Draws again; only if it is not as high as before is the screen laid out anew."""
+        self.refresh(layout=self.height_at(self.size.width) != before)
+
     @property
     def settled(self) -> bool:
         """Whether the screen already has room for what is to be shown."""

@@ -109,14 +109,14 @@ class PromptView(Still, can_focus=True):
         """A title that stays, and below it what scrolls."""
         yield Static(id="prompt-empty")
         yield Spread(id="prompt-title")
-        yield Static(id="prompt-note")
+        yield Spread(id="prompt-note")
         with Scroll(id="prompt-body"):
-            yield Static(id="prompt-risk")
-            yield Static(id="prompt-cautions")
+            yield Spread(id="prompt-risk")
+            yield Spread(id="prompt-cautions")
             yield Fields(id="asker")
             yield Spread(id="sent-head", classes="section")
             yield Fields(id="sent")
-            yield Static(id="prompt-unavailable", classes="section")
+            yield Spread(id="prompt-unavailable", classes="section")
             yield Spread(id="fetched-head", classes="section")
             yield Fields(id="fetched")
             yield Spread(id="told-head", classes="section")
@@ -129,8 +129,8 @@ class PromptView(Still, can_focus=True):
         """Watch what is on screen."""
         if len(self.query("#told-head, #runs-head, #prompt-body, #prompt-foot")) < 4:
             return  # the console is being left while it is still being built
-        self._spread("told-head").show(own("told by the agent", STRONG), Content(""))
-        self._spread("runs-head").show(own("would run", STRONG), Content(""))
+        self._spread("told-head").show(own("told by the agent", STRONG))
+        self._spread("runs-head").show(own("would run", STRONG))
         for changing in ("scroll_y", "virtual_size"):
             self.watch(self._body, changing, self._scrolled, init=False)
         self.ready = True
@@ -308,22 +308,20 @@ class PromptView(Still, can_focus=True):
     def _draw(self, note: Content | None) -> None:
         item = self._item
         empty = self.query_one("#prompt-empty", Static)
-        empty.display = item is None
         for child in self.children:
-            if child is not empty:
-                child.display = item is not None
+            if child.id != "prompt-note":
+                child.display = (child is empty) is (item is None)
         if item is None:
             said = Content.assemble(own("Nothing waits.", STRONG), own("\nWhat an agent asks for appears here.", MUTED))
             empty.update(note or said)
+            self._say(None)
             return
         self._say(note)
-        self.query_one("#prompt-risk", Static).update(words.risk(item.prompt))
+        self._spread("prompt-risk").show(words.risk(item.prompt))
         self._spread("told-head").display = bool(words.told_fields(item.prompt))
         self._spread("runs-head").display = bool(words.connector_fields(item.prompt))
-        self._spread("sent-head").show(words.sent(item), Content(""))
-        warning = self.query_one("#prompt-unavailable", Static)
-        warning.update(words.unavailable(item))
-        warning.display = bool(words.unavailable(item))
+        self._spread("sent-head").show(words.sent(item))
+        self._show_if_any("prompt-unavailable", words.unavailable(item))
         self._caution(item)
         self._draw_times(item)
         self._fill_quotes("sent", self._sent.blocks, before="prompt-unavailable")
@@ -336,15 +334,16 @@ class PromptView(Still, can_focus=True):
         if said.is_same(self._cautioned):
             return False
         self._cautioned = said
-        shown = self.query_one("#prompt-cautions", Static)
-        shown.display = bool(said)
-        shown.update(said)
+        self._show_if_any("prompt-cautions", said)
         return True
 
     def _say(self, note: Content | None) -> None:
-        shown = self.query_one("#prompt-note", Static)
-        shown.display = note is not None
-        shown.update(note or _NONE)
+        self._show_if_any("prompt-note", note or _NONE)
+
+    def _show_if_any(self, id_: str, said: Content) -> None:
+        shown = self._spread(id_)
+        shown.display = bool(said)
+        shown.show(said)
 
     def _draw_times(self, item: Item) -> None:
         prompt, asks = item.prompt, item.state.decidable
@@ -359,7 +358,7 @@ class PromptView(Still, can_focus=True):
         head.display = bool(fetched)
         inline = Content.assemble(fetched, own(f" · {age}", MUTED))
         fits = inline.cell_length <= room
-        head.show(*((inline, Content("")) if fits and age else (fetched, own(age, MUTED))))
+        head.show(*((inline,) if fits and age else (fetched, own(age, MUTED))))
 
     def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str) -> None:
         """Quotes are kept and filled anew, so that walking through a list builds nothing."""

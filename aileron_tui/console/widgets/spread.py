@@ -7,6 +7,7 @@ from aileron_tui.console.widgets.laid import Laid
 from aileron_tui.console.widgets.still import Turn
 
 _APART = 2
+_NOTHING = Content("")
 
 
 class Spread(Laid):
@@ -14,9 +15,9 @@ class Spread(Laid):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._left = self._right = Content("")
+        self._left = self._right = _NOTHING
 
-    def show(self, left: Content, right: Content) -> None:
+    def show(self, left: Content, right: Content = _NOTHING) -> None:
         """Draw these; only a change of height moves anything else."""
         if not left.is_same(self._left):
             self._lay(left, right)
@@ -24,10 +25,9 @@ class Spread(Laid):
             self._go_on(right)
 
     def _lay(self, left: Content, right: Content) -> None:
-        width = self.size.width
-        before = self.height_at(width)
+        before = self.height_at(self.size.width)
         self._left, self._right = left, right
-        self.refresh(layout=before != self.height_at(width))
+        self.lay_anew(before)
 
     def _go_on(self, right: Content) -> None:
         """A clock that goes on has other digits in the same room."""

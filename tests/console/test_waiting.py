@@ -1,0 +1,165 @@
+"""The list of requests: how one goes through it, what stays where it is, and that only what changed is drawn."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic
+
+import pytest
+from textual.strip import Strip
+
+from aileron_tui.console.app import Console
+from aileron_tui.console.board import Tone
+from aileron_tui.console.widgets.waiting import WaitingList
+from aileron_tui.core.risk import Level, Risk
+from aileron_tui.core.states import State
+from tests.console.pilots import lines, piloted, settle
+from tests.console.scripted import ScriptedGate, console, request, shown
+
+MANY = 100
+
+
+def at(app: Console) -> int:
+    """Which request is looked at, counted from 0; it must be in sight."""
+    assert any("▸" in line for line in lines(app)), "what is looked at is not in sight"
+    return app.board.visible.index(app.board.chosen)
+
+
+@pytest.fixture(name="drawn")
+def _drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lines of the list that were drawn."""
+    counted: list[int] = []
+    draw = WaitingList.render_line
+
+    def render_line(self: WaitingList, y: int) -> Strip:
+        counted.append(y)
+        return draw(self, y)
+
+    monkeypatch.setattr(WaitingList, "render_line", render_line)
+    return counted
+
+
+@piloted
+async def test_the_cursor_stays_on_its_request_while_the_list_moves() -> None:
+    gate = ScriptedGate(request(5), request(6))
+    async with console(gate) as (app, pilot):
+        await pilot.press("j")
+        gate.tell("snapshot", *(request(number) for number in range(1, 9)))
+        await settle(pilot, lambda: app.board.waiting == 8)
+        assert app.board.chosen == "act-6"
+        assert "Approve act-on-6?" in shown(app)
+        assert app.screen.focused is app.screen.query_one(WaitingList)
+
+
+@piloted
+async def test_five_hundred_arrivals_do_not_disturb_reading() -> None:
+    gate = ScriptedGate(request(1))
+    async with console(gate) as (app, pilot):
+        await pilot.press("enter")
+        focused = app.screen.focused
+        for number in range(2, 502):
+            gate.tell("pending", request(number % 60 + 2))
+        await settle(pilot, lambda: app.board.waiting >= 60)
+        assert app.board.chosen == "act-1"
+        assert app.screen.focused is focused
+        assert "Approve act-on-1?" in shown(app)
+
+
+@piloted
+async def test_every_key_goes_through_a_list_that_is_longer_than_the_screen() -> None:
+    async with console(ScriptedGate(*map(request, range(MANY)))) as (app, pilot):
+        height = app.screen.query_one(WaitingList).size.height
+        assert height < MANY
+        for key, row in (
+            ("down", 1),
+            ("j", 2),
+            ("up", 1),
+            ("k", 0),
+            ("up", 0),
+            ("pagedown", height - 1),
+            ("pagedown", 2 * (height - 1)),
+            ("pageup", height - 1),
+            ("end", MANY - 1),
+            ("down", MANY - 1),
+            ("home", 0),
+        ):
+            await pilot.press(key)
+            title = f"Approve {app.board.visible[row].replace('act', 'act-on')}?"
+            await settle(pilot, lambda title=title: title in shown(app))  # type: ignore[misc]
+            assert at(app) == row
+
+
+@piloted
+async def test_a_list_of_one_line_has_no_pages() -> None:
+    async with console(ScriptedGate(*map(request, range(MANY))), size=(40, 15)) as (app, pilot):
+        await pilot.press("pagedown", "pageup", "pagedown")
+        await pilot.pause()
+        assert at(app) == 0
+        await pilot.press("end")
+        await settle(pilot, lambda: at(app) == MANY - 1)
+
+
+@piloted
+async def test_what_arrives_out_of_sight_draws_no_row(drawn: list[int]) -> None:
+    gate = ScriptedGate(*map(request, range(MANY)))
+    async with console(gate) as (app, pilot):
+        drawn.clear()
+        gate.tell("pending", request(MANY))
+        await settle(pilot, lambda: f"{MANY + 1} waiting" in shown(app))
+        assert drawn == []
+        await pilot.press("down")
+        await settle(pilot, lambda: at(app) == 1)
+        assert set(drawn) == {0, 1}
+
+
+CHANGES: tuple[Callable[[Console, ScriptedGate], object], ...] = (
+    lambda app, gate: gate.tell("pending", request(900)),
+    lambda app, gate: gate.tell("updated", replace(request(1), state=State.EXECUTED, revision=2)),
+    lambda app, gate: gate.tell("pending", replace(request(2, Risk(Level.HIGH, "it sends")), revision=2)),
+    lambda app, gate: gate.tell("pending", replace(request(3, action="something-else"), revision=2)),
+    lambda app, gate: app.board.marked.add("act-2"),
+    lambda app, gate: app.board.say("act-3", "being sent…", Tone.WARN),
+    lambda app, gate: setattr(app.board, "chosen", "act-4"),
+    lambda app, gate: gate.tell("snapshot", *map(request, range(3, 40))),
+    lambda app, gate: app.board.narrow("act-on-3"),
+    lambda app, gate: app.board.narrow("found nowhere"),
+    lambda app, gate: app.board.narrow(""),
+    lambda app, gate: gate.tell("snapshot"),
+)
+
+
+@piloted
+async def test_what_is_left_as_it_was_drawn_is_what_would_be_drawn() -> None:
+    gate = ScriptedGate(*map(request, range(MANY)))
+    async with console(gate) as (app, pilot):
+        for number, change in enumerate(CHANGES):
+            before = lines(app)
+            change(app, gate)
+            await pilot.pause(0.1)
+            app.redraw()
+            await pilot.pause(0.1)
+            seen = lines(app)
+            assert seen != before, number
+            app.screen.query_one(WaitingList).notify_style_update()  # which forgets everything that was kept
+            app.screen.query_one(WaitingList).refresh()
+            await pilot.pause(0.1)
+            assert lines(app) == seen, number
+
+
+@piloted
+async def test_news_are_taken_in_no_more_often_than_they_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[float] = []
+    take_in = Console._take_in
+
+    def counted(self: Console) -> None:
+        taken.append(monotonic())
+        take_in(self)
+
+    monkeypatch.setattr(Console, "_take_in", counted)
+    gate = ScriptedGate()
+    async with console(gate) as (app, pilot):
+        taken.clear()
+        for number in range(MANY):
+            gate.tell("pending", request(number))
+            await pilot.pause(0.001)
+        await settle(pilot, lambda: app.board.waiting == MANY)
+        assert len(taken) <= (taken[-1] - taken[0]) * 60 + 2
