@@ -18,6 +18,7 @@ from aileron_tui.console.arming import Arming
 from aileron_tui.console.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Board, Tone
 from aileron_tui.console.desk import Desk
 from aileron_tui.console.driver import TerminalDriver
+from aileron_tui.console.later import later
 from aileron_tui.console.link import Link, Reach
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.main import MainScreen
@@ -140,7 +141,7 @@ class Console(App[None]):
         self._main.furnish()
         for link in self.links.values():
             link.start()
-        self.set_timer(_QUIET, self._prepare)
+        later(self, _QUIET, self._prepare)
 
     def _prepare(self) -> None:
         """What the first text in another script would have to wait for, in a quiet moment and beside the loop."""
@@ -183,7 +184,7 @@ class Console(App[None]):
             return
         soon = self._took_in + _FRAME - monotonic()
         if soon > 0:
-            self._next = self.set_timer(soon, self._take_in)
+            self._next = later(self, soon, self._take_in)
         else:
             self._take_in()
 

@@ -11,6 +11,7 @@ from textual.timer import Timer
 
 from aileron_tui.console.board import Tone
 from aileron_tui.console.deliveries import Answer, Outcome, deliver
+from aileron_tui.console.later import later
 from aileron_tui.console.render import foreign_line, own
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
@@ -122,7 +123,7 @@ class Desk:
         if not seconds or answer.item.prompt.risk.level is Level.LOW:
             self._send(answer)
             return
-        timer = self._console.set_timer(seconds, self._time_is_up)
+        timer = later(self._console, seconds, self._time_is_up)
         self._held = (answer, monotonic() + seconds, timer)
         self._board.say(answer.item.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
         self._console.redraw()
@@ -183,7 +184,7 @@ class Desk:
     def _draw_soon(self) -> None:
         """The answer goes before the picture: most are taken before the word would have been drawn."""
         if self._soon is None:
-            self._soon = self._console.set_timer(_DRAWN_LATER, self._draw)
+            self._soon = later(self._console, _DRAWN_LATER, self._draw)
 
     def _draw(self) -> None:
         if self._soon:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from textual.timer import Timer
 
 from aileron_tui.console.board import Tone
+from aileron_tui.console.later import later
 from aileron_tui.console.link import Reach
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import UNDER_WAY
@@ -76,7 +77,7 @@ class Vaults:
         if self._again:
             self._again.stop()
         # Somebody may unlock it elsewhere.
-        self._again = self._console.set_timer(_LOOK_EVERY, self._look_again) if self.locked else None
+        self._again = later(self._console, _LOOK_EVERY, self._look_again) if self.locked else None
 
     def _look_again(self) -> None:
         for name in self.locked:

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from aileron_tui.console.actions import Hint, offered
 from aileron_tui.console.arming import Arming
+from aileron_tui.console.later import later
 from aileron_tui.console.render import MUTED, own
 from aileron_tui.console.widgets.key_line import KeyLine
 
@@ -86,7 +87,7 @@ class Dialog(Sheet[T]):
     def _wait_for_it(self) -> None:
         """That it is too early is said as long as it is."""
         if left := self.arming.remaining():
-            self.set_timer(left + _SOON, self._wait_for_it)
+            later(self, left + _SOON, self._wait_for_it)
         else:
             self.say(Content(""))
 

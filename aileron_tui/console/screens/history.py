@@ -21,6 +21,7 @@ from textual.widgets import Input, Static
 from aileron_tui.console import history_words as words
 from aileron_tui.console.actions import Scope, bindings, hints
 from aileron_tui.console.archive import Archive
+from aileron_tui.console.later import later
 from aileron_tui.console.past import Page, Past, Shown, local, tally, typical
 from aileron_tui.console.render import MUTED, own
 from aileron_tui.console.wanted import LONGEST, Query, SearchError, Wanted
@@ -184,7 +185,7 @@ class HistoryScreen(Screen[None]):
         self._busy = False
         self._trouble = event.error
         if isinstance(event.error, NoGate | Unanswered):
-            self._retry = self.set_timer(RETRY, lambda: self._load(first=event.first))
+            self._retry = later(self, RETRY, lambda: self._load(first=event.first))
         self._tell()
 
     def on_history_table_reshaped(self, event: HistoryTable.Reshaped) -> None:
@@ -240,7 +241,7 @@ class HistoryScreen(Screen[None]):
     def _typed(self) -> None:
         if self._typing:
             self._typing.stop()
-        self._typing = self.set_timer(TYPING, self._search)
+        self._typing = later(self, TYPING, self._search)
 
     @on(Input.Submitted, "#history-words")
     def _submitted(self) -> None:
@@ -319,7 +320,7 @@ class HistoryScreen(Screen[None]):
         if self.has_class("-detail"):
             if self._looking:
                 self._looking.stop()
-            self._looking = self.set_timer(LOOKING, self._show_detail)
+            self._looking = later(self, LOOKING, self._show_detail)
 
     def on_history_table_chosen(self) -> None:
         """A second click opens."""

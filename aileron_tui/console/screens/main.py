@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from aileron_tui.console.actions import Hint, Scope, at, bindings, display, find, keys_of
 from aileron_tui.console.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Tone
+from aileron_tui.console.later import later
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.header import Header, banner, connection
@@ -165,7 +166,7 @@ class MainScreen(Screen[None], Still):
         bar = self.query_one(AnswerBar)
         if self._wake:
             self._wake.stop()
-        self._wake = self.set_timer(left + _SOON, self.show_state) if (left := self.arming.remaining()) else None
+        self._wake = later(self, left + _SOON, self.show_state) if (left := self.arming.remaining()) else None
         held = self._owner.desk.held
         if held:
             bar.show(f"approved, sent in {held:.0f} s —", "$text-warning", self._key("undo", "takes it back"))

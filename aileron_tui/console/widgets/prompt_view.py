@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
+from aileron_tui.console.later import later
 from aileron_tui.console.render import MUTED, STRONG, own
 from aileron_tui.console.widgets import prompt_words as words
 from aileron_tui.console.widgets.fields import Field, Fields, label_width
@@ -282,7 +283,7 @@ class PromptView(Still, can_focus=True):
         if long:
             self._inspecting = True
             # The first paint has the interpreter for itself.
-            self.set_timer(_PAINTED, partial(self._inspect_if_shown, self._shown, long))
+            later(self, _PAINTED, partial(self._inspect_if_shown, self._shown, long))
 
     def _inspect_if_shown(self, shown: str, texts: Sequence[str]) -> None:
         if shown == self._shown:
