@@ -28,7 +28,6 @@ from tests.console.scripted import ScriptedGate, request
 
 SETTINGS: Final = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
 LATER: Final = timestamp(datetime.now(UTC) + timedelta(hours=9))
-TICK: Final = 0.005
 
 
 class Screen(HeadlessDriver):
@@ -132,24 +131,3 @@ class Stream(ScriptedGate):
         while chunk := self._far.recv(1 << 16):
             self.read_at = time.perf_counter()
             yield chunk
-
-
-class Stalls:
-    """By how much the loop is late at worst, in milliseconds, while this is entered."""
-
-    worst = 0.0
-
-    async def __aenter__(self) -> "Stalls":
-        self._task = asyncio.create_task(self._watch())
-        await asyncio.sleep(0)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await asyncio.sleep(TICK)
-        self._task.cancel()
-
-    async def _watch(self) -> None:
-        while True:
-            began = time.perf_counter()
-            await asyncio.sleep(TICK)
-            self.worst = max(self.worst, (time.perf_counter() - began - TICK) * 1e3)

@@ -1,0 +1,96 @@
+"""For how long a loop is kept from everything else, and whether that was the machine's doing.
+
+A virtual machine is stopped for some milliseconds now and then, and so is everything in it. A clock on each processor,
+which does nothing but wait, is late then too: what a screen was late by in that time says nothing about the screen.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from typing import Final, Self
+
+TICK: Final = 0.005
+QUIET: Final = 10.0
+"""By how many milliseconds a clock may be late in a round that counts."""
+TRIES: Final = 12
+
+_CLOCK: Final = f"""
+import os, select, sys, time
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {{int(sys.argv[1])}})
+worst = 0.0
+print(flush=True)
+while True:
+    began = time.perf_counter()
+    if select.select([sys.stdin], [], [], {TICK})[0]:
+        break
+    worst = max(worst, time.perf_counter() - began - {TICK})
+print(worst)
+"""
+
+
+class Stalls:
+    """By how much the loop is late at worst while this is entered, and the latest of the clocks, in milliseconds."""
+
+    worst = 0.0
+    machine = 0.0
+
+    async def __aenter__(self) -> Self:
+        self._clocks = await asyncio.to_thread(_clocks)
+        self._task = asyncio.create_task(self._watch())
+        await asyncio.sleep(0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.sleep(TICK)
+        self._task.cancel()
+        late = [asyncio.to_thread(clock.communicate) for clock in self._clocks]
+        self.machine = max(float(told) for told, _ in await asyncio.gather(*late)) * 1e3
+
+    async def _watch(self) -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(TICK)
+            self.worst = max(self.worst, (time.perf_counter() - began - TICK) * 1e3)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the machine was quiet, which is told by the clocks alone."""
+        return self.machine <= QUIET
+
+
+def _clocks() -> list[subprocess.Popen[str]]:
+    """One clock on each processor, all of them running."""
+    processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
+    clocks = [
+        subprocess.Popen(
+            [sys.executable, "-S", "-c", _CLOCK, str(processor)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for processor in processors
+    ]
+    for clock in clocks:
+        assert clock.stdout
+        clock.stdout.readline()
+    return clocks
+
+
+def counted(tried: list[Stalls], rounds: int) -> list[float]:
+    """The stalls of so many rounds that count; of all, if there are too few of those."""
+    some = [stalls.worst for stalls in tried if stalls.counts]
+    return some[:rounds] if len(some) >= rounds else [stalls.worst for stalls in tried]
+
+
+def enough(tried: list[Stalls], rounds: int) -> bool:
+    """Whether there is no need for another round, or no sense in one."""
+    return sum(stalls.counts for stalls in tried) >= rounds or len(tried) >= TRIES
+
+
+def left_out(tried: list[Stalls]) -> str:
+    """How often the machine itself was late, in words."""
+    late = sum(not stalls.counts for stalls in tried)
+    return f"the machine itself was late by over {QUIET:.0f} ms in {late} of {len(tried)} rounds" if late else ""
