@@ -129,6 +129,8 @@ def clip(text: Visible, width: int) -> Visible:
 
     Marks are never cut in two. Where not even the notice fits, the notice alone is returned.
     """
+    if len(text) <= width and text.isascii():
+        return text
     ends = [(0, 0)]
     used = 0
     for unit in _unit().finditer(text):
@@ -175,7 +177,7 @@ def clip_lines(lines: Sequence[Visible], height: int) -> tuple[Visible, ...]:
 def prepare() -> None:
     """Compiles the large classes, so that the first text in another script does not have to wait for it."""
     for sample in ("\u0e19\u0e49" * _LONG, "\u200b", "\U0001f469\u200d\U0001f4bb", "\u2764\ufe0f"):
-        visible(sample)
+        clip(visible(sample), 1)
         unshown(sample)
 
 
