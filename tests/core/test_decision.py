@@ -79,3 +79,34 @@ def test_times_are_utc_and_exact() -> None:
     assert timestamp(datetime(2026, 5, 12, 12, 15, 30, 5, summer)) == "2026-05-12T10:15:30.000005Z"
     assert moment("2026-05-12T10:15:30.000005Z") == datetime(2026, 5, 12, 10, 15, 30, 5, UTC)
     assert PAYLOAD_TYPE == "application/vnd.aileron.decision+json"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-05-12T10:15:30.000005Z",
+        "2026-05-12T10:15:30.5Z",
+        "2026-5-2T1:5:3.000005Z",
+        "2026-02-30T10:15:30.000005Z",
+        "2026-05-12T24:00:00.000000Z",
+        "2026-05-12T10:15:60.000000Z",
+        "0000-05-12T10:15:30.000005Z",
+        "2026-05-12T10:15:30.000005Z\n",
+        "2026-05-12 10:15:30.000005Z",
+        "2026-05-12T10:15:30,000005Z",
+        "2026-W20-2T10:15:30.000005Z",
+        "2026-05-12T10:15:30.00000+0",
+        "\u0662026-05-12T10:15:30.000005Z",
+        "",
+    ],
+)
+def test_a_moment_is_read_as_ever_however_it_is_written(text: str) -> None:
+    try:
+        expected: datetime | None = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    except ValueError:
+        expected = None
+    try:
+        read: datetime | None = moment(text)
+    except ValueError:
+        read = None
+    assert read == expected
