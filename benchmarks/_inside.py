@@ -110,6 +110,11 @@ def item(number: int) -> Item:
     return replace(made, expires_at=LATER, fields=made.fields | {"expires_at": LATER})
 
 
+def arrival(item: Item) -> bytes:
+    """The event that tells of a new request."""
+    return b"id: 1\nevent: pending\ndata: %b\n\n" % json.dumps(item.fields).encode()
+
+
 class Stream(ScriptedGate):
     """A gate whose events are bytes on a socket, read as the client reads them; notes when they were read."""
 
@@ -118,9 +123,9 @@ class Stream(ScriptedGate):
         self._near, self._far = socket.socketpair()
         self.read_at = 0.0
 
-    def send(self, item: Item) -> None:
-        """A new request, as it comes over the wire."""
-        self._near.sendall(b"id: 1\nevent: pending\ndata: %b\n\n" % json.dumps(item.fields).encode())
+    def send(self, event: bytes) -> None:
+        """Something new, as it comes over the wire."""
+        self._near.sendall(event)
 
     def watch(self, after: int = 0) -> Iterator[Happening | None]:  # noqa: ARG002  # as a source declares it
         """Everything that is sent."""

@@ -15,7 +15,7 @@ from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.runtime.client import ApproverClient
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing import keys
-from benchmarks._inside import Stream, Watched, console, item, until
+from benchmarks._inside import Stream, Watched, arrival, console, item, until
 from benchmarks._result import Result, against
 from benchmarks._served import Served, served
 
@@ -44,7 +44,7 @@ async def _arrival() -> Result:
         async with console(gate, keys.for_this_run()) as app:
             for one in items:
                 await asyncio.sleep(random.uniform(0.03, 0.08))  # so as not to fall in step with frames
-                painted = await app.until_painted(partial(_has, one.prompt.action), partial(gate.send, one))
+                painted = await app.until_painted(partial(_has, one.prompt.action), partial(gate.send, arrival(one)))
                 late.append(painted - gate.read_at)
     middle, worst = statistics.median(late), max(late)
     note = f"median {middle * 1e3:.1f} ms, worst {worst * 1e3:.1f} ms; a frame is {FRAME * 1e3:.1f} ms"

@@ -9,7 +9,7 @@ from typing import Final
 from aileron_tui.core.rows import Row
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing import keys
-from benchmarks._inside import Stream, console, item, until
+from benchmarks._inside import Stream, arrival, console, item, until
 from benchmarks._result import LONGEST_STALL, Result
 from benchmarks._served import SIZE
 from benchmarks._stalls import TICK, Stalls, counted, enough, left_out
@@ -53,31 +53,31 @@ def measure() -> Iterator[Result]:
 
 async def _load() -> Result:
     """By how much the loop is late at worst while requests pour in and the operator walks through them."""
-    items = [item(1000 + number) for number in range(int(LOAD_SECONDS * LOAD_RATE))]
+    events = [arrival(item(1000 + number)) for number in range(int(LOAD_SECONDS * LOAD_RATE))]
     tried: list[Stalls] = []
     while not enough(tried, LOADS):
-        tried.append(await _load_once(items))
+        tried.append(await _load_once(events))
     worst = counted(tried, LOADS)
     rounds = f"each of {len(worst)} rounds: {', '.join(f'{one:.0f}' for one in worst)}"
     note = "; ".join(filter(None, (f"{LOAD_RATE} arrivals a second", rounds, left_out(tried))))
     return "longest stall of the loop under load, in ms", max(worst), LONGEST_STALL, note
 
 
-async def _load_once(items: list[Item]) -> Stalls:
+async def _load_once(events: list[bytes]) -> Stalls:
     gate = Stream()
     async with console(gate, keys.for_this_run()) as app:
         async with Stalls() as stalls:
-            pouring = asyncio.create_task(asyncio.to_thread(_pour, gate, items))
+            pouring = asyncio.create_task(asyncio.to_thread(_pour, gate, events))
             while not pouring.done():
                 await asyncio.sleep(6 * TICK)
                 app.strike("down")
-        await until(lambda: len(app.board.items) == len(items))
+        await until(lambda: len(app.board.items) == len(events))
     return stalls
 
 
-def _pour(gate: Stream, items: list[Item]) -> None:
+def _pour(gate: Stream, events: list[bytes]) -> None:
     began = time.perf_counter()
-    for number, one in enumerate(items):
+    for number, one in enumerate(events):
         time.sleep(max(0.0, began + number / LOAD_RATE - time.perf_counter()))
         gate.send(one)
 

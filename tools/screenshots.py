@@ -4,6 +4,7 @@ No time passes in them, so that they come out the same whenever they are drawn.
 """
 
 import asyncio
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,8 @@ from tests.console.still import still
 FOLDER: Final = Path(__file__).parents[1] / "screenshots"
 _MOMENT: Final = 0.1
 _ALIKE: Final = 4
+# Made of how the picture is put together, which may change when nothing is seen of it.
+_NAME: Final = re.compile(r"terminal-\d+")
 QUIET: Final = ConsoleSettings(arm_seconds=0.05, undo_seconds=0.0, bell=False, notify=False)
 MOVES: Final = Risk(Level.NORMAL, '"move_file" is not declared to be harmless')
 EVIL: Final = (
@@ -146,7 +149,7 @@ async def draw(shot: Shot) -> str:
         await _settled(app, pilot)
         await shot.steps(app, pilot)
         await _settled(app, pilot)
-        return app.export_screenshot(title="aileron-tui")
+        return _NAME.sub(f"terminal-{shot.name}", app.export_screenshot(title="aileron-tui"))
 
 
 async def _settled(app: Console, pilot: Pilot[None]) -> None:

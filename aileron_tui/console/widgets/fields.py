@@ -38,10 +38,11 @@ class Field:
 
 
 class Fields(Laid):
-    """Rows of one section."""
+    """Rows of one section, below a title if it has one."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
+    def __init__(self, title: Content | None = None, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._title = [title] if title else []
         self._fields: tuple[Field, ...] = ()
         self._labels = 0
 
@@ -55,7 +56,7 @@ class Fields(Laid):
 
     def lines_at(self, width: int) -> list[Content]:
         """All rows."""
-        return laid(self._fields, self._labels, width)
+        return self._title + laid(self._fields, self._labels, width) if self._fields else []
 
 
 def label_width(fields: Sequence[Field], width: int) -> int:

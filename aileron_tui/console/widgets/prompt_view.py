@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
@@ -120,18 +121,14 @@ class PromptView(Still, can_focus=True):
             yield Spread(id="prompt-unavailable", classes="section")
             yield Spread(id="fetched-head", classes="section")
             yield Fields(id="fetched")
-            yield Spread(id="told-head", classes="section")
-            yield Fields(id="told")
-            yield Spread(id="runs-head", classes="section")
-            yield Fields(id="runs")
+            yield Fields(own("told by the agent", STRONG), id="told", classes="section")
+            yield Fields(own("would run", STRONG), id="runs", classes="section")
         yield Spread(id="prompt-foot")
 
     def on_mount(self) -> None:
         """Watch what is on screen."""
-        if len(self.query("#told-head, #runs-head, #prompt-body, #prompt-foot")) < 4:
+        if len(self.query("#prompt-body, #prompt-foot")) < 2:
             return  # the console is being left while it is still being built
-        self._spread("told-head").show(own("told by the agent", STRONG))
-        self._spread("runs-head").show(own("would run", STRONG))
         for changing in ("scroll_y", "virtual_size"):
             self.watch(self._body, changing, self._scrolled, init=False)
         self.ready = True
@@ -319,14 +316,12 @@ class PromptView(Still, can_focus=True):
             return
         self._say(note)
         self._spread("prompt-risk").show(words.risk(item.prompt))
-        self._spread("told-head").display = bool(words.told_fields(item.prompt))
-        self._spread("runs-head").display = bool(words.connector_fields(item.prompt))
         self._spread("sent-head").show(words.sent(item))
         self._show_if_any("prompt-unavailable", words.unavailable(item))
         self._caution(item)
         self._draw_times(item)
         self._fill_quotes("sent", self._sent.blocks, before="prompt-unavailable")
-        self._fill_quotes("fetched", self._fetched.blocks, before="told-head")
+        self._fill_quotes("fetched", self._fetched.blocks, before="told")
         self._arrange()
 
     def _caution(self, item: Item) -> bool:
@@ -354,7 +349,7 @@ class PromptView(Still, can_focus=True):
         age = words.age(item, self._now)
         if item is self._aged[0] and age == self._aged[1]:
             return
-        self._aged, room = (item, age), self._body.scrollable_content_region.width
+        self._aged, room = (item, age), self._room.width
         head, fetched = self._spread("fetched-head"), words.fetched(item)
         head.display = bool(fetched)
         inline = Content.assemble(fetched, own(f" · {age}", MUTED))
@@ -398,7 +393,7 @@ class PromptView(Still, can_focus=True):
 
     def _arrange(self) -> None:
         """Give each part its width, then each quote its share of the height."""
-        width = self._body.scrollable_content_region.width
+        width = self._room.width
         if self._item is None or width <= 0:
             return
         fields = self._fields()
@@ -409,24 +404,33 @@ class PromptView(Still, can_focus=True):
 
     def _share_room(self) -> None:
         """Give each quote its share of the height."""
-        width = self._body.scrollable_content_region.width
+        width, height = self._room
         if width <= 0:
             return
         quotes = list(self._all_quotes())
-        height = self._body.size.height
         taken = sum(self._height(child, width) for child in self._body.displayed_children)
         needs = [quote.body.rows_at(width - _INDENT, height) for quote in quotes]
         for quote, rows in zip(quotes, shared(needs, height - taken, height), strict=True):
             quote.body.styles.height = rows
         self.call_after_refresh(self._look)
 
+    @property
+    def _room(self) -> Size:
+        """The room for what scrolls; what it will be, if it has not been laid out yet."""
+        body = self._body
+        if body.size:
+            return body.scrollable_content_region.size.with_height(body.size.height)
+        around = sum(self._height(child, self.size.width) for child in self.displayed_children if child is not body)
+        width = self.size.width - body.gutter.width - body.styles.scrollbar_size_vertical
+        return Size(max(0, width), max(0, self.size.height - around))
+
     def _height(self, child: Widget, width: int) -> int:
         """The rows a part takes, without waiting for the screen to be laid out; of a quote those around its text."""
         if isinstance(child, Quote):
             return child.around(width - _INDENT)
-        frame = child.gutter
-        inner = child.get_content_height(self._body.size, self._body.size, width - frame.width)
-        return inner + frame.height + child.styles.margin.height
+        frame, margin = child.gutter, child.styles.margin
+        inner = child.get_content_height(self.size, self.size, width - frame.width - margin.width)
+        return inner + frame.height + margin.height
 
     def _scrolled(self) -> None:
         self._look()
@@ -460,7 +464,7 @@ class PromptView(Still, can_focus=True):
         begun = {part for part in self._starts if self._at_start(part) and self._start_seen(part)}
         if wanted and not seen and not begun:
             return
-        if not all(part.settled for part in self.query(Laid)):
+        if not all(part.settled for part in self.walk_children(Laid)):
             return
         self._ends |= seen
         self._starts -= begun

@@ -33,7 +33,7 @@ class Still(Widget):
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines as they were drawn, as far as nothing has changed since."""
         if crop != self._crop:
-            self._crop, self._kept = crop, super().render_lines(crop)
+            self._crop, self._kept = crop, _shared(super().render_lines(crop))
         elif lines := range(max(self._stale.start, crop.y), min(self._stale.stop, crop.bottom)):
             drawn = super().render_lines(Region(crop.x, lines.start, crop.width, len(lines)))
             self._kept[lines.start - crop.y : lines.stop - crop.y] = drawn
@@ -69,6 +69,14 @@ class Still(Widget):
             self._stale = _around([self._stale, *lines])
         else:
             self._crop = None
+
+
+def _shared(lines: Iterable[Strip]) -> list[Strip]:
+    """The same lines; one that is like the one above it is the same thing, so that Textual cuts it up only once."""
+    shared: list[Strip] = []
+    for line in lines:
+        shared.append(shared[-1] if shared and line == shared[-1] else line)
+    return shared
 
 
 def _around(ranges: Iterable[range]) -> range:

@@ -151,10 +151,14 @@ class WaitingList(ScrollView, Still, can_focus=True, inherit_bindings=False):
         if size == before:
             return
         self.set_reactive(Widget.virtual_size, size)
-        if self.show_vertical_scrollbar and size.width == before.width and size.height > max(height, before.height):
-            self.vertical_scrollbar.window_virtual_size = size.height
-        else:
+        if (
+            size.width != before.width
+            or size.height < before.height
+            or (size.height > height) != self.show_vertical_scrollbar
+        ):
             self.refresh(repaint=False, layout=True)
+        elif self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = size.height
 
     def _follow(self, row: int) -> None:
         """The request that is looked at stays in sight; what was scrolled by the wheel stays, unless it moves."""
