@@ -5,12 +5,16 @@ from dataclasses import replace
 from time import monotonic
 
 import pytest
+from textual.geometry import Size
 from textual.strip import Strip
+from textual.widget import Widget
 
 from aileron_tui.console.app import Console
 from aileron_tui.console.board import Tone
+from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.risk import Level, Risk
+from aileron_tui.core.rows import Row
 from aileron_tui.core.states import State
 from tests.console.pilots import lines, piloted, settle
 from tests.console.scripted import ScriptedGate, console, request, shown
@@ -163,3 +167,21 @@ async def test_news_are_taken_in_no_more_often_than_they_can_be_drawn(monkeypatc
             await pilot.pause(0.001)
         await settle(pilot, lambda: app.board.waiting == MANY)
         assert len(taken) <= (taken[-1] - taken[0]) * 60 + 2
+
+
+@piloted
+async def test_a_request_that_comes_into_an_empty_console_is_laid_out_at_once_as_it_stays() -> None:
+    gate = ScriptedGate()
+    async with console(gate) as (app, pilot):
+        view = app.screen.query_one(PromptView)
+        laid: list[dict[Widget, Size]] = []
+
+        def note(_: object) -> None:
+            if view.query_one("#prompt-title").size:
+                laid.append({part: part.size for part in view.walk_children(Widget) if part.size})
+
+        app.screen.screen_layout_refresh_signal.subscribe(app, note)
+        gate.tell("pending", request(1, inputs=(Row("Draft id", "r-1"),)))
+        await settle(pilot, lambda: "r-1" in shown(app))
+        await pilot.pause(0.3)
+        assert laid[0] == laid[-1]
