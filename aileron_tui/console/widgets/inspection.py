@@ -1,5 +1,6 @@
-"""Look-alike warnings for texts of any length, in slices, so that no single search holds everything else up."""
+"""Look-alike warnings for texts of any length, in slices, so that no search holds everything else up."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -7,10 +8,14 @@ from aileron_tui.core.lookalikes import LONGEST, SENTENCES, warnings
 
 AT_ONCE: Final = 4096
 _SLICE: Final = 16 * 1024
+_PAUSE: Final = 0.0005
 
 
 def inspect(text: str, stopped: Callable[[], bool] = bool) -> tuple[str, ...]:
-    """What a reader should know about hosts and addresses in the text; less when it was stopped."""
+    """What a reader should know about hosts and addresses in the text; less when it was stopped.
+
+    A long one is for a thread: it pauses often, as a thread that does not keeps the interpreter from all others.
+    """
     if len(text) <= _SLICE:
         return warnings(text)
     found: dict[str, None] = {}
@@ -18,6 +23,7 @@ def inspect(text: str, stopped: Callable[[], bool] = bool) -> tuple[str, ...]:
         if stopped():
             break
         found.update(dict.fromkeys(warnings(part)))
+        time.sleep(_PAUSE)
         if len(found) > SENTENCES:
             return (*list(found)[:SENTENCES], "there are more warnings of this kind")
     if len(text) > LONGEST:

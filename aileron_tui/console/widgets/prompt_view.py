@@ -272,10 +272,9 @@ class PromptView(Still, can_focus=True):
 
     def _inspect(self) -> None:
         sections = (self._sent, self._fetched)
-        values = {field.value for part in sections for field in part.fields if field.value}
-        self._warnings = {value: inspect(value) for value in values}
-        texts = {block.text for part in sections for block in part.blocks}
-        self._warnings |= {text: inspect(text) for text in texts if len(text) <= AT_ONCE}
+        texts = {field.value for part in sections for field in part.fields if field.value}
+        texts |= {block.text for part in sections for block in part.blocks}
+        self._warnings = {text: inspect(text) for text in texts if len(text) <= AT_ONCE}
         long = [text for text in texts if len(text) > AT_ONCE]
         if long:
             self._inspecting = True

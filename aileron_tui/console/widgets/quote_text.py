@@ -203,8 +203,9 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         self._settle()
 
     def _count_screen(self) -> None:
-        """Counts at once as far as the screen shows."""
-        self.passage.count(_FIRST, round(self.scroll_y) + self.size.height + 1)
+        """Counts at once as far as the screen shows; without a width there is nothing to count."""
+        if self.passage.width:
+            self.passage.count(_FIRST, round(self.scroll_y) + self.size.height + 1)
 
     def _lay(self, width: int) -> None:
         inner = max(1, width - self._margin - 1)
