@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.timer import Timer
+from textual.worker import get_current_worker
 
 from aileron_tui.console import actions
 from aileron_tui.console.arming import Arming
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _IDLE_LOOK: Final = 5.0
 _QUIET: Final = 1.0
 _FRAME: Final = 1 / 60
+_BREATH: Final = 0.05
 _LONGEST_REASON: Final = 200
 _SHOWN: Final = frozenset({"snapshot", "unreadable"})
 _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "warning"}
@@ -144,8 +146,16 @@ class Console(App[None]):
         later(self, _QUIET, self._prepare)
 
     def _prepare(self) -> None:
-        """What the first text in another script would have to wait for, in a quiet moment and beside the loop."""
-        self.run_worker(prepare, thread=True, group="preparation", exit_on_error=False, description="character classes")
+        """What the first text in another script would have to wait for, a little at a time and beside the loop."""
+
+        def work() -> None:
+            worker = get_current_worker()
+            for _ in prepare():
+                if worker.is_cancelled:
+                    return
+                sleep(_BREATH)
+
+        self.run_worker(work, thread=True, group="preparation", exit_on_error=False, description="character classes")
 
     def on_unmount(self) -> None:
         """Hangs up. An answer that is still held is not sent."""

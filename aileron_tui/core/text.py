@@ -174,30 +174,49 @@ def clip_lines(lines: Sequence[Visible], height: int) -> tuple[Visible, ...]:
     return (*lines[:kept], Visible(f"⟨{_count(len(lines) - kept, 'more line')}⟩"))
 
 
-def prepare() -> None:
-    """Compiles the large classes, so that the first text in another script does not have to wait for it."""
-    for sample in ("\u0e19\u0e49" * _LONG, "\u200b", "\U0001f469\u200d\U0001f4bb", "\u2764\ufe0f"):
-        clip(visible(sample), 1)
-        unshown(sample)
+def prepare() -> Iterator[None]:
+    """Compiles the large classes one by one, so that no text has to wait for it, in other scripts either."""
+    for wanted in (
+        (_near(_ODD), "+"),
+        (_near(_HIDDEN),),
+        (character_table.MARKS, "+"),
+        (character_table.EMOJI,),
+        (character_table.PICTOGRAPHS,),
+        (character_table.WIDE,),
+        (character_table.NARROWEST,),
+        (_ODD, "+"),
+        (_HIDDEN,),
+    ):
+        _class(*wanted)
+        yield
+    for odd in (_near(_ODD), _ODD):
+        _misplaced(odd)
+        yield
+    _unit()
 
 
 @cache
 def _class(inside: str, after: str = "") -> re.Pattern[str]:
     """A character class of the table, compiled when the first text needs it."""
-    return re.compile(f"[{inside}]{after}")
+    return re.compile(f"[{_literal(inside)}]{after}")
 
 
 @cache
 def _unit() -> re.Pattern[str]:
     """What `clip` does not cut: a mark of ours, a flag, a character with all that sits on it."""
-    return re.compile(rf"⟨[^⟨⟩\n]{{1,40}}⟩|[🇦-🇿]{{2}}|.[🏻-🏿]?[{_ODD}]*", re.DOTALL)
+    return re.compile(rf"⟨[^⟨⟩\n]{{1,40}}⟩|[🇦-🇿]{{2}}|.[🏻-🏿]?[{_literal(_ODD)}]*", re.DOTALL)
 
 
 @cache
 def _misplaced(odd: str) -> re.Pattern[str]:
     """Marks without a base and too many marks, in text that contains nothing else to show."""
-    mark = f"[{odd}]"
+    mark = f"[{_literal(odd)}]"
     return re.compile(rf"(?:\A|[{_NO_BASE}]|{mark}{{{MARKS_PER_BASE}}}){mark}")
+
+
+def _literal(inside: str) -> str:
+    """The inside of a class with its characters as such, which compiles in two thirds of the time."""
+    return inside.encode("ascii").decode("unicode_escape")
 
 
 def _marked(text: str) -> str:

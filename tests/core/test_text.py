@@ -352,10 +352,11 @@ def test_no_text_makes_it_slow(unit: str) -> None:
 
 def test_after_preparing_no_text_has_to_wait_for_a_class() -> None:
     program = (
-        "import aileron_tui.core.text as t; from tests.hostile import HOSTILE; t.prepare(); "
-        "known = t._class.cache_info().misses, t._misplaced.cache_info().misses; "
+        "import aileron_tui.core.text as t; from tests.hostile import HOSTILE; list(t.prepare()); "
+        "known = [one.cache_info().misses for one in (t._class, t._misplaced, t._unit)]; "
         "[t.block_pieces(text) for text in HOSTILE.values()]; [t.unshown(text) for text in HOSTILE.values()]; "
-        "print(known == (t._class.cache_info().misses, t._misplaced.cache_info().misses))"
+        "[t.clip(t.inline(text), 9) for text in HOSTILE.values()]; "
+        "print(known == [one.cache_info().misses for one in (t._class, t._misplaced, t._unit)])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
