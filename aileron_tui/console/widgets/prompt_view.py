@@ -82,9 +82,9 @@ class PromptView(Still, can_focus=True):
     class Inspected(Message):
         """Long texts have been checked for look-alikes."""
 
-        def __init__(self, shown: str, warnings: dict[str, tuple[str, ...]]) -> None:
+        def __init__(self, texts: Sequence[str], warnings: dict[int, tuple[str, ...]]) -> None:
             super().__init__()
-            self.shown = shown
+            self.texts = texts
             self.warnings = warnings
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -98,7 +98,9 @@ class PromptView(Still, can_focus=True):
         self._now = datetime.now(UTC)
         self._cautioned = _NONE
         self._sent = self._fetched = Section()
-        self._warnings: dict[str, tuple[str, ...]] = {}
+        # By identity, of texts that the sections hold: to hash a long text takes as long as to draw a screen of it.
+        self._warnings: dict[int, tuple[str, ...]] = {}
+        self._long: Sequence[str] = ()
         self._inspecting = False
         self._ends: set[Widget] = set()
         self._starts: set[Widget] = set()
@@ -260,6 +262,7 @@ class PromptView(Still, can_focus=True):
         """Decide what becomes a field and what a quote, and look for look-alikes."""
         self._sent = self._fetched = Section()
         self._warnings = {}
+        self._long = ()
         self._inspecting = False
         if item is None:
             return
@@ -272,31 +275,31 @@ class PromptView(Still, can_focus=True):
 
     def _inspect(self) -> None:
         sections = (self._sent, self._fetched)
-        texts = {field.value for part in sections for field in part.fields if field.value}
-        texts |= {block.text for part in sections for block in part.blocks}
-        self._warnings = {text: inspect(text) for text in texts if len(text) <= AT_ONCE}
-        long = [text for text in texts if len(text) > AT_ONCE]
-        if long:
+        texts = [field.value for part in sections for field in part.fields if field.value]
+        texts += [block.text for part in sections for block in part.blocks]
+        self._warnings = {id(text): inspect(text) for text in texts if len(text) <= AT_ONCE}
+        self._long = [text for text in texts if len(text) > AT_ONCE]
+        if self._long:
             self._inspecting = True
             # The first paint has the interpreter for itself.
-            later(self, _PAINTED, partial(self._inspect_if_shown, self._shown, long))
+            later(self, _PAINTED, partial(self._inspect_if_shown, self._long))
 
-    def _inspect_if_shown(self, shown: str, texts: Sequence[str]) -> None:
-        if shown == self._shown:
-            self._inspect_long(shown, texts)
+    def _inspect_if_shown(self, texts: Sequence[str]) -> None:
+        if texts is self._long:
+            self._inspect_long(texts)
 
     # Without a description Textual writes out the arguments as one, and the texts are long.
     @work(thread=True, exclusive=True, group="inspection", description="look-alikes", exit_on_error=False)
-    def _inspect_long(self, shown: str, texts: Sequence[str]) -> None:
+    def _inspect_long(self, texts: Sequence[str]) -> None:
         worker = get_current_worker()
-        found = {text: inspect(text, lambda: worker.is_cancelled) for text in texts}
+        found = {id(text): inspect(text, lambda: worker.is_cancelled) for text in texts}
         if not worker.is_cancelled:
-            self.post_message(self.Inspected(shown, found))
+            self.post_message(self.Inspected(texts, found))
 
     @on(Inspected)
     def _inspected(self, event: Inspected) -> None:
         event.stop()
-        if event.shown == self._shown:
+        if event.texts is self._long:
             self._inspecting = False
             self._warnings |= event.warnings
             self._warn()
@@ -372,7 +375,7 @@ class PromptView(Still, can_focus=True):
     def _warn(self) -> None:
         for section_, blocks in (("sent", self._sent.blocks), ("fetched", self._fetched.blocks)):
             for quote, block in zip(self._quotes[section_], blocks, strict=False):
-                quote.warn(self._warnings.get(block.text, ()))
+                quote.warn(self._warnings.get(id(block.text), ()))
 
     def _fields(self) -> dict[str, tuple[Field, ...]]:
         item = self._item
@@ -387,7 +390,7 @@ class PromptView(Still, can_focus=True):
         }
 
     def _warned(self, field: Field) -> Field:
-        found = self._warnings.get(field.value or "", ())
+        found = self._warnings.get(id(field.value), ())
         return Field(field.label, field.value, field.said, field.old, field.edited, found) if found else field
 
     def _arrange(self) -> None:
