@@ -11,7 +11,9 @@ from textual.widget import Widget
 
 from aileron_tui.console.app import Console
 from aileron_tui.console.board import Tone
-from aileron_tui.console.widgets.prompt_view import PromptView
+from aileron_tui.console.render import own
+from aileron_tui.console.widgets.prompt_view import PromptView, Scroll
+from aileron_tui.console.widgets.spread import Spread
 from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.risk import Level, Risk
 from aileron_tui.core.rows import Row
@@ -185,3 +187,14 @@ async def test_a_request_that_comes_into_an_empty_console_is_laid_out_at_once_as
         await settle(pilot, lambda: "r-1" in shown(app))
         await pilot.pause(0.3)
         assert laid[0] == laid[-1]
+
+
+@piloted
+async def test_a_part_that_is_to_be_laid_out_already_gets_the_height_of_what_it_shows_then() -> None:
+    async with console(ScriptedGate(request(1))) as (app, pilot):
+        part = app.screen.query_one("#prompt-risk", Spread)
+        part.refresh(layout=True)
+        app.screen.query_one(Scroll)._clear_arrangement_cache()
+        app.screen._refresh_layout()  # as a change of size does, before the part asks for it itself
+        part.show(own("a\nb\nc"))
+        await settle(pilot, lambda: part.size.height == 3, 2)

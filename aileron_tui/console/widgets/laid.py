@@ -32,6 +32,8 @@ class Laid(Still):
 
     def lay_anew(self, before: int) -> None:
         """Draws again; only if it is not as high as before is the screen laid out anew."""
+        # Textual keeps the height it measured if this was to be laid out already, as after a change of size.
+        self._box_model_cache.clear()
         self.refresh(layout=self.height_at(self.size.width) != before)
 
     @property

@@ -156,6 +156,7 @@ class WaitingList(ScrollView, Still, can_focus=True, inherit_bindings=False):
             or size.height < before.height
             or (size.height > height) != self.show_vertical_scrollbar
         ):
+            self._scroll_update(size)  # which Textual leaves out if only the number of rows is another
             self.refresh(repaint=False, layout=True)
         elif self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = size.height
