@@ -45,6 +45,11 @@ class Scroll(VerticalScroll, Still, can_focus=False, inherit_bindings=False):
     class Resized(Message):
         """It has room now, or other room than before."""
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Draws all of it: Textual draws what moved since it last looked, as it does when asked where something is."""
+        super().watch_scroll_y(old_value, new_value)
+        self.refresh()
+
     def on_resize(self) -> None:
         """Tells the view around it."""
         self.post_message(self.Resized())
