@@ -23,8 +23,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict, pae
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.ledger.reader import Reader
@@ -231,8 +231,8 @@ class Ours(Side):
         """The entries that the last request and the last decision made durable."""
         with Reader(self.data / "ledger.db") as reader:
             entries = [(json.loads(data)["kind"], data) for _, data, _ in reader.rows()]
-        asked = [data for kind, data in entries if kind == Kind.REQUESTED]
-        begun = [data for kind, data in entries if kind in (Kind.DECIDED, Kind.RUNNING)]
+        asked = [data for kind, data in entries if kind == EntryKind.REQUESTED]
+        begun = [data for kind, data in entries if kind in (EntryKind.DECIDED, EntryKind.RUNNING)]
         return asked[-1:], begun[-2:]
 
 
@@ -243,7 +243,7 @@ async def _gate(folder: Path, bundle: Path, key: UnlockedKey) -> AsyncIterator[O
     (home / "config.toml").write_text(CONFIG)
     (home / "config.toml").chmod(0o600)
     with Ledger(home / "data" / "ledger.db", role="bench") as ledger:
-        ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment("bench", key.public))
+        ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("bench", key.public))
     environment = {**os.environ, "AILERON_TUI_HOME": str(home), "BENCH_TOKEN": TOKEN}
     words = ("-m", "aileron_tui", "gate", "--port", "0", "--manifests", str(bundle))
     async with _process(words, environment) as line:

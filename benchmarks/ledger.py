@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from aileron_tui.core.chain import GENESIS, Damage, Entry, Kind, encode, link
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, Verdict, moment, pae, read_statement
+from aileron_tui.core.entry_chain import GENESIS, Damage, Entry, EntryKind, encode, link
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.search import Filter, page
@@ -44,14 +44,14 @@ def _life(request: str, number: int, head: Callable[[], str], key: UnlockedKey |
     args: JsonObject = {"draft_id": f"r-{number}", "to": f"person{number % 977}@example.com"}
     connector: JsonObject = {"name": "local://samples/mail", "version": "1.0.0", "hash": HASH}
     made: JsonObject = {"action": "send-draft", "connector": connector, "agent": "claude", "risk": "high", "args": args}
-    yield Draft(Kind.REQUESTED, made, request)
-    yield Draft(Kind.PREVIEWED, {"digest": HASH}, request)
-    yield Draft(Kind.SHOWN, {"digest": HASH, "surface": "tui"}, request)
+    yield Draft(EntryKind.REQUESTED, made, request)
+    yield Draft(EntryKind.PREVIEWED, {"digest": HASH}, request)
+    yield Draft(EntryKind.SHOWN, {"digest": HASH, "surface": "tui"}, request)
     statement = _statement(request, head())
     envelope = sign(statement, key) if key else Envelope(statement.payload(), PAYLOAD_TYPE, "SHA256:nobody", bytes(64))
-    yield Draft(Kind.DECIDED, {"envelope": envelope.fields()}, request)
-    yield Draft(Kind.RUNNING, {"digest": HASH}, request)
-    yield Draft(Kind.EXECUTED, {}, request)
+    yield Draft(EntryKind.DECIDED, {"envelope": envelope.fields()}, request)
+    yield Draft(EntryKind.RUNNING, {"digest": HASH}, request)
+    yield Draft(EntryKind.EXECUTED, {}, request)
 
 
 def _statement(request: str, head: str) -> Statement:
@@ -108,7 +108,7 @@ def _verify(folder: Path) -> Result:
     path, key = folder / "verify" / "ledger.db", for_this_run("laptop")
     requests = 3_000
     with Ledger(path, clock=lambda: moment(TIME)) as ledger:
-        ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment("laptop", key.public))
+        ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("laptop", key.public))
         _fill(ledger, requests, key)
     mine: list[float] = []
     base: list[float] = []

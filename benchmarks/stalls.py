@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing import keys
 from benchmarks._inside import Stream, arrival, console, item, until

@@ -16,8 +16,8 @@ from textual.pilot import Pilot
 from aileron_tui.console.app import Console
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.jsontext import Json
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.runtime.items import Item
 from tests.console import items as samples
 from tests.console.items import NOW, waiting
@@ -32,7 +32,7 @@ _ALIKE: Final = 4
 # Made of how the picture is put together, which may change when nothing is seen of it.
 _NAME: Final = re.compile(r"terminal-\d+")
 QUIET: Final = ConsoleSettings(arm_seconds=0.05, undo_seconds=0.0, bell=False, notify=False)
-MOVES: Final = Risk(Level.NORMAL, '"move_file" is not declared to be harmless')
+MOVES: Final = Risk(RiskLevel.NORMAL, '"move_file" is not declared to be harmless')
 EVIL: Final = (
     "Dear colleague,\x1b[2J\x1b[H please approve.\n"
     + "\n" * 40

@@ -112,8 +112,8 @@ def _overview() -> str:
 
 
 def _unknown(word: str) -> int:
-    from aileron_tui.core.schema import nearest  # noqa: PLC0415
-    from aileron_tui.core.text import inline  # noqa: PLC0415
+    from aileron_tui.core.toml_schema import nearest  # noqa: PLC0415
+    from aileron_tui.core.visible_text import inline  # noqa: PLC0415
 
     close = nearest(word, [*COMMANDS])  # the command module `list` hides the builtin here
     hint = f'Did you mean "{close}"?' if close else "aileron-tui --help lists the commands."
@@ -123,7 +123,7 @@ def _unknown(word: str) -> int:
 
 def _complain(title: str, *more: str) -> None:
     from aileron_tui.cli.columns import write  # noqa: PLC0415
-    from aileron_tui.core.text import inline  # noqa: PLC0415
+    from aileron_tui.core.visible_text import inline  # noqa: PLC0415
 
     write(sys.stderr, f"error: {inline(title)}")
     write(sys.stderr, *(f"  {inline(line)}" for line in more if line))

@@ -12,8 +12,8 @@ from aileron_tui.cli.exits import NOT_FOUND
 from aileron_tui.cli.following import Followed, follow
 from aileron_tui.cli.opening import Sources
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.states import State
-from aileron_tui.core.text import inline
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import load_config
 from aileron_tui.files.places import places
 from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged
@@ -21,9 +21,9 @@ from aileron_tui.runtime.items import Item
 
 _WORDS: Final = {Verdict.APPROVE: "approved", Verdict.DENY: "denied"}
 _ENDS: Final = {
-    State.EXECUTED: "done ✓",
-    State.FAILED: "failed ✗",
-    State.INTERRUPTED: "interrupted: it may have taken effect",
+    RequestState.EXECUTED: "done ✓",
+    RequestState.FAILED: "failed ✗",
+    RequestState.INTERRUPTED: "interrupted: it may have taken effect",
 }
 _GONE: Final = "gone"
 _CHANGED: Final = "changed"

@@ -19,8 +19,8 @@ from aileron_tui.core.decision import moment
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt import lines
-from aileron_tui.core.risk import Level
-from aileron_tui.core.text import Visible, cells, clip, inline, wrap
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.visible_text import Visible, cells, clip, inline, wrap
 from aileron_tui.files.config import load_config
 from aileron_tui.files.places import places
 from aileron_tui.runtime.daemon.cautions import cautions
@@ -143,7 +143,7 @@ def hint(item: Item) -> Iterator[str]:
 
 def row(item: Item, now: datetime, width: int) -> Iterator[str]:
     """A request in a list: action and time left, then its id and first input."""
-    mark = "⚠ " if item.prompt.risk.level is Level.HIGH else ""
+    mark = "⚠ " if item.prompt.risk.level is RiskLevel.HIGH else ""
     left = _clock(item.seconds_left(now)) if item.expires_at else _since(item, now)
     name = clip(Visible(f"{mark}{inline(item.prompt.action)}"), max(width - len(left) - 1, 10))
     yield f"{name}{' ' * max(1, width - cells(name) - len(left))}{left}"

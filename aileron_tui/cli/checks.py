@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui import __version__
-from aileron_tui.core.chain import Walker
+from aileron_tui.core.entry_chain import ChainWalker
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Severity
 from aileron_tui.core.values import dataclass
@@ -224,9 +224,9 @@ def _ledger(id_: str, path: Path, verify: str) -> Check:
     if noted and noted.seq > head.seq:
         words = f"{noted.seq - head.seq:,} entries at its end are missing"
         return Check(id_, Status.FAIL, words, str(path), f"`{verify}` says more. Look for a copy of the file.")
-    walker = Walker()
+    walker = ChainWalker()
     if len(last) > 1:
-        walker = Walker(f"sha256:{last[0][2].hex()}", last[0][0])
+        walker = ChainWalker(f"sha256:{last[0][2].hex()}", last[0][0])
     for seq, data, hash_ in last[-1:]:
         fault = walker.check(seq, data, f"sha256:{hash_.hex()}")
         if fault:

@@ -3,7 +3,7 @@
 import os
 from typing import Final, TextIO
 
-from aileron_tui.core.text import Visible, wrap
+from aileron_tui.core.visible_text import Visible, wrap
 
 _HANG: Final = " " * 4
 

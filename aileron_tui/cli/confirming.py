@@ -5,8 +5,8 @@ import time
 from typing import Final
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.risk import Level
-from aileron_tui.core.text import inline
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Policy
 from aileron_tui.files.places import places
 from aileron_tui.runtime.items import Item
@@ -36,7 +36,7 @@ def confirm(item: Item, policy: Policy, key: UnlockedKey, *, looked: bool) -> No
     High risk is asked about as `[policy] high_risk` says. Without a terminal nobody is asked, and where high risk takes
     more than a yes it is refused then.
     """
-    high = item.prompt.risk.level is Level.HIGH
+    high = item.prompt.risk.level is RiskLevel.HIGH
     if not _watched():
         if high and policy.high_risk != "confirm":
             detail = f'high_risk is "{policy.high_risk}", and this process has no terminal'

@@ -15,8 +15,8 @@ from aileron_tui.cli.screen import check_terminal, patience, quick_start, show
 from aileron_tui.cli.sources import Chosen, GateChoice, chosen
 from aileron_tui.console.settings import THEMES, ConsoleSettings, default_theme
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.text import inline
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config, ConfigError, load_config
 from aileron_tui.files.places import bundled, places
 from aileron_tui.files.private import private_folder
@@ -116,7 +116,7 @@ def _settings(theme: str | None, config: Config) -> ConsoleSettings:
 
     wanted = theme or config.console.theme or default_theme()
     if wanted not in THEMES:
-        from aileron_tui.core.schema import nearest  # noqa: PLC0415  # only to complain
+        from aileron_tui.core.toml_schema import nearest  # noqa: PLC0415  # only to complain
 
         close = nearest(wanted, list(THEMES))
         hint = f'Did you mean "{close}"?' if close else f"Write one of {', '.join(THEMES)}."
@@ -175,7 +175,7 @@ def _key(name: str, start: "Start | None", choices: Sequence[Chosen]) -> Iterato
 def _made(passphrase: bytearray) -> "StoredKeyholder":
     """A new key, unlocked, that may approve on the gate of this home."""
     from aileron_tui.console.keys import StoredKeyholder  # noqa: PLC0415
-    from aileron_tui.core.chain import Kind  # noqa: PLC0415
+    from aileron_tui.core.entry_chain import EntryKind  # noqa: PLC0415
     from aileron_tui.demo.embedded import changing_keys  # noqa: PLC0415  # only the first time
 
     here = places()
@@ -184,7 +184,7 @@ def _made(passphrase: bytearray) -> "StoredKeyholder":
             # A key whose file is lost keeps its name in the ledger.
             taken = any(approver.name == _KEY for approver in approvers.active)
             made = keys.create(here.keys, f"{_KEY}-{os.urandom(4).hex()}" if taken else _KEY, passphrase)
-            ledger.append(Kind.KEY_ENROLLED, approvers.enrolment(made.name, made.public))
+            ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(made.name, made.public))
         holder = StoredKeyholder(here.keys, made.name)
         holder.unlock(passphrase)
     finally:

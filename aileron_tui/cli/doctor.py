@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import FAILED, OK
 from aileron_tui.cli.columns import columns
-from aileron_tui.core.text import Visible, cells, inline, wrap
+from aileron_tui.core.visible_text import Visible, cells, inline, wrap
 
 if TYPE_CHECKING:
     from aileron_tui.cli.checks import Check

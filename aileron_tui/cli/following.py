@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import FAILED, INTERRUPTED, OK
 from aileron_tui.cli.exits import WAITING
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.kinds import SHELL
 from aileron_tui.runtime.errors import NotFound, RuntimeFault
@@ -50,11 +50,11 @@ def follow(source: "Source", item: Item, patience: int) -> Followed:
                 item, note = source.item(item.id), ""
             except NotFound:
                 note = "it is not known there any more, and so is not how it ended"
-                return Followed(replace(item, state=State.INTERRUPTED), FAILED, note)
+                return Followed(replace(item, state=RequestState.INTERRUPTED), FAILED, note)
             except RuntimeFault as error:
                 note = str(error)
             if item.state.final:
-                return Followed(item, OK if item.state is State.EXECUTED else FAILED, note)
+                return Followed(item, OK if item.state is RequestState.EXECUTED else FAILED, note)
             left = end - time.monotonic()
             if left <= 0:
                 return Followed(item, WAITING, note or item.reason)

@@ -15,15 +15,15 @@ from typing import IO, Final
 
 from aileron_tui.cli import FAILED, OK, ledgers
 from aileron_tui.cli.columns import columns
-from aileron_tui.core.chain import Damage, Entry, Fault, Kind
 from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.edits import arg_rows, paired
+from aileron_tui.core.entry_chain import ChainFault, Damage, Entry, EntryKind
+from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject, plain
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, ending, unheard
-from aileron_tui.core.past import Record
 from aileron_tui.core.prompt import EDITED, row_lines
-from aileron_tui.core.states import State
-from aileron_tui.core.text import Visible, block, cells, clip, inline, wrap
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.visible_text import Visible, block, cells, clip, inline, wrap
 from aileron_tui.ledger import pages, search
 from aileron_tui.ledger.access import MAGIC, lock_path
 from aileron_tui.ledger.audit import audit, audit_export
@@ -73,7 +73,7 @@ def _filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--search", metavar="TEXT", default="", help="words that must occur; `word*` for a beginning")
     parser.add_argument("--since", metavar="WHEN", type=_when, help="a date, a time, or 30m, 12h, 7d, 2w ago")
     parser.add_argument("--until", metavar="WHEN", type=_when, help="as --since; not included")
-    outcomes = [state.value for state in State]
+    outcomes = [state.value for state in RequestState]
     parser.add_argument("--outcome", action="append", default=[], choices=outcomes, help="may be given several times")
     parser.add_argument("--surface", action="append", default=[], help="may be given several times")
     parser.add_argument("--action", action="append", default=[], help="may be given several times")
@@ -153,11 +153,11 @@ def _list(path: Path, options: argparse.Namespace) -> int:
     return OK
 
 
-def _fields(record: Record) -> JsonObject:
+def _fields(record: HistoryRecord) -> JsonObject:
     return asdict(record) | {"signed": bool(record.signer)}
 
 
-def _row(record: Record, width: int) -> list[str]:
+def _row(record: HistoryRecord, width: int) -> list[str]:
     """One line where it fits, else two: what and how it ended first, then when, who, where and how long it took."""
     glyph, word = _ended(record)
     took = "" if record.took is None else f"decided in {_span(record.took)}"
@@ -171,7 +171,7 @@ def _row(record: Record, width: int) -> list[str]:
     return [clip(first, width), f"  {clip(Visible(f'{_local(record.asked)} · {details}'), max(width - 2, 10))}"]
 
 
-def _ended(record: Record) -> tuple[str, str]:
+def _ended(record: HistoryRecord) -> tuple[str, str]:
     glyph, word = ending(record, datetime.now(UTC))
     return glyph, inline(word)
 
@@ -248,11 +248,11 @@ def _print_line(line: str, hang: str) -> None:
     sys.stdout.write("".join(f"{row}\n" for row in wrap(Visible(line), columns(sys.stdout), hang)))
 
 
-def _signature(record: Record, entries: tuple[Entry, ...], changes: tuple[Entry, ...]) -> str:
+def _signature(record: HistoryRecord, entries: tuple[Entry, ...], changes: tuple[Entry, ...]) -> str:
     """Whether the decision that counted was signed by a key that might, in words."""
     from aileron_tui.signing.record import RecordedSigners  # noqa: PLC0415  # signatures are not needed to list
 
-    decided = next((entry for entry in reversed(entries) if entry.kind == Kind.DECIDED), None)
+    decided = next((entry for entry in reversed(entries) if entry.kind == EntryKind.DECIDED), None)
     if record.surface == ELSEWHERE:
         late = "; an answer from here came too late" if decided else ""
         return f"none: answered elsewhere, not signed{late}"
@@ -317,7 +317,7 @@ def _report(report: Report, names: dict[str, str]) -> JsonObject:
     }
 
 
-def _fault(fault: Fault) -> JsonObject:
+def _fault(fault: ChainFault) -> JsonObject:
     return {"entry": fault.seq, "damage": fault.damage.name.lower(), "words": fault.damage, "detail": fault.detail}
 
 

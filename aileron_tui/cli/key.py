@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.cli import OK
-from aileron_tui.core.chain import Kind
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.text import inline
+from aileron_tui.core.visible_text import inline
 from aileron_tui.files.places import places
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.reader import Reader
@@ -85,7 +85,7 @@ def _init(name: str, *, secure: bool) -> None:
         finally:
             if passphrase is not None:
                 wipe(passphrase)
-        ledger.append(Kind.KEY_ENROLLED, approvers.enrolment(name, made.public, insecure=made.insecure))
+        ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(name, made.public, insecure=made.insecure))
     about = (made.public.fingerprint, f"in {made.path}", "it may approve on this gate")
     _say(f"made key {name} ({made.protection})", *about)
     if made.insecure:
@@ -120,14 +120,14 @@ def _list(*, as_json: bool) -> None:
 def _enroll(file: str, name: str) -> None:
     public = read_public(_read_text(file))
     with _gate() as (ledger, approvers):
-        ledger.append(Kind.KEY_ENROLLED, approvers.enrolment(name, public))
+        ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(name, public))
     _say(f"{name} may approve on this gate", public.fingerprint)
 
 
 def _revoke(name: str) -> None:
     with _gate() as (ledger, approvers):
         approver = approvers.named(name)
-        ledger.append(Kind.KEY_REVOKED, approvers.revocation(name))
+        ledger.append(EntryKind.KEY_REVOKED, approvers.revocation(name))
     _say(f"{inline(approver.name)} may no longer approve on this gate", approver.public.fingerprint)
 
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from aileron_tui.core.text import inline
+from aileron_tui.core.visible_text import inline
 from aileron_tui.files.places import places
 from aileron_tui.ledger.access import DAEMONS, FILE, lock_path
 from aileron_tui.ledger.errors import LedgerError

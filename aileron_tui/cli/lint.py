@@ -12,7 +12,7 @@ from typing import Final
 
 from aileron_tui.cli import FAILED, OK, USAGE
 from aileron_tui.core.findings import Finding, Severity
-from aileron_tui.core.text import Visible, cells, clip, inline, visible
+from aileron_tui.core.visible_text import Visible, cells, clip, inline, visible
 from aileron_tui.files.bundles import SUITE_FILE, Manifests, Unreadable, read_file, read_folder, read_manifest
 from aileron_tui.files.places import bundled
 

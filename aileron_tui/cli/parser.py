@@ -3,7 +3,7 @@
 import argparse
 from typing import NoReturn
 
-from aileron_tui.core.text import inline
+from aileron_tui.core.visible_text import inline
 
 
 class Parser(argparse.ArgumentParser):

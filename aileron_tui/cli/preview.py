@@ -18,11 +18,11 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Severity
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, Prompt, lines
+from aileron_tui.core.prompt_rows import input_rows
 from aileron_tui.core.risk import assess
-from aileron_tui.core.rows import input_rows
-from aileron_tui.core.schema import nearest
-from aileron_tui.core.text import inline
+from aileron_tui.core.toml_schema import nearest
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import inline
 from aileron_tui.files.bundles import load_bundle
 from aileron_tui.files.config import Config, load_config
 from aileron_tui.files.places import bundled, places

@@ -13,7 +13,7 @@ from aileron_tui.cli.exits import DENIED, UNANSWERED, WAITING
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read
 from aileron_tui.core.prompt import Asker
-from aileron_tui.core.text import inline
+from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.client import LONGEST_HOLD, AgentClient
 from aileron_tui.runtime.discovery import Found, agent_token, discover
 

@@ -13,23 +13,23 @@ from aileron_tui.cli.columns import write
 from aileron_tui.cli.opening import Sources
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import State
-from aileron_tui.core.text import inline
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.feed import Happening
 
 _PAUSE: Final = 1.0
 _TRIES: Final = 5
 _OUTCOMES: Final = {
-    State.APPROVED: "approved",
-    State.RUNNING: "running…",
-    State.EXECUTED: "done ✓",
-    State.FAILED: "failed ✗",
-    State.DENIED: "denied",
-    State.EXPIRED: "nobody answered",
-    State.WITHDRAWN: "withdrawn, the agent went away",
-    State.INTERRUPTED: "interrupted, it may have taken effect",
+    RequestState.APPROVED: "approved",
+    RequestState.RUNNING: "running…",
+    RequestState.EXECUTED: "done ✓",
+    RequestState.FAILED: "failed ✗",
+    RequestState.DENIED: "denied",
+    RequestState.EXPIRED: "nobody answered",
+    RequestState.WITHDRAWN: "withdrawn, the agent went away",
+    RequestState.INTERRUPTED: "interrupted, it may have taken effect",
 }
 
 

@@ -12,8 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.keys import KEY_ALIASES, Keys, key_to_character
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.text import cells, inline
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import cells, inline
 
 
 class Group(StrEnum):

@@ -14,8 +14,8 @@ from aileron_tui.console.past import Page, Past, Shown, local, read_page, shown_
 from aileron_tui.console.wanted import Query
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.text import clip, inline
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.errors import NoGate, NotFound, Unanswered
 from aileron_tui.runtime.items import Item
 

@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.outcomes import QUIET, SHELL, UNDER_WAY, clock
-from aileron_tui.core.queue import Arrived, Changed, Event, Forgotten, Lost, Queue, Request, Snapshot, apply_all
-from aileron_tui.core.risk import Level
-from aileron_tui.core.states import State
-from aileron_tui.core.text import clip, inline
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.core.waiting import Arrived, Changed, Event, Forgotten, Lost, Queue, Request, Snapshot, apply_all
 
 if TYPE_CHECKING:
     from aileron_tui.core.prompt import Prompt
@@ -28,7 +28,7 @@ NO_LOCK: Final = "not locked: this key has no passphrase to unlock it with"
 NO_LOG: Final = "there is a log only in the demo, and where the gate runs in this window"
 
 _LONGEST_NOTE: Final = 300
-_ANSWERED: Final = frozenset({State.RUNNING, State.EXECUTED, State.DENIED})
+_ANSWERED: Final = frozenset({RequestState.RUNNING, RequestState.EXECUTED, RequestState.DENIED})
 
 
 class Tone(StrEnum):
@@ -55,15 +55,15 @@ class Pill:
 
 
 PILLS = {
-    State.PENDING: Pill(""),
-    State.APPROVED: Pill("running…"),
-    State.RUNNING: Pill("running…"),
-    State.EXECUTED: Pill("done ✓", Tone.GOOD),
-    State.FAILED: Pill("failed ✗", Tone.BAD),
-    State.DENIED: Pill("denied"),
-    State.EXPIRED: Pill("nobody answered", Tone.WARN),
-    State.WITHDRAWN: Pill("withdrawn"),
-    State.INTERRUPTED: Pill("interrupted: outcome unknown", Tone.WARN, "interrupted"),
+    RequestState.PENDING: Pill(""),
+    RequestState.APPROVED: Pill("running…"),
+    RequestState.RUNNING: Pill("running…"),
+    RequestState.EXECUTED: Pill("done ✓", Tone.GOOD),
+    RequestState.FAILED: Pill("failed ✗", Tone.BAD),
+    RequestState.DENIED: Pill("denied"),
+    RequestState.EXPIRED: Pill("nobody answered", Tone.WARN),
+    RequestState.WITHDRAWN: Pill("withdrawn"),
+    RequestState.INTERRUPTED: Pill("interrupted: outcome unknown", Tone.WARN, "interrupted"),
 }
 
 
@@ -158,7 +158,7 @@ class Board:
         pill, item = self._under_way(key) if request.state in UNDER_WAY else PILLS[request.state], self.items.get(key)
         if item is not None and item.edited_from and not request.state.decidable:
             pill = Pill(f"{pill.words} (edited)", pill.tone, f"{pill.short} (edited)")
-        if request.state is State.FAILED and (error := self._error(key)):
+        if request.state is RequestState.FAILED and (error := self._error(key)):
             pill = Pill(f"{pill.words} {error}", pill.tone, pill.words)
         if request.unseen:
             return Pill("no longer waits")
@@ -171,12 +171,12 @@ class Board:
         """What there is to say between an approval and an end, of which a daemon may never tell."""
         item = self.items.get(key)
         if item is None or not item.daemon:
-            return PILLS[State.RUNNING]
+            return PILLS[RequestState.RUNNING]
         if item.prompt.kind == SHELL:
             return _ALLOWED
         since, now = self._since.get(key), self.now()
         if since is None or now - since <= QUIET:
-            return PILLS[State.RUNNING]
+            return PILLS[RequestState.RUNNING]
         return Pill(f"approved, no news since {clock(since, now)}", brief="approved, no news")
 
     def _is_under_way(self, key: str) -> bool:
@@ -272,7 +272,7 @@ class Board:
     def risky(self, key: str) -> bool:
         """Whether a request is of high risk."""
         item = self.items.get(key)
-        return item is not None and item.prompt.risk.level is Level.HIGH
+        return item is not None and item.prompt.risk.level is RiskLevel.HIGH
 
     def _error(self, key: str) -> str:
         item = self.items.get(key)

@@ -8,9 +8,9 @@ from aileron_tui.console.source import Source
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import State
-from aileron_tui.core.text import inline
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import (
     NotAllowed,
     NotFound,
@@ -103,8 +103,8 @@ def _looked_up(source: Source, answer: Answer) -> Outcome:
         state = source.item(answer.item.id).state
     except AileronError as error:
         return Outcome(answer, False, f"no reply, and it cannot be looked up: {inline(str(error))}", Tone.BAD)
-    if state is State.PENDING:
+    if state is RequestState.PENDING:
         return Outcome(answer, False, "no reply: it still waits")
-    if (state is State.DENIED) is not (answer.verdict is Verdict.DENY):
+    if (state is RequestState.DENIED) is not (answer.verdict is Verdict.DENY):
         return Outcome(answer, False, f"no reply, and it was answered elsewhere: {state}")
     return Outcome(answer, True)

@@ -16,7 +16,7 @@ from aileron_tui.console.render import foreign_line, own
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.risk import Level
+from aileron_tui.core.risk import RiskLevel
 
 if TYPE_CHECKING:
     from aileron_tui.console.app import Console
@@ -63,7 +63,7 @@ class Desk:
         answer = self.edited or self._answer(Verdict.APPROVE)
         if answer is None:
             return
-        if answer.item.prompt.risk.level is Level.HIGH:
+        if answer.item.prompt.risk.level is RiskLevel.HIGH:
             self._ask_once_more(answer)
         else:
             self._hold(answer)
@@ -120,7 +120,7 @@ class Desk:
         seconds = self._console.settings.undo_seconds
         if self._held:
             self._send(self._release(self._held))
-        if not seconds or answer.item.prompt.risk.level is Level.LOW:
+        if not seconds or answer.item.prompt.risk.level is RiskLevel.LOW:
             self._send(answer)
             return
         timer = later(self._console, seconds, self._time_is_up)

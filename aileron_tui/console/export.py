@@ -13,7 +13,7 @@ from typing import IO, Final
 
 from aileron_tui.console.past import Page, Past
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.text import inline
+from aileron_tui.core.visible_text import inline
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 

@@ -9,7 +9,7 @@ from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
 from aileron_tui.console.wanted import Wanted
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
-from aileron_tui.core.text import clip, inline
+from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.errors import NoGate, Unanswered
 
 _WIDEST: Final = 120

@@ -6,13 +6,13 @@ from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Final
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import moment
 from aileron_tui.core.edits import arg_rows
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.core.past import Record
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.runtime.items import Item
@@ -26,7 +26,7 @@ CUT: Final = "What was asked was too long to be kept whole: of some inputs only 
 
 
 @dataclass(frozen=True, slots=True)
-class Past(Record):
+class Past(HistoryRecord):
     """One of a source, by the operator's name for it: "" where there is only one. Times are the source's."""
 
     source: str = ""
@@ -80,7 +80,7 @@ class Shown:
     asked_fetched: tuple[Row, ...] | None = None
 
 
-_TEXTS: Final = tuple(part.name for part in fields(Record) if part.name not in ("seq", "took", "edited"))
+_TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name not in ("seq", "took", "edited"))
 
 
 def read_page(answer: JsonObject, source: str = "") -> Page:
@@ -159,14 +159,17 @@ def shown_in_past(past: JsonObject) -> Shown:
     entries = past.get("entries")
     for entry in entries if isinstance(entries, list) else ():
         match entry:
-            case {"kind": Kind.REQUESTED, "body": {"args": dict() as args, **others}}:
+            case {"kind": EntryKind.REQUESTED, "body": {"args": dict() as args, **others}}:
                 inputs = arg_rows(args)
                 cut = CUT if isinstance(whole := others.get("cut"), dict) and "args" in whole else ""
-            case {"kind": Kind.PREVIEWED, "body": {"preview": {"rows": list() as rows, "unavailable": str() as why}}}:
+            case {
+                "kind": EntryKind.PREVIEWED,
+                "body": {"preview": {"rows": list() as rows, "unavailable": str() as why}},
+            }:
                 fetched, unavailable, note = tuple(_read_rows(rows)), why, ""
-            case {"kind": Kind.PREVIEWED, "body": {"unavailable": str() as why}}:
+            case {"kind": EntryKind.PREVIEWED, "body": {"unavailable": str() as why}}:
                 fetched, unavailable, note = (), why, ""
-            case {"kind": Kind.PREVIEWED, "body": {"digest": str()}}:
+            case {"kind": EntryKind.PREVIEWED, "body": {"digest": str()}}:
                 fetched, unavailable, note = (), "", DIGEST_ONLY
     said = " ".join(filter(None, (cut, note)))
     match past.get("edit"):

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content, Span
 
-from aileron_tui.core.text import block_pieces, clip, inline, inline_pieces, pieces
+from aileron_tui.core.visible_text import block_pieces, clip, inline, inline_pieces, pieces
 
 Part = tuple[str, bool]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.keys import UnlockedKey
 
@@ -38,7 +38,9 @@ class Source(Protocol):
     def refresh(self, id_: str, edits: JsonObject | None = None) -> "Item":
         """One request with its preview fetched again, or as it would be with edited inputs."""
 
-    def decide(self, item: "Item", verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+    def decide(
+        self, item: "Item", verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+    ) -> RequestState:
         """Answers exactly what the item shows."""
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 
 Query: TypeAlias = dict[str, str | int | list[str]]
@@ -65,10 +65,10 @@ class Wanted:
 
 
 def _outcome(value: str) -> str:
-    if value in set(State):
+    if value in set(RequestState):
         return value
-    near = get_close_matches(value, list(State), n=1)
-    hint = f"Did you mean outcome:{near[0]}?" if near else f"Use one of {', '.join(State)}."
+    near = get_close_matches(value, list(RequestState), n=1)
+    hint = f"Did you mean outcome:{near[0]}?" if near else f"Use one of {', '.join(RequestState)}."
     raise SearchError("there is no such outcome", hint=hint)
 
 

@@ -4,12 +4,21 @@ import re
 from typing import Any, Final
 
 from aileron_tui.core import frontmatter
-from aileron_tui.core.findings import Path, Problems, Reading, Source
+from aileron_tui.core.findings import Path, Problems, Reading, TomlSource
 from aileron_tui.core.interpolation import TOKEN
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.core.names import fqn_fault, is_semver, reference_fault
-from aileron_tui.core.schema import Fields, Free, Items, Table, Tables, Texts, conform, dotted
+from aileron_tui.core.manifest_names import fqn_fault, is_semver, reference_fault
 from aileron_tui.core.states import LONGEST_TIMEOUT
+from aileron_tui.core.toml_schema import (
+    AnyTableSchema,
+    Fields,
+    StringListSchema,
+    StringTableSchema,
+    TableListSchema,
+    TableSchema,
+    conform,
+    dotted,
+)
 from aileron_tui.core.values import dataclass
 
 TYPES: Final = ("string", "integer", "number", "boolean", "array", "object")
@@ -22,9 +31,11 @@ _FIELDS: Final[Fields] = {
     "name": str,
     "version": str,
     "source": str,
-    "requires": Table({"connectors": Tables({"name": str, "version": str, "hash": str, "capabilities": Items()})}),
-    "match": Table({"intent": str}),
-    "inputs": Tables(
+    "requires": TableSchema(
+        {"connectors": TableListSchema({"name": str, "version": str, "hash": str, "capabilities": StringListSchema()})}
+    ),
+    "match": TableSchema({"intent": str}),
+    "inputs": TableListSchema(
         {
             "name": str,
             "type": str,
@@ -35,12 +46,16 @@ _FIELDS: Final[Fields] = {
             "items_type": str,
         }
     ),
-    "execute": Tables({"id": str, "connector": str, "op": str, "idempotent": bool, "inputs": Free()}),
-    "approval": Table(
+    "execute": TableListSchema(
+        {"id": str, "connector": str, "op": str, "idempotent": bool, "inputs": AnyTableSchema()}
+    ),
+    "approval": TableSchema(
         {
             "required": bool,
             "timeout": int,
-            "preview": Table({"op": str, "args": Free(), "render": Texts(), "multiline": Items()}),
+            "preview": TableSchema(
+                {"op": str, "args": AnyTableSchema(), "render": StringTableSchema(), "multiline": StringListSchema()}
+            ),
         }
     ),
 }
@@ -133,17 +148,17 @@ def read_action(data: bytes | str, file: str) -> Reading[Action]:
     try:
         framed = frontmatter.split(frontmatter.decode(data, file), file)
         table = frontmatter.tables(framed.source)
-    except frontmatter.Unreadable as error:
-        return Reading(None, (error.finding,), Source(file))
+    except frontmatter.UnreadableManifest as error:
+        return Reading(None, (error.finding,), TomlSource(file))
     problems = Problems()
     conform(table, _FIELDS, (), problems)
-    action = _Reader(table, problems).action(framed.body)
+    action = _ActionReader(table, problems).action(framed.body)
     if not problems.any:
         return Reading(action, (), framed.source)
     return Reading(None if problems.rejected else action, problems.findings(framed.source), framed.source)
 
 
-class _Reader:
+class _ActionReader:
     """Applies the rules in their order. Each method builds its part whether or not something is wrong with it."""
 
     def __init__(self, table: dict[str, Any], problems: Problems) -> None:

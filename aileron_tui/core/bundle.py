@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.connector import Connector
-from aileron_tui.core.findings import Finding, Path, Problems, Reading, Source
+from aileron_tui.core.findings import Finding, Path, Problems, Reading, TomlSource
 from aileron_tui.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class BundledConnector:
     """A connector that comes with the bundle: its manifest, and the hash of its bytes if the module is there."""
 
     reading: Reading[Connector]
@@ -25,7 +25,7 @@ class Bundle:
     findings: tuple[Finding, ...]
 
 
-def check_bundle(actions: Sequence[Reading[Action]], packages: Sequence[Package] = ()) -> Bundle:
+def check_bundle(actions: Sequence[Reading[Action]], packages: Sequence[BundledConnector] = ()) -> Bundle:
     """The bundle of these files, with the findings of each and of all together, file by file."""
     extra: dict[int, Problems] = {}
     connectors = _connectors(packages, extra)
@@ -54,9 +54,9 @@ def _report(extra: dict[int, Problems], reading: object) -> Problems:
     return extra.setdefault(id(reading), Problems())
 
 
-def _connectors(packages: Sequence[Package], extra: dict[int, Problems]) -> dict[str, Connector]:
+def _connectors(packages: Sequence[BundledConnector], extra: dict[int, Problems]) -> dict[str, Connector]:
     found: dict[str, Connector] = {}
-    files: dict[str, Source] = {}
+    files: dict[str, TomlSource] = {}
     for package in packages:
         connector = package.reading.value
         if connector is None:
@@ -88,7 +88,7 @@ def _named(actions: Sequence[Reading[Action]], extra: dict[int, Problems]) -> li
     return named
 
 
-def _pins(named: Sequence[_Named], packages: Sequence[Package], extra: dict[int, Problems]) -> None:
+def _pins(named: Sequence[_Named], packages: Sequence[BundledConnector], extra: dict[int, Problems]) -> None:
     """A pin that differs from the connector beside it would be refused at every call."""
     present = {package.reading.value.name: package for package in reversed(packages) if package.reading.value}
     if not present:

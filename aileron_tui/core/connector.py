@@ -4,9 +4,9 @@ import re
 from typing import Any, Final
 
 from aileron_tui.core import frontmatter
-from aileron_tui.core.findings import Path, Problems, Reading, Source
-from aileron_tui.core.names import fqn_fault, is_semver
-from aileron_tui.core.schema import Fields, Free, Items, Table, conform, dotted
+from aileron_tui.core.findings import Path, Problems, Reading, TomlSource
+from aileron_tui.core.manifest_names import fqn_fault, is_semver
+from aileron_tui.core.toml_schema import AnyTableSchema, Fields, StringListSchema, TableSchema, conform, dotted
 from aileron_tui.core.values import dataclass
 
 CREDENTIAL_KINDS: Final = ("oauth2", "api_key", "aws_sigv4")
@@ -16,33 +16,33 @@ _GRANT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s\x00-\x1f\x7f*:/@\[\]]+):
 _LOCAL_HTTP: Final = re.compile(r"http://(?:localhost|127\.0\.0\.1)(?::[0-9]+)?(?:/[!-~]*)?")
 _HTTPS: Final = re.compile(r"https://[^\s/?#@]+(?:[/?#][!-~]*)?")
 _FIELDS: Final[Fields] = {
-    "connector": Table(
+    "connector": TableSchema(
         {
             "name": str,
             "version": str,
             "provenance_hash": str,
             "publisher": str,
-            "idempotency": Table({"default": str}),
+            "idempotency": TableSchema({"default": str}),
             "forwarder": str,
             "origin": str,
         }
     ),
-    "capabilities": Table(
+    "capabilities": TableSchema(
         {
-            "network": Table({"hosts": Items()}),
-            "credential": Table(
+            "network": TableSchema({"hosts": StringListSchema()}),
+            "credential": TableSchema(
                 {
                     "kind": str,
                     "scope": str,
                     "header": str,
                     "format": str,
-                    "oauth2": Table(
+                    "oauth2": TableSchema(
                         {
                             "authorize_url": str,
                             "token_url": str,
                             "client_id": str,
                             "client_secret": str,
-                            "scopes": Items(),
+                            "scopes": StringListSchema(),
                         }
                     ),
                     "region": str,
@@ -50,11 +50,11 @@ _FIELDS: Final[Fields] = {
                     "access_key_id": str,
                 }
             ),
-            "runtime": Table({"imports": Items()}),
-            "spawn": Free(),
+            "runtime": TableSchema({"imports": StringListSchema()}),
+            "spawn": AnyTableSchema(),
         }
     ),
-    "provides": Table({"intents": Items()}),
+    "provides": TableSchema({"intents": StringListSchema()}),
 }
 
 
@@ -100,17 +100,17 @@ class Connector:
 def read_connector(data: bytes | str, file: str) -> Reading[Connector]:
     """The connector in a `manifest.toml`, or every reason why there is none."""
     try:
-        source = Source(file, frontmatter.decode(data, file))
+        source = TomlSource(file, frontmatter.decode(data, file))
         table = frontmatter.tables(source)
-    except frontmatter.Unreadable as error:
-        return Reading(None, (error.finding,), Source(file))
+    except frontmatter.UnreadableManifest as error:
+        return Reading(None, (error.finding,), TomlSource(file))
     problems = Problems()
     conform(table, _FIELDS, (), problems)
-    connector = _Reader(table, problems).connector()
+    connector = _ConnectorReader(table, problems).connector()
     return Reading(None if problems.rejected else connector, problems.findings(source), source)
 
 
-class _Reader:
+class _ConnectorReader:
     def __init__(self, table: dict[str, Any], problems: Problems) -> None:
         self._problems = problems
         self._connector: dict[str, Any] = table.get("connector", {})

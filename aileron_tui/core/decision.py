@@ -6,12 +6,12 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, canonical, kind, read_object
+from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, canonical, kind, read_object
 from aileron_tui.core.values import dataclass
 
 PAYLOAD_TYPE: Final = "application/vnd.aileron.decision+json"
 
-_LIMITS: Final = Limits(size=1024 * 1024, depth=32, count=20_000)
+_LIMITS: Final = JsonLimits(size=1024 * 1024, depth=32, count=20_000)
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _HASH_IF_TOLD: Final = re.compile(f"(?:{_HASH.pattern})?")
 _NONCE: Final = re.compile(r"[0-9a-f]{32}")

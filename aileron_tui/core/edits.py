@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonObject, plain
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
 
 MOST_LINES: Final = 400
 MOST_TEXT: Final = 32_000

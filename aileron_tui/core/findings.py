@@ -4,7 +4,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar
 
-from aileron_tui.core.positions import Position, locate
+from aileron_tui.core.toml_positions import Position, locate
 from aileron_tui.core.values import dataclass
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -33,7 +33,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Source:
+class TomlSource:
     """The TOML a manifest was read from, kept to find the line of a key once something is wrong with it."""
 
     file: str
@@ -92,7 +92,7 @@ class Problems:
         """Whether an error was found."""
         return any(severity is Severity.ERROR for *_, severity in self._found)
 
-    def findings(self, source: Source) -> tuple[Finding, ...]:
+    def findings(self, source: TomlSource) -> tuple[Finding, ...]:
         """All findings with their places."""
         return tuple(
             Finding(rule, message, mend, source.file, *source.place(path), severity)
@@ -106,4 +106,4 @@ class Reading(Generic[T]):
 
     value: T | None
     findings: tuple[Finding, ...]
-    source: Source
+    source: TomlSource

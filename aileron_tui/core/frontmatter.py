@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import tomli
 
-from aileron_tui.core.findings import Finding, Source
-from aileron_tui.core.positions import Position, last_key
+from aileron_tui.core.findings import Finding, TomlSource
+from aileron_tui.core.toml_positions import Position, last_key
 from aileron_tui.core.values import dataclass
 
 LONGEST_LINE: Final = 1024 * 1024
@@ -17,7 +17,7 @@ _SAID_TWICE: Final = ("Cannot declare", "Cannot overwrite", "Cannot redefine", "
 _MEND: Final = 'Start the file with a line "+++", then TOML, then a second line "+++".'
 
 
-class Unreadable(Exception):
+class UnreadableManifest(Exception):
     """The file has no tables to look at; carries the one finding that says why."""
 
     def __init__(self, finding: Finding) -> None:
@@ -26,10 +26,10 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Framed:
+class ManifestParts:
     """The two parts of an action manifest."""
 
-    source: Source
+    source: TomlSource
     body: str
 
 
@@ -41,11 +41,11 @@ def decode(data: bytes | str, file: str) -> str:
         before = error.object[: error.start].decode("utf-8").removeprefix("\ufeff")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         message = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
-        raise Unreadable(Finding("not-utf8", message, "Save the file as UTF-8.", file, line, column)) from None
+        raise UnreadableManifest(Finding("not-utf8", message, "Save the file as UTF-8.", file, line, column)) from None
     return text.removeprefix("\ufeff")
 
 
-def split(text: str, file: str) -> Framed:
+def split(text: str, file: str) -> ManifestParts:
     """Front matter and body. The second delimiter ends the front matter even inside a TOML string."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").removesuffix("\r")
@@ -53,20 +53,20 @@ def split(text: str, file: str) -> Framed:
         _refuse_long_line(text, file)
     start = len(text) - len(text.lstrip())
     if start == len(text):
-        raise Unreadable(Finding("no-front-matter", "the file is empty", _MEND, file))
+        raise UnreadableManifest(Finding("no-front-matter", "the file is empty", _MEND, file))
     line = text.count("\n", 0, start) + 1
     opener = _OPENER.match(text, start)
     if opener is None:
         found = text[start:].split("\n", 1)[0].rstrip()
         shown = found if len(found) <= 40 else f"{found[:40]}… ({len(found)} characters)"
         message = f'expected "+++" at the start, found "{shown}"'
-        raise Unreadable(Finding("text-before-front-matter", message, _MEND, file, line, 1))
+        raise UnreadableManifest(Finding("text-before-front-matter", message, _MEND, file, line, 1))
     closer = _CLOSER.search(text, opener.end() - 1)
     if closer is None:
         message = 'the closing "+++" is missing'
-        raise Unreadable(Finding("unclosed-front-matter", message, _MEND, file, line + 1, 1))
+        raise UnreadableManifest(Finding("unclosed-front-matter", message, _MEND, file, line + 1, 1))
     toml, body = text[opener.end() : closer.start()], text[closer.end() + 1 :].removesuffix("\n")
-    return Framed(Source(file, toml, line + 1), body)
+    return ManifestParts(TomlSource(file, toml, line + 1), body)
 
 
 def _refuse_long_line(text: str, file: str) -> None:
@@ -74,10 +74,10 @@ def _refuse_long_line(text: str, file: str) -> None:
         size = len(line.encode("utf-8", "surrogatepass"))
         if size > LONGEST_LINE:
             message = f"the line has {size:,} bytes; {LONGEST_LINE:,} are allowed"
-            raise Unreadable(Finding("line-too-long", message, "Break the line.", file, number, 1))
+            raise UnreadableManifest(Finding("line-too-long", message, "Break the line.", file, number, 1))
 
 
-def tables(source: Source) -> dict[str, Any]:
+def tables(source: TomlSource) -> dict[str, Any]:
     """The TOML 1.1 document of a source."""
     mend = "Mend the TOML at this place."
     try:
@@ -88,7 +88,9 @@ def tables(source: Source) -> dict[str, Any]:
             message, place = "not TOML: this is declared a second time", last_key(error.doc[: error.pos])
             mend = "Keep one of the two."
         line = source.first_line + place.line - 1
-        raise Unreadable(Finding("toml", message, mend, source.file, line, place.column)) from None
+        raise UnreadableManifest(Finding("toml", message, mend, source.file, line, place.column)) from None
     except (RecursionError, ValueError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is out of range"
-        raise Unreadable(Finding("toml", f"not TOML: {reason}", mend, source.file, source.first_line, 1)) from None
+        raise UnreadableManifest(
+            Finding("toml", f"not TOML: {reason}", mend, source.file, source.first_line, 1)
+        ) from None

@@ -37,7 +37,7 @@ class JsonError(AileronError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class JsonLimits:
     """How much is read before it is refused."""
 
     size: int = 8 * 1024 * 1024
@@ -45,16 +45,16 @@ class Limits:
     count: int = 200_000
 
 
-LIMITS: Final = Limits()
+LIMITS: Final = JsonLimits()
 
 
-class Written(float):
+class WrittenNumber(float):
     """A number with a fraction or exponent that remembers how it was written, so that `1.50` is shown as `1.50`."""
 
     __slots__ = ("text",)
     text: str
 
-    def __new__(cls, text: str) -> "Written":
+    def __new__(cls, text: str) -> "WrittenNumber":
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -89,10 +89,10 @@ def walk(value: Json, path: str = "$") -> Iterator[tuple[str, int, Json]]:
             stack.extend((step(here, index), depth + 1, node[index]) for index in range(len(node) - 1, -1, -1))
 
 
-def _number(text: str) -> Written:
+def _number(text: str) -> WrittenNumber:
     if len(text) > _LONGEST_NUMBER:
         raise _Refused(f"a number of {len(text)} characters")
-    number = Written(text)
+    number = WrittenNumber(text)
     if math.isinf(number):
         raise _Refused(f"the number {text} is out of range")
     return number
@@ -108,7 +108,7 @@ def _constant(name: str) -> NoReturn:
     raise _Refused(f"{name} is not JSON")
 
 
-def read(data: bytes | str, limits: Limits = LIMITS) -> Json:
+def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
     """The value of a JSON text from outside, or a JsonError."""
     if len(data) > limits.size:
         raise JsonError(f"more than {limits.size:,} bytes of JSON", hint="Send less, or send it in several parts.")
@@ -145,7 +145,7 @@ def read(data: bytes | str, limits: Limits = LIMITS) -> Json:
     return value
 
 
-def _check(value: Json, text: str, limits: Limits, found_double: bool) -> None:
+def _check(value: Json, text: str, limits: JsonLimits, found_double: bool) -> None:
     """Walks the value only where the text hints at something to find."""
     openings = text.count("[") + text.count("{")
     surrogates = _SURROGATE_ESCAPE.search(text) is not None
@@ -169,7 +169,7 @@ def _torn(text: str) -> bool:
     return _SURROGATE.search(text) is not None
 
 
-def read_object(data: bytes | str, limits: Limits = LIMITS) -> JsonObject:
+def read_object(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
     """As `read`, for a text that must be an object."""
     value = read(data, limits)
     if not isinstance(value, dict):
@@ -177,7 +177,7 @@ def read_object(data: bytes | str, limits: Limits = LIMITS) -> JsonObject:
     return value
 
 
-def read_listed(data: bytes | str, limits: Limits = LIMITS) -> JsonObject:
+def read_listed(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
     """As `read_object`, for an object whose `items` others have filled: one that cannot be read is None there.
 
     Whoever may add an item must not be able to hide the rest behind it.
@@ -194,7 +194,7 @@ def read_listed(data: bytes | str, limits: Limits = LIMITS) -> JsonObject:
     return {"items": [_read_or_none(element, limits) for element in elements]}
 
 
-def _read_or_none(text: str, limits: Limits) -> Json:
+def _read_or_none(text: str, limits: JsonLimits) -> Json:
     try:
         return read(text, limits)
     except JsonError:
@@ -280,7 +280,7 @@ def _has_written(value: Json) -> bool:
         return any(map(_has_written, value.values()))
     if isinstance(value, list):
         return any(map(_has_written, value))
-    return isinstance(value, Written)
+    return isinstance(value, WrittenNumber)
 
 
 def _carried(number: int) -> bool:
@@ -315,7 +315,7 @@ def _refuse_odd(path: str, node: Json) -> None:
         raise JsonError(f"the integer {_digits(node)} is too large to be carried exactly", path, hint)
     if isinstance(node, float) and not math.isfinite(node):
         raise JsonError(f"{node} is not a JSON number", path, hint)
-    if isinstance(node, Written) and Decimal(node.text) != Decimal(float.__repr__(node)):
+    if isinstance(node, WrittenNumber) and Decimal(node.text) != Decimal(float.__repr__(node)):
         raise JsonError(f"the number {node.text} has more digits than are carried", path, hint)
     if isinstance(node, str) and _torn(node):
         raise JsonError("half of a surrogate pair", path)
@@ -341,7 +341,7 @@ def _spell(value: Json, line: str) -> str:
             return "true" if value else "false"
         case int():
             return _digits(value)
-        case Written():
+        case WrittenNumber():
             return format(Decimal(value.text), "f")
         case float():
             return format(Decimal(float.__repr__(value)), "f") if math.isfinite(value) else float.__repr__(value)

@@ -14,7 +14,7 @@ from functools import cache
 from urllib.parse import unquote
 
 from aileron_tui.core import lookalike_table
-from aileron_tui.core.text import clip, inline
+from aileron_tui.core.visible_text import clip, inline
 
 # Work and answer are bounded, and the answer says so when a bound was met.
 LONGEST = 1_000_000

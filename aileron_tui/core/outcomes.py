@@ -5,20 +5,20 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from aileron_tui.core.decision import moment
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 
 OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
-    State.EXECUTED: ("✓", "done"),
-    State.FAILED: ("✗", "failed"),
-    State.DENIED: ("–", "denied"),
-    State.EXPIRED: ("○", "nobody answered"),
-    State.WITHDRAWN: ("○", "withdrawn"),
-    State.INTERRUPTED: ("!", "interrupted"),
-    State.PENDING: ("…", "waiting"),
-    State.APPROVED: ("…", "approved"),
-    State.RUNNING: ("…", "running"),
+    RequestState.EXECUTED: ("✓", "done"),
+    RequestState.FAILED: ("✗", "failed"),
+    RequestState.DENIED: ("–", "denied"),
+    RequestState.EXPIRED: ("○", "nobody answered"),
+    RequestState.WITHDRAWN: ("○", "withdrawn"),
+    RequestState.INTERRUPTED: ("!", "interrupted"),
+    RequestState.PENDING: ("…", "waiting"),
+    RequestState.APPROVED: ("…", "approved"),
+    RequestState.RUNNING: ("…", "running"),
 }
-UNDER_WAY: Final = frozenset({State.APPROVED, State.RUNNING})
+UNDER_WAY: Final = frozenset({RequestState.APPROVED, RequestState.RUNNING})
 SHELL: Final = "shell"
 QUIET: Final = timedelta(minutes=1)
 """How long after an approval a daemon may say nothing before that is what there is to say."""
@@ -32,7 +32,7 @@ _ALLOWED: Final = ("→", "allowed")
 _NO_NEWS: Final = ("…", "no news")
 
 
-class Looked(Protocol):
+class PastRequest(Protocol):
     """What must be known of a request to say how it went."""
 
     @property
@@ -56,7 +56,7 @@ class Looked(Protocol):
         """Whether another call was approved than the one that was asked."""
 
 
-def ending(request: Looked, now: datetime) -> tuple[str, str]:
+def ending(request: PastRequest, now: datetime) -> tuple[str, str]:
     """A glyph and a word; the word is foreign if the outcome is none we know.
 
     A shell gets its answer from the daemon and tells nobody what came of it. Of other calls a daemon may tell an end or
@@ -71,7 +71,7 @@ def ending(request: Looked, now: datetime) -> tuple[str, str]:
     return (glyph, f"{word}, edited") if request.edited else (glyph, word)
 
 
-def unheard(request: Looked, now: datetime) -> str:
+def unheard(request: PastRequest, now: datetime) -> str:
     """Why it is not known how a request went on that was approved, in words; "" if that can still be told or was."""
     if request.outcome not in UNDER_WAY or not request.daemon or not request.decided:
         return ""

@@ -7,10 +7,10 @@ from typing import Final
 from aileron_tui.core.edits import Pair, difference, paired, signed
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
 from aileron_tui.core.lookalikes import warnings
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
-from aileron_tui.core.text import Visible, block, cells, inline, wrap
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import Visible, block, cells, inline, wrap
 
 NOT_AVAILABLE: Final = "n/a"
 EDITED: Final = "edited: - as asked, + as approved"
@@ -100,8 +100,8 @@ def read_prompt(value: Json) -> Prompt:
     asker = _object(fields["asker"], "$.asker", "agent session folder")
     risk = _object(fields["risk"], "$.risk", "level reason")
     level = _text(risk["level"], "$.risk.level")
-    if level not in set(Level):
-        raise JsonError(f"expected one of {', '.join(Level)}", "$.risk.level")
+    if level not in set(RiskLevel):
+        raise JsonError(f"expected one of {', '.join(RiskLevel)}", "$.risk.level")
     args = fields["args"]
     if not isinstance(args, dict):
         raise JsonError(f"expected an object, found {kind(args)}", "$.args")
@@ -118,7 +118,7 @@ def read_prompt(value: Json) -> Prompt:
         _rows(fields["inputs"], "$.inputs"),
         preview,
         Asker(**{name: _text(item, f"$.asker.{name}") for name, item in asker.items()}),
-        Risk(Level(level), _text(risk["reason"], "$.risk.reason")),
+        Risk(RiskLevel(level), _text(risk["reason"], "$.risk.reason")),
     )
 
 

@@ -16,7 +16,7 @@ _READING: Final = ("get", "list", "search", "read", "find", "fetch", "describe",
 _WORD: Final = re.compile(r"[a-z]+")
 
 
-class Level(StrEnum):
+class RiskLevel(StrEnum):
     """In rising order."""
 
     LOW = "low"
@@ -26,22 +26,22 @@ class Level(StrEnum):
     @property
     def rank(self) -> int:
         """0 for low, 2 for high."""
-        return list(Level).index(self)
+        return list(RiskLevel).index(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Risk:
     """A level and why."""
 
-    level: Level
+    level: RiskLevel
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RiskRule:
     """One `[[risk]]` rule of the user: patterns such as `send-*`; an empty one matches everything."""
 
-    level: Level
+    level: RiskLevel
     action: str = ""
     connector: str = ""
     op: str = ""
@@ -57,7 +57,7 @@ class Rule:
         )
 
 
-def assess(action: "Action", rules: Iterable[Rule] = (), annotation: Level | None = None) -> Risk:
+def assess(action: "Action", rules: Iterable[RiskRule] = (), annotation: RiskLevel | None = None) -> Risk:
     """The risk of a call: the user's first matching rule, else the riskiest step of the manifest.
 
     What the agent's side says (`annotation`) can raise it and never lower it.
@@ -68,7 +68,7 @@ def assess(action: "Action", rules: Iterable[Rule] = (), annotation: Level | Non
     return risk
 
 
-def by_rule(action: str, steps: "Sequence[Step]", rules: Iterable[Rule]) -> Risk | None:
+def by_rule(action: str, steps: "Sequence[Step]", rules: Iterable[RiskRule]) -> Risk | None:
     """What the user's first matching rule says."""
     for number, rule in enumerate(rules, start=1):
         if rule.matches(action, steps):
@@ -79,13 +79,15 @@ def by_rule(action: str, steps: "Sequence[Step]", rules: Iterable[Rule]) -> Risk
 def by_steps(steps: "Iterable[Step]") -> Risk:
     """The risk of the riskiest step."""
     risks = [_of_op(step.op, step.idempotent) for step in steps]
-    return max(risks, key=lambda risk: risk.level.rank, default=Risk(Level.NORMAL, "nothing is known about it"))
+    return max(risks, key=lambda risk: risk.level.rank, default=Risk(RiskLevel.NORMAL, "nothing is known about it"))
 
 
 def by_name(action: str) -> Risk:
     """The risk of an action of which only the name is known: the name may warn, but it promises nothing."""
     risk = _of_op(action, None)
-    return risk if risk.level is not Level.LOW else Risk(Level.NORMAL, f'nothing but the name "{action}" is known')
+    return (
+        risk if risk.level is not RiskLevel.LOW else Risk(RiskLevel.NORMAL, f'nothing but the name "{action}" is known')
+    )
 
 
 def _of_op(op: str, idempotent: bool | None) -> Risk:
@@ -93,11 +95,11 @@ def _of_op(op: str, idempotent: bool | None) -> Risk:
     word = _WORD.match(op.lower())
     verb = word[0] if word else ""
     if verb in _DANGEROUS:
-        return Risk(Level.HIGH, f'"{op}" changes or sends something that may not be undone')
+        return Risk(RiskLevel.HIGH, f'"{op}" changes or sends something that may not be undone')
     if verb in _READING:
-        return Risk(Level.LOW, f'"{op}" only reads')
+        return Risk(RiskLevel.LOW, f'"{op}" only reads')
     if verb == "create":
-        return Risk(Level.NORMAL, f'"{op}" makes something new')
+        return Risk(RiskLevel.NORMAL, f'"{op}" makes something new')
     if idempotent:
-        return Risk(Level.LOW, f'"{op}" is declared to be repeatable without harm')
-    return Risk(Level.NORMAL, f'"{op}" is not declared to be harmless')
+        return Risk(RiskLevel.LOW, f'"{op}" is declared to be repeatable without harm')
+    return Risk(RiskLevel.NORMAL, f'"{op}" is not declared to be harmless')

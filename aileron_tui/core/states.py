@@ -9,7 +9,7 @@ LONGEST_TIMEOUT: Final = 300
 """Seconds after which nobody has answered, whatever a manifest says."""
 
 
-class State(StrEnum):
+class RequestState(StrEnum):
     """Where a request stands."""
 
     PENDING = "pending"
@@ -30,10 +30,10 @@ class State(StrEnum):
     @property
     def decidable(self) -> bool:
         """Whether an answer is still possible."""
-        return self is State.PENDING
+        return self is RequestState.PENDING
 
 
-class Event(StrEnum):
+class RequestEvent(StrEnum):
     """What happens to a request."""
 
     ASK = "ask"
@@ -47,30 +47,30 @@ class Event(StrEnum):
     INTERRUPT = "interrupt"
 
 
-_NEXT: Final[dict[tuple[State | None, Event], State]] = {
-    (None, Event.ASK): State.PENDING,
-    (State.PENDING, Event.APPROVE): State.APPROVED,
-    (State.PENDING, Event.DENY): State.DENIED,
-    (State.PENDING, Event.EXPIRE): State.EXPIRED,
-    (State.PENDING, Event.WITHDRAW): State.WITHDRAWN,
-    (State.APPROVED, Event.START): State.RUNNING,
-    (State.RUNNING, Event.SUCCEED): State.EXECUTED,
-    (State.RUNNING, Event.FAIL): State.FAILED,
-    (State.RUNNING, Event.INTERRUPT): State.INTERRUPTED,
+_NEXT: Final[dict[tuple[RequestState | None, RequestEvent], RequestState]] = {
+    (None, RequestEvent.ASK): RequestState.PENDING,
+    (RequestState.PENDING, RequestEvent.APPROVE): RequestState.APPROVED,
+    (RequestState.PENDING, RequestEvent.DENY): RequestState.DENIED,
+    (RequestState.PENDING, RequestEvent.EXPIRE): RequestState.EXPIRED,
+    (RequestState.PENDING, RequestEvent.WITHDRAW): RequestState.WITHDRAWN,
+    (RequestState.APPROVED, RequestEvent.START): RequestState.RUNNING,
+    (RequestState.RUNNING, RequestEvent.SUCCEED): RequestState.EXECUTED,
+    (RequestState.RUNNING, RequestEvent.FAIL): RequestState.FAILED,
+    (RequestState.RUNNING, RequestEvent.INTERRUPT): RequestState.INTERRUPTED,
 }
 
 
 class InvalidTransition(AileronError):
     """A step that cannot follow; `state` is where the request stands."""
 
-    def __init__(self, state: State | None, event: Event) -> None:
+    def __init__(self, state: RequestState | None, event: RequestEvent) -> None:
         where = "a request that does not exist yet" if state is None else f"a request that is {state}"
         super().__init__(f"cannot {event} {where}")
         self.state = state
         self.event = event
 
 
-def advance(state: State | None, event: Event) -> State:
+def advance(state: RequestState | None, event: RequestEvent) -> RequestState:
     """The state after an event (None before the first), or InvalidTransition."""
     after = _NEXT.get((state, event))
     if after is None:
@@ -79,18 +79,18 @@ def advance(state: State | None, event: Event) -> State:
 
 
 _WIRE: Final = {
-    State.PENDING: ("pending_approval", ""),
-    State.APPROVED: ("running", ""),
-    State.RUNNING: ("running", ""),
-    State.EXECUTED: ("completed", ""),
-    State.FAILED: ("failed", ""),
-    State.DENIED: ("denied", ""),
-    State.EXPIRED: ("failed", "approval_timeout"),
-    State.WITHDRAWN: ("failed", "withdrawn"),
-    State.INTERRUPTED: ("failed", "outcome_unknown"),
+    RequestState.PENDING: ("pending_approval", ""),
+    RequestState.APPROVED: ("running", ""),
+    RequestState.RUNNING: ("running", ""),
+    RequestState.EXECUTED: ("completed", ""),
+    RequestState.FAILED: ("failed", ""),
+    RequestState.DENIED: ("denied", ""),
+    RequestState.EXPIRED: ("failed", "approval_timeout"),
+    RequestState.WITHDRAWN: ("failed", "withdrawn"),
+    RequestState.INTERRUPTED: ("failed", "outcome_unknown"),
 }
 
 
-def on_the_wire(state: State) -> tuple[str, str]:
+def on_the_wire(state: RequestState) -> tuple[str, str]:
     """The status Aileron's protocol has for a state, and the failure class that tells apart what it merges."""
     return _WIRE[state]

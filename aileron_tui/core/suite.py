@@ -3,12 +3,12 @@
 from typing import Any, Final
 
 from aileron_tui.core import frontmatter
-from aileron_tui.core.findings import Problems, Reading, Source
-from aileron_tui.core.names import reference_fault
-from aileron_tui.core.schema import Fields, Items, conform
+from aileron_tui.core.findings import Problems, Reading, TomlSource
+from aileron_tui.core.manifest_names import reference_fault
+from aileron_tui.core.toml_schema import Fields, StringListSchema, conform
 from aileron_tui.core.values import dataclass
 
-_FIELDS: Final[Fields] = {"name": str, "description": str, "actions": Items()}
+_FIELDS: Final[Fields] = {"name": str, "description": str, "actions": StringListSchema()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,10 @@ def _tidy(path: str) -> str:
 def read_suite(data: bytes | str, file: str) -> Reading[Suite]:
     """The suite in a `suite.toml`, or every reason why there is none."""
     try:
-        source = Source(file, frontmatter.decode(data, file))
+        source = TomlSource(file, frontmatter.decode(data, file))
         table = frontmatter.tables(source)
-    except frontmatter.Unreadable as error:
-        return Reading(None, (error.finding,), Source(file))
+    except frontmatter.UnreadableManifest as error:
+        return Reading(None, (error.finding,), TomlSource(file))
     problems = Problems()
     conform(table, _FIELDS, (), problems)
     suite = _suite(table, problems)

@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
-from aileron_tui.core.text import inline
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import inline
 from aileron_tui.demo.script import SCRIPT, Scene, Wish, result_of
 from aileron_tui.runtime.errors import NotFound, Rejected, RuntimeFault
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from aileron_tui.core.chain import Kind
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.gate.context import Setup
 from aileron_tui.gate.journal import Journal
 from aileron_tui.gate.server import Address, opened
@@ -87,10 +87,10 @@ def changing_keys(data: Path) -> Iterator[tuple[Ledger, Approvers]]:
 def enrolled(data: Path, key: UnlockedKey) -> Iterator[None]:
     """Lets a key approve on the gate of a data folder until the block ends."""
     with changing_keys(data) as (ledger, approvers):
-        ledger.append(Kind.KEY_ENROLLED, approvers.enrolment(key.name, key.public))
+        ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(key.name, key.public))
     try:
         yield
     finally:
         with changing_keys(data) as (ledger, approvers):
             if any(approver.public == key.public for approver in approvers.active):
-                ledger.append(Kind.KEY_REVOKED, approvers.revocation(key.public.fingerprint))
+                ledger.append(EntryKind.KEY_REVOKED, approvers.revocation(key.public.fingerprint))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, read_object
+from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.demo.drive import Drive, Unanswerable
 from aileron_tui.demo.mailbox import Mailbox, Unreadable
@@ -146,7 +146,7 @@ def _gone(delete: Callable[[str], bool], id_: str) -> Answer:
 
 
 def _object(request: Request) -> JsonObject:
-    return read_object(request.body, Limits(size=LARGEST_BODY))
+    return read_object(request.body, JsonLimits(size=LARGEST_BODY))
 
 
 def _member(body: JsonObject, name: str) -> JsonObject:

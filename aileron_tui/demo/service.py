@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Final, TypeAlias
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonError, Limits, read_object
+from aileron_tui.core.jsontext import JsonError, JsonLimits, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.demo.drive import Drive
 from aileron_tui.demo.errors import DemoError
@@ -288,7 +288,7 @@ class _Handler(BaseHTTPRequestHandler):
 def _named(body: bytes) -> str:
     """The id inside the body of a send request."""
     try:
-        id_ = read_object(body, Limits(size=LARGEST_BODY)).get("id")
+        id_ = read_object(body, JsonLimits(size=LARGEST_BODY)).get("id")
     except JsonError:
         return ""
     return id_ if isinstance(id_, str) else ""

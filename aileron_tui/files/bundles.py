@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from aileron_tui.core.action import Action, read_action
-from aileron_tui.core.bundle import Bundle, Package, check_bundle
+from aileron_tui.core.bundle import Bundle, BundledConnector, check_bundle
 from aileron_tui.core.connector import read_connector
-from aileron_tui.core.findings import Finding, Problems, Reading, Source
+from aileron_tui.core.findings import Finding, Problems, Reading, TomlSource
 from aileron_tui.core.suite import Suite, read_suite
 from aileron_tui.core.values import dataclass
 
@@ -40,7 +40,7 @@ class Manifests:
     """Everything that was read from a folder, good and bad."""
 
     actions: tuple[Reading[Action], ...] = ()
-    packages: tuple[Package, ...] = ()
+    packages: tuple[BundledConnector, ...] = ()
     suite: Reading[Suite] | None = None
     faults: tuple[Finding, ...] = ()
 
@@ -123,7 +123,7 @@ def read_manifest(file: str) -> Manifests:
     if path.name == SUITE_FILE:
         return Manifests(suite=_suite(file))
     if path.suffix == ".toml":
-        return Manifests(packages=(Package(_read(file, read_connector), _hash(str(path.parent))),))
+        return Manifests(packages=(BundledConnector(_read(file, read_connector), _hash(str(path.parent))),))
     return Manifests(actions=(_read(file, read_action),))
 
 
@@ -132,7 +132,7 @@ def _read(file: str, parse: Callable[[bytes, str], Reading[T]]) -> Reading[T]:
         data = read_file(file)
     except Unreadable as error:
         mend = "Check that it is a file you may read."
-        return Reading(None, (Finding("unreadable", f"cannot read it: {error}", mend, file),), Source(file))
+        return Reading(None, (Finding("unreadable", f"cannot read it: {error}", mend, file),), TomlSource(file))
     return parse(data, file)
 
 
@@ -187,11 +187,11 @@ def _is_file(path: str) -> bool:
         return False
 
 
-def _package(folder: str, faults: list[Finding]) -> Package | None:
+def _package(folder: str, faults: list[Finding]) -> BundledConnector | None:
     files, _ = _listed(folder, faults)
     if CONNECTOR_FILE not in files and MODULE_FILE not in files:
         return None
-    return Package(_read(f"{folder}/{CONNECTOR_FILE}", read_connector), _hash(folder))
+    return BundledConnector(_read(f"{folder}/{CONNECTOR_FILE}", read_connector), _hash(folder))
 
 
 def _hash(folder: str) -> str:

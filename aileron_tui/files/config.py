@@ -10,7 +10,7 @@ from aileron_tui.core.states import LONGEST_TIMEOUT
 from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
-    from aileron_tui.core.risk import Rule
+    from aileron_tui.core.risk import RiskRule
 
 HIGH_RISK: Final = ("confirm", "type", "passphrase")
 DAEMON: Final = "daemon"
@@ -79,7 +79,7 @@ class Config:
     """The whole configuration; every part has its default."""
 
     policy: Policy = Policy()
-    risk: "tuple[Rule, ...]" = ()
+    risk: "tuple[RiskRule, ...]" = ()
     connectors: Mapping[str, ConnectorSettings] = field(default_factory=dict)
     console: ConsoleConfig = field(default_factory=ConsoleConfig)
     sources: tuple[SourceConfig, ...] = ()

@@ -6,11 +6,19 @@ from typing import Any, Final
 
 from aileron_tui.core import frontmatter
 from aileron_tui.core.address import Address, BadAddress, read_address
-from aileron_tui.core.findings import Finding, Problems, Source
-from aileron_tui.core.names import fqn_fault
-from aileron_tui.core.risk import Level, Rule
-from aileron_tui.core.schema import Fields, Items, Named, Table, Tables, Texts, conform
+from aileron_tui.core.findings import Finding, Problems, TomlSource
+from aileron_tui.core.manifest_names import fqn_fault
+from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import LONGEST_TIMEOUT
+from aileron_tui.core.toml_schema import (
+    Fields,
+    NamedTablesSchema,
+    StringListSchema,
+    StringTableSchema,
+    TableListSchema,
+    TableSchema,
+    conform,
+)
 from aileron_tui.files.bundles import Unreadable, read_file
 from aileron_tui.files.config import (
     DAEMON,
@@ -25,16 +33,31 @@ from aileron_tui.files.config import (
     SourceConfig,
 )
 
-_CREDENTIAL: Final[Fields] = {"env": str, "command": Items(), "keyring": str, "region": str, "access_key_id": str}
+_CREDENTIAL: Final[Fields] = {
+    "env": str,
+    "command": StringListSchema(),
+    "keyring": str,
+    "region": str,
+    "access_key_id": str,
+}
 _CREDENTIAL_SOURCES: Final = ("env", "command", "keyring")
 _FIELDS: Final[Fields] = {
-    "policy": Table({"keep_previews": bool, "headless_decisions": bool, "timeout": int, "high_risk": str}),
-    "console": Table(
-        {"theme": str, "undo_seconds": int, "lock_minutes": int, "bell": bool, "notify": bool, "keys": Texts()}
+    "policy": TableSchema({"keep_previews": bool, "headless_decisions": bool, "timeout": int, "high_risk": str}),
+    "console": TableSchema(
+        {
+            "theme": str,
+            "undo_seconds": int,
+            "lock_minutes": int,
+            "bell": bool,
+            "notify": bool,
+            "keys": StringTableSchema(),
+        }
     ),
-    "risk": Tables({"level": str, "action": str, "connector": str, "op": str}),
-    "sources": Tables({"name": str, "kind": str, "url": str, "token_file": str, "token_env": str}),
-    "connectors": Named({"memory_mib": int, "preview_may_post": bool, "credential": Table(_CREDENTIAL)}),
+    "risk": TableListSchema({"level": str, "action": str, "connector": str, "op": str}),
+    "sources": TableListSchema({"name": str, "kind": str, "url": str, "token_file": str, "token_env": str}),
+    "connectors": NamedTablesSchema(
+        {"memory_mib": int, "preview_may_post": bool, "credential": TableSchema(_CREDENTIAL)}
+    ),
 }
 
 _KINDS: Final = (DAEMON, GATE)
@@ -47,11 +70,11 @@ _TUNNEL: Final = "Go through an ssh tunnel and write its end on this machine, or
 def read_config(path: Path) -> Config:
     """The configuration in this file."""
     try:
-        source = Source(str(path), frontmatter.decode(read_file(str(path)), str(path)))
+        source = TomlSource(str(path), frontmatter.decode(read_file(str(path)), str(path)))
         table = frontmatter.tables(source)
     except Unreadable as error:
         raise ConfigError(f"cannot read {path}", str(error)) from None
-    except frontmatter.Unreadable as error:
+    except frontmatter.UnreadableManifest as error:
         raise _refusal((error.finding,)) from None
     problems = Problems()
     conform(table, _FIELDS, (), problems)
@@ -87,13 +110,13 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
     return Config(policy, rules, connectors, console, _sources(table.get("sources", []), problems))
 
 
-def _rule(table: dict[str, Any], index: int, problems: Problems) -> Rule:
+def _rule(table: dict[str, Any], index: int, problems: Problems) -> RiskRule:
     level: str = table.pop("level", "")
-    if level not in set(Level):
-        mend = f"Write one of {', '.join(Level)}."
+    if level not in set(RiskLevel):
+        mend = f"Write one of {', '.join(RiskLevel)}."
         problems.add(("risk", index, "level"), "risk-level", f'"{level}" is not a level of risk', mend)
-        return Rule(Level.HIGH)
-    return Rule(Level(level), **table)
+        return RiskRule(RiskLevel.HIGH)
+    return RiskRule(RiskLevel(level), **table)
 
 
 def _settings(name: str, table: dict[str, Any], problems: Problems) -> ConnectorSettings:

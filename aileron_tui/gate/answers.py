@@ -3,13 +3,13 @@
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import State, on_the_wire
+from aileron_tui.core.states import RequestState, on_the_wire
 from aileron_tui.gate.outbox import Answer
 
 _UNRUN: Final = {
-    State.EXPIRED: ("nobody answered in time, so nothing was run; this is not a denial", True),
-    State.WITHDRAWN: ("the agent went away, so nothing was run", True),
-    State.INTERRUPTED: ("the gate stopped while it ran; whether it took effect is not known", False),
+    RequestState.EXPIRED: ("nobody answered in time, so nothing was run; this is not a denial", True),
+    RequestState.WITHDRAWN: ("the agent went away, so nothing was run", True),
+    RequestState.INTERRUPTED: ("the gate stopped while it ran; whether it took effect is not known", False),
 }
 
 
@@ -29,7 +29,7 @@ def denied(request: str, reason: str) -> Answer:
     return Answer(request, body | {"reason": reason} if reason else body)
 
 
-def ended(request: str, state: State, why: str = "", **details: str) -> Answer:
+def ended(request: str, state: RequestState, why: str = "", **details: str) -> Answer:
     """An end that is neither a denial nor a result; its class tells it apart."""
     status, class_ = on_the_wire(state)
     message, retriable = _UNRUN[state]

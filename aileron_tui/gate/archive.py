@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.wire import Refusal
@@ -35,16 +35,20 @@ _PLAIN: Final = re.compile(r"[a-z_]{4,64}", re.ASCII)
 _AUDIT_ID: Final = re.compile(r"audit-(?:([0-9]{1,15})|([A-Za-z][A-Za-z0-9-]{1,100}))", re.ASCII)
 
 _TYPES: Final = {
-    Kind.REQUESTED: ("approval.requested", "agent"),
-    Kind.RUNNING: ("execution.started", "connector_runtime"),
-    Kind.EXECUTED: ("execution.succeeded", "connector_runtime"),
-    Kind.FAILED: ("execution.failed", "connector_runtime"),
-    Kind.INTERRUPTED: ("execution.failed", "connector_runtime"),
-    Kind.EXPIRED: ("approval.expired", "service"),
-    Kind.WITHDRAWN: ("approval.withdrawn", "agent"),
+    EntryKind.REQUESTED: ("approval.requested", "agent"),
+    EntryKind.RUNNING: ("execution.started", "connector_runtime"),
+    EntryKind.EXECUTED: ("execution.succeeded", "connector_runtime"),
+    EntryKind.FAILED: ("execution.failed", "connector_runtime"),
+    EntryKind.INTERRUPTED: ("execution.failed", "connector_runtime"),
+    EntryKind.EXPIRED: ("approval.expired", "service"),
+    EntryKind.WITHDRAWN: ("approval.withdrawn", "agent"),
 }
-_CLASSES: Final = {Kind.EXPIRED: "approval_timeout", Kind.WITHDRAWN: "withdrawn", Kind.INTERRUPTED: "outcome_unknown"}
-_ENDS: Final = frozenset({Kind.EXECUTED, Kind.FAILED, Kind.INTERRUPTED})
+_CLASSES: Final = {
+    EntryKind.EXPIRED: "approval_timeout",
+    EntryKind.WITHDRAWN: "withdrawn",
+    EntryKind.INTERRUPTED: "outcome_unknown",
+}
+_ENDS: Final = frozenset({EntryKind.EXECUTED, EntryKind.FAILED, EntryKind.INTERRUPTED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +141,14 @@ def audit_event(ledger: Path, audit_id: str) -> JsonObject | None:
 
 def _event(reader: Reader, entry: Entry) -> JsonObject | None:
     """An entry as an event, or None where Aileron has no event for it."""
-    if entry.kind == Kind.DECIDED:
+    if entry.kind == EntryKind.DECIDED:
         return _decided(reader, entry)
     if entry.kind not in _TYPES:
         return None
-    kind = Kind(entry.kind)
+    kind = EntryKind(entry.kind)
     type_, actor = _TYPES[kind]
     payload = _about(reader, entry)
-    if kind is Kind.FAILED or kind in _CLASSES:
+    if kind is EntryKind.FAILED or kind in _CLASSES:
         words = entry.body.get("error") or entry.body.get("reason") or ""
         class_, _, message = str(words).partition(": ")
         payload["aileron.failure.class"] = _CLASSES.get(kind, class_)

@@ -6,14 +6,14 @@ from datetime import timedelta
 from typing import Final
 
 from aileron_tui.core.action import Action
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import timestamp
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.prompt import Asker, PreviewResult
 from aileron_tui.core.risk import assess
-from aileron_tui.core.states import State
-from aileron_tui.core.text import inline
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import answers, replies
 from aileron_tui.gate.calls import fingerprint
 from aileron_tui.gate.context import Context, log
@@ -58,7 +58,7 @@ class Asking:
         return Reply(200, answer.body)
 
     async def _deliver(self, answer: Answer) -> bool:
-        return await self._context.deliver(answer, Draft(Kind.DELIVERED, {}, answer.request))
+        return await self._context.deliver(answer, Draft(EntryKind.DELIVERED, {}, answer.request))
 
     async def _attend(self, live: Request, wait: float | None) -> Reply:
         """Waits until the request is recorded and, if the agent wants to, until it ends.
@@ -74,7 +74,7 @@ class Asking:
             wait = None
         except asyncio.CancelledError:
             if wait is not None and live.holders == 1 and not live.polled:
-                self._context.spawn(self.finish(live, State.WITHDRAWN))
+                self._context.spawn(self.finish(live, RequestState.WITHDRAWN))
             raise
         finally:
             live.holders -= 1
@@ -147,20 +147,20 @@ class Asking:
         }
         if live.after:
             body["after"] = live.after
-        return Draft(Kind.REQUESTED, body, live.id)
+        return Draft(EntryKind.REQUESTED, body, live.id)
 
     def open(self, live: Request) -> None:
         """A recorded request begins to wait. Those who watch come first, then the agent, then the preview."""
         context = self._context
         context.feed.publish("pending", context.item(live))
         live.recorded.set_result(None)
-        context.at(live, live.expires, lambda: context.spawn(self.finish(live, State.EXPIRED)))
+        context.at(live, live.expires, lambda: context.spawn(self.finish(live, RequestState.EXPIRED)))
         if live.expires - live.asked > _REMIND_ABOVE:
             context.at(live, live.asked + (live.expires - live.asked) / 2, lambda: self._remind(live))
         context.spawn(self.prepare(live))
 
     def _remind(self, live: Request) -> None:
-        if live.state is State.PENDING:
+        if live.state is RequestState.PENDING:
             self._context.feed.publish("updated", self._context.item(live) | {"reminder": True})
 
     async def prepare(self, live: Request) -> None:
@@ -171,13 +171,13 @@ class Asking:
                 preview = await self.preview(live, live.args)
             except AileronError as error:
                 preview = PreviewResult(unavailable=f"it could not be recorded: {error}")
-            if live.state is not State.PENDING:
+            if live.state is not RequestState.PENDING:
                 return
             live.preview, live.fetching, live.edit = preview, Fetching.READY, None
             live.previewed = self._context.clock()
             live.revision += 1
         await self.note_shown([live])
-        if live.fetching is not Fetching.NONE and live.state is State.PENDING:
+        if live.fetching is not Fetching.NONE and live.state is RequestState.PENDING:
             self._context.feed.publish("updated", self._context.item(live))
 
     async def preview(self, live: Request, args: JsonObject) -> PreviewResult | None:
@@ -189,7 +189,7 @@ class Asking:
         body = preview_body(shown.fields(), keep=self._context.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
-        await self._context.recorder.record(Draft(Kind.PREVIEWED, body, live.id))
+        await self._context.recorder.record(Draft(EntryKind.PREVIEWED, body, live.id))
         return shown
 
     async def note_shown(self, requests: Sequence[Request], surface: str = "") -> None:
@@ -198,18 +198,18 @@ class Asking:
             return
         drafts: list[Draft] = []
         for live in requests:
-            if live.state is State.PENDING:
+            if live.state is RequestState.PENDING:
                 body: JsonObject = {"digest": live.digest}
-                drafts.append(Draft(Kind.SHOWN, body | {"surface": surface} if surface else body, live.id))
+                drafts.append(Draft(EntryKind.SHOWN, body | {"surface": surface} if surface else body, live.id))
         if drafts:
             await self._context.recorder.record(*drafts)
 
-    async def finish(self, live: Request, state: State) -> None:
+    async def finish(self, live: Request, state: RequestState) -> None:
         """Ends a request that nobody answered or that nobody wants any more, unless it was just answered."""
         async with live.ending:
-            if live.state is not State.PENDING:
+            if live.state is not RequestState.PENDING:
                 return
-            kind = Kind.EXPIRED if state is State.EXPIRED else Kind.WITHDRAWN
+            kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
             answer = answers.ended(live.id, state)
             try:
                 await asyncio.shield(live.recorded)

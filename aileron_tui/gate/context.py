@@ -14,9 +14,9 @@ from aileron_tui.core.action import Action
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import State
-from aileron_tui.core.text import inline
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config
 from aileron_tui.gate.feed import Feed
 from aileron_tui.gate.installed import Installed
@@ -91,7 +91,7 @@ class Context:
 
     def pending(self) -> Iterator[Request]:
         """What waits for an answer, oldest first."""
-        return (live for live in tuple(self.live.values()) if live.state is State.PENDING)
+        return (live for live in tuple(self.live.values()) if live.state is RequestState.PENDING)
 
     def count(self, agent: str) -> int:
         """How many requests of an agent live."""
@@ -131,7 +131,7 @@ class Context:
         if not self._counts[live.agent]:
             del self._counts[live.agent]
 
-    def end(self, live: Request, state: State, answer: Answer | None) -> None:
+    def end(self, live: Request, state: RequestState, answer: Answer | None) -> None:
         """A request has ended, and that is on record."""
         live.state, live.answer = state, answer
         self.leave(live)

@@ -4,13 +4,13 @@ import contextlib
 from datetime import timedelta
 from typing import Final
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict, timestamp
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import Prompt
-from aileron_tui.core.states import InvalidTransition, State
-from aileron_tui.core.text import clip, inline
+from aileron_tui.core.states import InvalidTransition, RequestState
+from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.gate import answers, replies
 from aileron_tui.gate.asking import Asking
 from aileron_tui.gate.calls import faults
@@ -52,7 +52,7 @@ class Deciding:
     async def refresh(self, id_: str, body: JsonObject) -> Reply:
         """Fetches the preview again, or makes the prompt for an edited call."""
         live = self._context.live.get(id_)
-        if live is None or live.state is not State.PENDING:
+        if live is None or live.state is not RequestState.PENDING:
             return self.not_waiting(id_)
         edits = body.get("edited_payload")
         if body.keys() - {"edited_payload"} or not isinstance(edits, dict | None):
@@ -71,7 +71,7 @@ class Deciding:
             prompt = live.prompted(args, await self._asking.preview(live, args))
         except AileronError as error:
             return replies.unrecorded(error)
-        if live.state is not State.PENDING:
+        if live.state is not RequestState.PENDING:
             return self.not_waiting(live.id)
         live.edit = Edit(edits, args, prompt, self._context.clock())
         return Reply(200, {"item": self._edited_item(live, prompt)})
@@ -89,12 +89,12 @@ class Deciding:
         if live is None:
             return self.not_waiting(id_)
         if decision.edits is not None and (live.edit is None or live.edit.edits != decision.edits):
-            if live.state is not State.PENDING:
+            if live.state is not RequestState.PENDING:
                 return self._again(live, decision)
             reply = await self._edit(live, decision.edits)
             return self._changed(live, reply.body["item"]) if reply.status == 200 else reply
         async with live.ending:
-            if live.state is not State.PENDING:
+            if live.state is not RequestState.PENDING:
                 return self._again(live, decision)
             if decision.approved and decision.edits is None and live.fetching is Fetching.FETCHING:
                 message = "the preview is still being fetched; look at it, then approve"
@@ -132,11 +132,11 @@ class Deciding:
             return await self._refuse(live, refused)
         if decision.approved and (changed := await self._changed_meanwhile(live, edit)):
             return changed
-        drafts = [Draft(Kind.DECIDED, {"envelope": decision.envelope}, live.id)]
+        drafts = [Draft(EntryKind.DECIDED, {"envelope": decision.envelope}, live.id)]
         if decision.approved:
             # One commit for an approval and the start of what it approves: an approval never stands alone, so after
             # a crash no request is found of which one would not know whether it may still be run.
-            drafts.append(Draft(Kind.RUNNING, {"digest": digest}, live.id))
+            drafts.append(Draft(EntryKind.RUNNING, {"digest": digest}, live.id))
         try:
             await self._context.recorder.record(*drafts)
         except InvalidTransition:
@@ -157,7 +157,7 @@ class Deciding:
             answer = answers.denied(live.id, decision.reason)
             with contextlib.suppress(AileronError):  # the ledger has it; the answer can be made from there
                 await self._context.file(answer, live.call)
-            self._context.end(live, State.DENIED, answer)
+            self._context.end(live, RequestState.DENIED, answer)
         return _decided(live, decision.approved)
 
     async def _changed_meanwhile(self, live: Request, edit: Edit | None) -> Reply | None:
@@ -205,7 +205,7 @@ class Deciding:
         log.warning("a decision on %s was refused: %s: %s", live.id, refused.reason.value, detail)
         body: JsonObject = {"reason": refused.reason.value, "detail": detail}
         with contextlib.suppress(AileronError):  # it is refused whether or not that can be recorded
-            await self._context.recorder.record(Draft(Kind.REFUSED, body, live.id))
+            await self._context.recorder.record(Draft(EntryKind.REFUSED, body, live.id))
         if refused.reason is Reason.DIGEST_DIFFERS:
             return self._changed(live, self._context.item(live))
         return replies.error(403, refused.reason.name.lower(), str(refused))
@@ -216,7 +216,9 @@ class Deciding:
 
     def _again(self, live: Request, decision: Decision) -> Reply:
         if live.decision is not None and live.decision == decision.envelope:
-            return _decided(live, live.state is not State.DENIED)  # as it was signed, whatever the fields around it say
+            return _decided(
+                live, live.state is not RequestState.DENIED
+            )  # as it was signed, whatever the fields around it say
         return self.not_waiting(live.id)
 
     def not_waiting(self, id_: str) -> Reply:
@@ -224,7 +226,7 @@ class Deciding:
         live = self._context.find(id_)
         state = live.state if live else None
         if state is None and (found := search.find(self._context.reader, id_)):
-            state = State(found.outcome)
+            state = RequestState(found.outcome)
         if state is None:
             return replies.unknown(id_)
         return replies.error(409, "INVALID_STATE", f"the request is {state}", state=state)
@@ -240,4 +242,4 @@ class Deciding:
 
 
 def _decided(live: Request, approved: bool) -> Reply:
-    return Reply(200, {"id": live.id, "state": State.APPROVED if approved else State.DENIED})
+    return Reply(200, {"id": live.id, "state": RequestState.APPROVED if approved else RequestState.DENIED})

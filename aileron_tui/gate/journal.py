@@ -12,7 +12,7 @@ from typing import Final, TextIO
 
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json
-from aileron_tui.core.text import clip, inline
+from aileron_tui.core.visible_text import clip, inline
 
 _WIDEST: Final = 300
 

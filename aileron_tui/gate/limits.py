@@ -31,9 +31,9 @@ class Limits:
     heartbeat_seconds: float = 15.0
     send_seconds: float = 20.0
 
-    def json(self, size: int) -> jsontext.Limits:
+    def json(self, size: int) -> jsontext.JsonLimits:
         """The bounds for one JSON body of at most this size."""
-        return jsontext.Limits(size, self.depth, self.values)
+        return jsontext.JsonLimits(size, self.depth, self.values)
 
 
 class Bucket:

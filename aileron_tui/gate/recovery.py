@@ -3,12 +3,12 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import timestamp
+from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.past import Record
 from aileron_tui.core.prompt import Asker
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.gate import answers
 from aileron_tui.gate.asking import Asking
 from aileron_tui.gate.calls import faults, fingerprint
@@ -28,43 +28,43 @@ _NEWEST: Final = 100
 
 async def recover(context: Context, asking: Asking, running: Running) -> None:
     """Settles every request the ledger has no end for, and answers that were recorded but not kept."""
-    unfinished = search.Filter(outcomes=(State.PENDING, State.APPROVED, State.RUNNING))
+    unfinished = search.Filter(outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING))
     for record in reversed(list(search.every(context.reader, unfinished))):
-        if record.outcome != State.PENDING and (answer := context.outbox.find(record.id)):
+        if record.outcome != RequestState.PENDING and (answer := context.outbox.find(record.id)):
             error = _error(answer)
-            await context.recorder.record(Draft(Kind.FAILED if error else Kind.EXECUTED, error, record.id))
+            await context.recorder.record(Draft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, record.id))
             continue
         live = _revived(context, asking, record)
         if live is None:
             await _abandon(context, record)
             continue
-        if record.outcome != State.PENDING:
+        if record.outcome != RequestState.PENDING:
             live = await running.interrupt(live)
         context.enter(live)
         asking.open(live)
-    unrun = search.Filter(outcomes=(State.DENIED, State.EXPIRED, State.WITHDRAWN))
+    unrun = search.Filter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
     for record in search.page(context.reader, unrun, limit=_NEWEST):
         await _keep_answer(context, record)
     now = context.clock()
     context.outbox.forget(timestamp(now - _ANSWERS_KEPT), timestamp(now - _UNCOLLECTED_KEPT))
 
 
-def told(reader: Reader, record: Record) -> Answer | None:
+def told(reader: Reader, record: HistoryRecord) -> Answer | None:
     """The answer to a request that ended without a known outcome, from what the ledger says."""
-    match State(record.outcome):
-        case State.DENIED:
+    match RequestState(record.outcome):
+        case RequestState.DENIED:
             return answers.denied(record.id, record.reason)
-        case State.INTERRUPTED as state:
+        case RequestState.INTERRUPTED as state:
             found = (entry.body.get("asked_again") for entry in reader.of_request(record.id))
             again = next((id_ for id_ in found if isinstance(id_, str)), None)
             return answers.ended(record.id, state, **({"asked_again": again} if again else {}))
-        case State.EXPIRED | State.WITHDRAWN as state:
+        case RequestState.EXPIRED | RequestState.WITHDRAWN as state:
             return answers.ended(record.id, state)
         case _:
             return None
 
 
-def _revived(context: Context, asking: Asking, record: Record) -> Request | None:
+def _revived(context: Context, asking: Asking, record: HistoryRecord) -> Request | None:
     """A request as the ledger has it, or None if its action is gone or now means other bytes."""
     entries = context.reader.of_request(record.id)
     body = entries[0].body
@@ -94,25 +94,25 @@ def _asked(reader: Reader, body: JsonObject) -> JsonObject:
     return args if isinstance(args, dict) else {}
 
 
-async def _abandon(context: Context, record: Record) -> None:
+async def _abandon(context: Context, record: HistoryRecord) -> None:
     """Ends a request that cannot be shown any more as it was asked."""
     why = "its action is no longer installed as it was when it was asked"
-    if record.outcome == State.PENDING:
-        await context.recorder.record(Draft(Kind.WITHDRAWN, {"error": why}, record.id))
-        await context.file(answers.ended(record.id, State.WITHDRAWN, f"nothing was run: {why}"), "")
+    if record.outcome == RequestState.PENDING:
+        await context.recorder.record(Draft(EntryKind.WITHDRAWN, {"error": why}, record.id))
+        await context.file(answers.ended(record.id, RequestState.WITHDRAWN, f"nothing was run: {why}"), "")
     else:
-        await context.recorder.record(Draft(Kind.INTERRUPTED, {"error": why}, record.id))
-        await context.file(answers.ended(record.id, State.INTERRUPTED), "")
+        await context.recorder.record(Draft(EntryKind.INTERRUPTED, {"error": why}, record.id))
+        await context.file(answers.ended(record.id, RequestState.INTERRUPTED), "")
 
 
-async def _keep_answer(context: Context, record: Record) -> None:
+async def _keep_answer(context: Context, record: HistoryRecord) -> None:
     """A crash between the record of an end and its answer leaves no answer to collect; this makes up for it."""
     if context.outbox.find(record.id) is not None:
         return
     entries = context.reader.of_request(record.id)
     answer, body = told(context.reader, record), entries[0].body
     args = body.get("args")
-    if answer and isinstance(args, dict) and not any(entry.kind == Kind.DELIVERED for entry in entries):
+    if answer and isinstance(args, dict) and not any(entry.kind == EntryKind.DELIVERED for entry in entries):
         await context.file(answer, fingerprint(str(body.get("caller", "")), record.action, args))
 
 

@@ -10,9 +10,9 @@ from aileron_tui.core.action import Action
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, unavailable_line
+from aileron_tui.core.prompt_rows import Row, input_rows
 from aileron_tui.core.risk import Risk
-from aileron_tui.core.rows import Row, input_rows
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.outbox import Answer
 from aileron_tui.sandbox.sandbox import Sandbox
@@ -60,7 +60,7 @@ class Request:
     size: int = 0
     preview: PreviewResult | None = None
     previewed: datetime | None = None
-    state: State = State.PENDING
+    state: RequestState = RequestState.PENDING
     revision: int = 0
     polled: bool = False
     holders: int = 0

@@ -5,12 +5,12 @@ import secrets
 from typing import Final
 
 from aileron_tui.core.action import Action
-from aileron_tui.core.chain import Kind
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
-from aileron_tui.core.states import State
-from aileron_tui.core.text import inline
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import answers, replies
 from aileron_tui.gate.asking import Asking
 from aileron_tui.gate.context import Context, log
@@ -44,13 +44,13 @@ class Running:
         about: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, "args": args}
         record = self._context.recorder.record
         try:
-            await record(Draft(Kind.RUNNING, about, id_))
+            await record(Draft(EntryKind.RUNNING, about, id_))
         except AileronError as error:
             return replies.unrecorded(error)
         done = await self._context.in_sandbox(self._context.installed.sandbox.execute, action, args)
         end: JsonObject = {"gated": False, **_error(done.failure)}
         try:
-            await record(Draft(Kind.FAILED if done.failure else Kind.EXECUTED, end, id_))
+            await record(Draft(EntryKind.FAILED if done.failure else EntryKind.EXECUTED, end, id_))
         except AileronError as error:
             log.error("%s ran, but its outcome cannot be recorded: %s", id_, inline(str(error)))
             return replies.outcome_unrecorded()
@@ -60,7 +60,7 @@ class Running:
 
     def start(self, live: Request) -> None:
         """Runs a request whose approval and start are on record."""
-        live.state = State.RUNNING
+        live.state = RequestState.RUNNING
         work = self._context.in_sandbox(live.sandbox.execute, live.action, live.args)
         task = self._context.spawn(self._run(live, work))
         self.tasks.add(task)
@@ -78,14 +78,14 @@ class Running:
             await self.close(live, answer, _error(done.failure))
         except AileronError as error:
             log.error("%s ran, but its outcome cannot be recorded: %s", live.id, inline(str(error)))
-            self._context.end(live, State.FAILED if done.failure else State.EXECUTED, None)
+            self._context.end(live, RequestState.FAILED if done.failure else RequestState.EXECUTED, None)
 
     async def close(self, live: Request, answer: Answer, error: JsonObject) -> None:
         """Keeps the outcome, then records the end: in this order a crash in between can be made good."""
         await self._context.file(answer, live.call)
-        await self._context.recorder.record(Draft(Kind.FAILED if error else Kind.EXECUTED, error, live.id))
+        await self._context.recorder.record(Draft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, live.id))
         live.error = str(error.get("error", ""))
-        self._context.end(live, State.FAILED if error else State.EXECUTED, answer)
+        self._context.end(live, RequestState.FAILED if error else RequestState.EXECUTED, answer)
 
     async def interrupt(self, live: Request) -> Request:
         """The op began and its end is not known. It is never run again by itself; a person is asked.
@@ -96,10 +96,10 @@ class Running:
         fresh = self._asking.made(live.action, live.args, live.asker, live.agent)
         fresh.after, fresh.polled, fresh.edited_from = live.id, True, live.edited_from
         body: JsonObject = {"error": "outcome unknown", "asked_again": fresh.id}
-        await self._context.recorder.record(Draft(Kind.INTERRUPTED, body, live.id), self._asking.request(fresh))
-        answer = answers.ended(live.id, State.INTERRUPTED, asked_again=fresh.id)
+        await self._context.recorder.record(Draft(EntryKind.INTERRUPTED, body, live.id), self._asking.request(fresh))
+        answer = answers.ended(live.id, RequestState.INTERRUPTED, asked_again=fresh.id)
         await self._context.file(answer, "")
-        self._context.end(live, State.INTERRUPTED, answer)
+        self._context.end(live, RequestState.INTERRUPTED, answer)
         return fresh
 
 

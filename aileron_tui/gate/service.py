@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Final
 
 from aileron_tui import __version__
-from aileron_tui.core.chain import Kind
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
-from aileron_tui.core.states import State
-from aileron_tui.core.text import inline
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.asking import Asking
 from aileron_tui.gate.calls import faults
@@ -74,7 +74,7 @@ class Gate:
             context.reader = Reader(self.ledger_path)
             undo.callback(context.reader.close)
             context.installed = await asyncio.to_thread(install, setup.manifests, settings)
-            await context.recorder.record(Draft(Kind.STARTED, {"instance": self.instance, "version": __version__}))
+            await context.recorder.record(Draft(EntryKind.STARTED, {"instance": self.instance, "version": __version__}))
             self.ledger_id = f"sha256:{next(context.reader.rows())[2].hex()}"
             await recovery.recover(context, self._asking, self._running)
             undo.pop_all()
@@ -86,9 +86,9 @@ class Gate:
         context = self._context
         context.feed.close()
         await context.rest(self._running.tasks, _RUN_SECONDS)
-        for live in [live for live in context.live.values() if live.state is State.RUNNING]:
+        for live in [live for live in context.live.values() if live.state is RequestState.RUNNING]:
             await self._running.interrupt(live)
-        await context.recorder.record(Draft(Kind.STOPPED, {"instance": self.instance}))
+        await context.recorder.record(Draft(EntryKind.STOPPED, {"instance": self.instance}))
         await asyncio.to_thread(context.recorder.close)
         context.pool.shutdown(wait=False, cancel_futures=True)
         # A preview that is under way ends by itself, and only then are the connections to be closed all there.
@@ -109,7 +109,9 @@ class Gate:
                 continue
             try:
                 context.installed = await asyncio.to_thread(install, folder, settings)
-                await context.recorder.record(Draft(Kind.CONFIG_CHANGED, {"change": "the manifests were loaded anew"}))
+                await context.recorder.record(
+                    Draft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were loaded anew"})
+                )
             except AileronError as error:
                 log.error("the manifests changed and cannot be loaded: %s", inline(str(error)))
             else:
@@ -149,7 +151,7 @@ class Gate:
     async def result(self, id_: str) -> Reply:
         """How a request stands, for the agent that polls."""
         if live := self._context.live.get(id_):
-            return Reply(200, {"status": "pending_approval" if live.state is State.PENDING else "running"})
+            return Reply(200, {"status": "pending_approval" if live.state is RequestState.PENDING else "running"})
         try:
             answer = self._context.outbox.find(id_)
             if answer is None and (record := search.find(self._context.reader, id_)):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from aileron_tui.core.chain import Damage, Fault
+from aileron_tui.core.entry_chain import ChainFault, Damage
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.export import Exported
 from aileron_tui.ledger.head import Head
@@ -27,14 +27,14 @@ def audit_export(exported: Exported, signers: Signers, expected: Sequence[Head] 
     return verify(exported.rows(), signers, [*expected, exported.head])
 
 
-def _around(report: Report, reader: Reader) -> Fault | None:
+def _around(report: Report, reader: Reader) -> ChainFault | None:
     after = report.head.seq + 1
     try:
         indexed = {entry.seq for entry in reader.key_changes()}
         if differing := indexed ^ set(report.key_changes):
-            return Fault(min(differing), Damage.INDEX, "the list of key changes is not that of the entries")
+            return ChainFault(min(differing), Damage.INDEX, "the list of key changes is not that of the entries")
         if found := reader.check_pages():
-            return Fault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {found}")
+            return ChainFault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {found}")
     except LedgerDamaged as error:
-        return Fault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {error.detail}")
+        return ChainFault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {error.detail}")
     return None

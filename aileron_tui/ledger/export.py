@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import IO, Final
 
 from aileron_tui.core.decision import timestamp
+from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonError, read_object
-from aileron_tui.core.past import Record
-from aileron_tui.core.text import inline
+from aileron_tui.core.visible_text import inline
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.reader import Reader, Stored
@@ -43,11 +43,11 @@ def write_jsonl(reader: Reader, out: IO[bytes], now: datetime) -> Head:
     return head
 
 
-def write_csv(records: Iterable[Record], out: IO[bytes]) -> None:
+def write_csv(records: Iterable[HistoryRecord], out: IO[bytes]) -> None:
     """Writes one line per request; no cell can act as a formula or carry a control character."""
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    writer.writerow(column.name for column in fields(Record))
+    writer.writerow(column.name for column in fields(HistoryRecord))
     for record in records:
         writer.writerow(map(cell, asdict(record).values()))
     text.detach()

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from aileron_tui.core.chain import GENESIS
+from aileron_tui.core.entry_chain import GENESIS
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
 

@@ -15,24 +15,28 @@ import binascii
 import sqlite3
 from typing import Final
 
-from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Statement, Verdict, moment, read_statement
+from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, compact
 from aileron_tui.core.outcomes import ELSEWHERE
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.standing import ANSWERED, daemon_of, read_told, written_time
 
 LONGEST_INDEXED: Final = 16 * 1024
 
 ENDS: Final = {
-    Kind.EXECUTED: State.EXECUTED,
-    Kind.FAILED: State.FAILED,
-    Kind.EXPIRED: State.EXPIRED,
-    Kind.WITHDRAWN: State.WITHDRAWN,
-    Kind.INTERRUPTED: State.INTERRUPTED,
+    EntryKind.EXECUTED: RequestState.EXECUTED,
+    EntryKind.FAILED: RequestState.FAILED,
+    EntryKind.EXPIRED: RequestState.EXPIRED,
+    EntryKind.WITHDRAWN: RequestState.WITHDRAWN,
+    EntryKind.INTERRUPTED: RequestState.INTERRUPTED,
 }
-_WORDS: Final = {State.EXPIRED: "expired nobody answered", State.DENIED: "denied", State.EXECUTED: "executed done"}
+_WORDS: Final = {
+    RequestState.EXPIRED: "expired nobody answered",
+    RequestState.DENIED: "denied",
+    RequestState.EXECUTED: "executed done",
+}
 
 
 Decision = tuple[Statement, str]
@@ -44,28 +48,28 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
     if entry.request:
         db.execute("INSERT INTO steps VALUES (?, ?)", (entry.request, entry.seq))
     match entry.kind:
-        case Kind.REQUESTED:
+        case EntryKind.REQUESTED:
             _made(db, entry)
-        case Kind.SHOWN:
+        case EntryKind.SHOWN:
             db.execute("UPDATE requests SET shown = ? WHERE id = ? AND shown = ''", (entry.time, entry.request))
-        case Kind.DECIDED:
+        case EntryKind.DECIDED:
             if decision is not None:
                 _decided(db, entry, *decision)
-        case Kind.TOLD:
+        case EntryKind.TOLD:
             _told(db, entry)
-        case Kind.EDITED:
+        case EntryKind.EDITED:
             _edited_elsewhere(db, entry)
-        case Kind.RUNNING:
-            db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (State.RUNNING, entry.request))
-        case Kind.KEY_ENROLLED | Kind.KEY_REVOKED:
+        case EntryKind.RUNNING:
+            db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (RequestState.RUNNING, entry.request))
+        case EntryKind.KEY_ENROLLED | EntryKind.KEY_REVOKED:
             db.execute("INSERT INTO keys VALUES (?)", (entry.seq,))
-        case Kind.EXECUTED | Kind.FAILED | Kind.EXPIRED | Kind.WITHDRAWN | Kind.INTERRUPTED:
-            _ended(db, entry, ENDS[Kind(entry.kind)])
+        case EntryKind.EXECUTED | EntryKind.FAILED | EntryKind.EXPIRED | EntryKind.WITHDRAWN | EntryKind.INTERRUPTED:
+            _ended(db, entry, ENDS[EntryKind(entry.kind)])
 
 
 def decision_of(entry: Entry) -> Decision | None:
     """What is decided by an entry, if it is a decision and can be read."""
-    if entry.kind != Kind.DECIDED:
+    if entry.kind != EntryKind.DECIDED:
         return None
     match entry.body.get("envelope"):
         case {"payload": str() as payload, "signatures": [{"keyid": str() as signer}]}:
@@ -89,14 +93,14 @@ def _made(db: sqlite3.Connection, entry: Entry) -> None:
         db.execute(
             "INSERT INTO requests (seq, id, asked, action, connector, agent, risk, outcome, daemon, kind)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (entry.seq, entry.request, asked, action, name, agent, risk, State.PENDING, daemon, kind),
+            (entry.seq, entry.request, asked, action, name, agent, risk, RequestState.PENDING, daemon, kind),
         )
     except sqlite3.IntegrityError:
         raise EntryRefused("a request can be made only once", entry.request) from None
     db.execute(
         "INSERT INTO search (rowid, action, connector, agent, inputs, reason, outcome, edits)"
         " VALUES (?, ?, ?, ?, ?, '', ?, '')",
-        (entry.seq, action, name, agent, words(body.get("args")), State.PENDING),
+        (entry.seq, action, name, agent, words(body.get("args")), RequestState.PENDING),
     )
 
 
@@ -109,7 +113,7 @@ def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer:
     if row is None:
         return
     denied = statement.verdict is Verdict.DENY
-    outcome = State.DENIED if denied else State.APPROVED
+    outcome = RequestState.DENIED if denied else RequestState.APPROVED
     took = max(0.0, (moment(entry.time) - moment(row[2] or row[1])).total_seconds())
     db.execute(
         "UPDATE requests SET outcome = ?, decided = ?, took = ?, surface = ?, signer = ?, reason = ?, ended = ?"
@@ -150,7 +154,7 @@ def _told(db: sqlite3.Connection, entry: Entry) -> None:
         return
     seq, asked, shown, before, decided, took, surface, signer, reason, ended = row
     state, at = told.outcome, told.at or entry.time
-    if state is State.PENDING:
+    if state is RequestState.PENDING:
         decided = surface = signer = reason = ended = ""
         took = None
         _edit(db, seq, "")
@@ -168,12 +172,12 @@ def _told(db: sqlite3.Connection, entry: Entry) -> None:
     db.execute(
         "UPDATE requests SET outcome = ?, decided = ?, took = ?, surface = ?, signer = ?, reason = ?, ended = ?,"
         " error = ?, told = ? WHERE seq = ?",
-        (state, decided, took, surface, signer, reason, ended, told.error, state is not State.PENDING, seq),
+        (state, decided, took, surface, signer, reason, ended, told.error, state is not RequestState.PENDING, seq),
     )
     _reword(db, seq, state, f"{reason} {told.error}".strip())
 
 
-def _ended(db: sqlite3.Connection, entry: Entry, state: State) -> None:
+def _ended(db: sqlite3.Connection, entry: Entry, state: RequestState) -> None:
     error = _text(entry.body.get("error"))
     row = db.execute(
         "UPDATE requests SET outcome = ?, ended = ?, error = ? WHERE id = ? RETURNING seq, reason",
@@ -183,7 +187,7 @@ def _ended(db: sqlite3.Connection, entry: Entry, state: State) -> None:
         _reword(db, row[0], state, f"{row[1]} {error}")
 
 
-def _reword(db: sqlite3.Connection, seq: int, state: State, reason: str) -> None:
+def _reword(db: sqlite3.Connection, seq: int, state: RequestState, reason: str) -> None:
     text = reason[:LONGEST_INDEXED]
     db.execute("UPDATE search SET reason = ?, outcome = ? WHERE rowid = ?", (text, _WORDS.get(state, state.value), seq))
 

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.core.chain import Entry
 from aileron_tui.core.edits import edit_fields
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE
-from aileron_tui.core.past import Record
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger import search as ledger_search
 from aileron_tui.ledger.errors import LedgerError
@@ -51,8 +51,8 @@ def read_search(query: Query) -> Search:
     if len(text) > _LONGEST_TEXT:
         raise BadQuery(f"text: longer than {_LONGEST_TEXT} characters")
     outcomes = tuple(query.get("outcome", ()))
-    if odd := [outcome for outcome in outcomes if outcome not in set(State)]:
-        raise BadQuery(f"outcome: {odd[0][:40]!r} is not one of {', '.join(State)}")
+    if odd := [outcome for outcome in outcomes if outcome not in set(RequestState)]:
+        raise BadQuery(f"outcome: {odd[0][:40]!r} is not one of {', '.join(RequestState)}")
     wanted = Filter(
         text,
         time(query, "since"),
@@ -85,7 +85,7 @@ def past(ledger: Path, request: str) -> JsonObject | None:
     return {"request": asdict(record), "entries": steps, "edit": edit(record, entries)}
 
 
-def edit(record: Record, entries: Sequence[Entry]) -> JsonObject | None:
+def edit(record: HistoryRecord, entries: Sequence[Entry]) -> JsonObject | None:
     """What was asked and what was approved instead, or None; of an edit made elsewhere no more is known."""
     if not record.edited or record.surface == ELSEWHERE:
         return None

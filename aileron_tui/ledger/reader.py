@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.chain import Entry, decode
+from aileron_tui.core.entry_chain import Entry, decode
 from aileron_tui.core.jsontext import JsonError
 from aileron_tui.ledger.access import check_file, connect, lock_path
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerOlder, translated

@@ -7,10 +7,10 @@ wins however many come at once; verification finds it if it is there all the sam
 import sqlite3
 from typing import Final
 
-from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.outcomes import ELSEWHERE
-from aileron_tui.core.states import Event, advance
+from aileron_tui.core.states import RequestEvent, advance
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.index import Decision
 from aileron_tui.ledger.standing import Standing, daemon_of, objection, read_told, standing
@@ -19,22 +19,22 @@ WINDOW: Final = 2**16
 """How many entries back the head in a signed decision may lie."""
 
 EVENTS: Final = {
-    Kind.REQUESTED: Event.ASK,
-    Kind.RUNNING: Event.START,
-    Kind.EXECUTED: Event.SUCCEED,
-    Kind.FAILED: Event.FAIL,
-    Kind.EXPIRED: Event.EXPIRE,
-    Kind.WITHDRAWN: Event.WITHDRAW,
-    Kind.INTERRUPTED: Event.INTERRUPT,
+    EntryKind.REQUESTED: RequestEvent.ASK,
+    EntryKind.RUNNING: RequestEvent.START,
+    EntryKind.EXECUTED: RequestEvent.SUCCEED,
+    EntryKind.FAILED: RequestEvent.FAIL,
+    EntryKind.EXPIRED: RequestEvent.EXPIRE,
+    EntryKind.WITHDRAWN: RequestEvent.WITHDRAW,
+    EntryKind.INTERRUPTED: RequestEvent.INTERRUPT,
 }
-VERDICTS: Final = {Verdict.APPROVE: Event.APPROVE, Verdict.DENY: Event.DENY}
+VERDICTS: Final = {Verdict.APPROVE: RequestEvent.APPROVE, Verdict.DENY: RequestEvent.DENY}
 
-_RULED: Final = frozenset({*EVENTS, Kind.DECIDED, Kind.TOLD, Kind.EDITED})
+_RULED: Final = frozenset({*EVENTS, EntryKind.DECIDED, EntryKind.TOLD, EntryKind.EDITED})
 
 
 def ungated(entry: Entry) -> bool:
     """Whether the entry belongs to a call that needed no approval and so was never a request."""
-    return entry.kind != Kind.REQUESTED and entry.body.get("gated") is False
+    return entry.kind != EntryKind.REQUESTED and entry.body.get("gated") is False
 
 
 def admit(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> None:
@@ -42,25 +42,25 @@ def admit(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> No
     if entry.kind not in _RULED:
         return
     known = standing(db, entry.request)
-    if entry.kind == Kind.TOLD:
+    if entry.kind == EntryKind.TOLD:
         _admit_told(entry, known)
-    elif entry.kind == Kind.EDITED:
+    elif entry.kind == EntryKind.EDITED:
         if known is None or known.surface != ELSEWHERE:
             raise EntryRefused("only an answer from elsewhere can be told to have been edited", entry.request)
-    elif entry.kind == Kind.DECIDED:
+    elif entry.kind == EntryKind.DECIDED:
         _admit_decision(db, entry, known, decision)
     else:
         _admit_step(entry, known)
 
 
 def _admit_step(entry: Entry, known: Standing | None) -> None:
-    if entry.kind == Kind.REQUESTED:
+    if entry.kind == EntryKind.REQUESTED:
         if "daemon" in entry.body and not daemon_of(entry.body):
             raise EntryRefused("a request of a daemon must name it", entry.request)
     elif known and known.daemon:
         raise EntryRefused("only its daemon can say what becomes of this request", entry.request)
     if known or not ungated(entry):
-        advance(known.state if known else None, EVENTS[Kind(entry.kind)])
+        advance(known.state if known else None, EVENTS[EntryKind(entry.kind)])
 
 
 def _admit_told(entry: Entry, known: Standing | None) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Final
 
-from aileron_tui.core.past import Record
+from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.reader import View, translating
 
@@ -26,19 +26,21 @@ class Filter:
 ALL: Final = Filter()
 
 # Only names written in this module are joined into queries; every value is bound.
-_SELECT: Final = " ".join(("SELECT", ", ".join(f"r.{column.name}" for column in fields(Record)), "FROM"))
+_SELECT: Final = " ".join(("SELECT", ", ".join(f"r.{column.name}" for column in fields(HistoryRecord)), "FROM"))
 _FIND: Final = " ".join((_SELECT, "requests r WHERE r.id = ?"))
 _NOTHING: Final = " ".join((_SELECT, "requests r WHERE 0"))
 
 
-def page(reader: View, wanted: Filter = ALL, *, before: int | None = None, limit: int = PAGE) -> tuple[Record, ...]:
+def page(
+    reader: View, wanted: Filter = ALL, *, before: int | None = None, limit: int = PAGE
+) -> tuple[HistoryRecord, ...]:
     """The newest requests that match, or those older than the one with number `before`."""
     query, values = _query(reader, wanted, before)
     with translating(reader.path):
         return tuple(_record(row) for row in reader.db.execute(f"{query} LIMIT ?", (*values, limit)))
 
 
-def every(reader: View, wanted: Filter = ALL) -> Iterator[Record]:
+def every(reader: View, wanted: Filter = ALL) -> Iterator[HistoryRecord]:
     """All requests that match, newest first."""
     query, values = _query(reader, wanted, None)
     with translating(reader.path):
@@ -46,16 +48,16 @@ def every(reader: View, wanted: Filter = ALL) -> Iterator[Record]:
             yield _record(row)
 
 
-def find(reader: View, request: str) -> Record | None:
+def find(reader: View, request: str) -> HistoryRecord | None:
     """The request with this id."""
     with translating(reader.path):
         row = reader.db.execute(_FIND, (request,)).fetchone()
     return _record(row) if row else None
 
 
-def _record(row: tuple[Any, ...]) -> Record:
+def _record(row: tuple[Any, ...]) -> HistoryRecord:
     values = [*row[:-1], bool(row[-1])]
-    return Record(*values)
+    return HistoryRecord(*values)
 
 
 def shown(reader: View, request: str) -> tuple[int, str] | None:

@@ -16,13 +16,15 @@ from typing import Final
 
 from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import EntryRefused
 
-ENDS: Final = frozenset({State.EXECUTED, State.FAILED, State.DENIED, State.WITHDRAWN, State.INTERRUPTED})
-OUTCOMES: Final = ENDS | {State.PENDING, State.APPROVED, State.RUNNING}
-ANSWERED: Final = OUTCOMES - {State.PENDING, State.WITHDRAWN}
+ENDS: Final = frozenset(
+    {RequestState.EXECUTED, RequestState.FAILED, RequestState.DENIED, RequestState.WITHDRAWN, RequestState.INTERRUPTED}
+)
+OUTCOMES: Final = ENDS | {RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING}
+ANSWERED: Final = OUTCOMES - {RequestState.PENDING, RequestState.WITHDRAWN}
 """What can follow only when somebody has answered; the failure of a request that nobody answered is the exception."""
 
 _REBUILD: Final = "`aileron-tui history rebuild` makes it anew from the entries."
@@ -34,7 +36,7 @@ class Standing:
     """Where a request stands; `told` says that this is the word of the daemon and not an answer of ours."""
 
     seq: int
-    state: State
+    state: RequestState
     daemon: bool = False
     told: bool = False
     surface: str = ""
@@ -45,7 +47,7 @@ class Standing:
 class Told:
     """What a daemon said of a request."""
 
-    outcome: State
+    outcome: RequestState
     elsewhere: bool = False
     reason: str = ""
     error: str = ""
@@ -68,7 +70,7 @@ def standing(db: sqlite3.Connection, request: str) -> Standing | None:
     if row is None:
         return None
     try:
-        return Standing(row[0], State(row[1]), bool(row[2]), bool(row[3]), row[4], bool(row[5]))
+        return Standing(row[0], RequestState(row[1]), bool(row[2]), bool(row[3]), row[4], bool(row[5]))
     except ValueError:
         raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None
 
@@ -76,7 +78,7 @@ def standing(db: sqlite3.Connection, request: str) -> Standing | None:
 def unfinished(db: sqlite3.Connection, most: int) -> tuple[str, ...]:
     """The requests of daemons that were approved and of whose end nothing is known, newest first."""
     query = "SELECT id FROM requests WHERE outcome IN (?, ?) AND daemon != '' ORDER BY seq DESC LIMIT ?"
-    return tuple(row[0] for row in db.execute(query, (State.APPROVED, State.RUNNING, most)))
+    return tuple(row[0] for row in db.execute(query, (RequestState.APPROVED, RequestState.RUNNING, most)))
 
 
 def daemon_of(body: JsonObject) -> str:
@@ -90,16 +92,16 @@ def read_told(body: JsonObject) -> Told | None:
     if not isinstance(outcome, str) or outcome not in OUTCOMES:
         return None
     reason, error = _text(body.get("reason")), _text(body.get("error"))
-    return Told(State(outcome), body.get("elsewhere") is True, reason, error, written_time(body.get("at")))
+    return Told(RequestState(outcome), body.get("elsewhere") is True, reason, error, written_time(body.get("at")))
 
 
-def objection(state: State, told: bool, outcome: State) -> str:
+def objection(state: RequestState, told: bool, outcome: RequestState) -> str:
     """Why a daemon cannot say this of a request that stands so, in words; empty if it can."""
     if told and state in ENDS:
         return f"its end was told already: {state}"
-    if outcome is state and (told or state is State.PENDING):
+    if outcome is state and (told or state is RequestState.PENDING):
         return f"that it is {state} is known"
-    if outcome is State.APPROVED and state is State.RUNNING:
+    if outcome is RequestState.APPROVED and state is RequestState.RUNNING:
         return "it runs already"
     return ""
 

@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.chain import Entry, Kind, Walker, decode, encode, link
 from aileron_tui.core.decision import timestamp
+from aileron_tui.core.entry_chain import ChainWalker, Entry, EntryKind, decode, encode, link
 from aileron_tui.core.jsontext import JsonError, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private import private_folder, write_private
@@ -32,7 +32,7 @@ from aileron_tui.ledger.reader import View, head_of, rows_after, translating
 from aileron_tui.ledger.schema import index_is_current, migrate, reset_index, version
 
 LARGEST_ENTRY: Final = 4 * 1024 * 1024
-FOR_GUESTS: Final = frozenset({Kind.KEY_ENROLLED, Kind.KEY_REVOKED, Kind.CONFIG_CHANGED})
+FOR_GUESTS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED})
 
 _WAIT: Final = 2.0
 _PATIENCE: Final = 10.0
@@ -43,7 +43,7 @@ _PAUSE: Final = 0.002
 class Draft:
     """A fact that is not yet in the ledger."""
 
-    kind: Kind
+    kind: EntryKind
     body: JsonObject = field(default_factory=dict)
     request: str = ""
 
@@ -100,7 +100,7 @@ class Ledger:
         with self._guard:
             return head_of(self._db, self.path)
 
-    def append(self, kind: Kind, body: JsonObject, request: str = "") -> Head:
+    def append(self, kind: EntryKind, body: JsonObject, request: str = "") -> Head:
         """Records one fact; when this returns it is on the disk."""
         return self.append_all([Draft(kind, body, request)])
 
@@ -248,7 +248,7 @@ def set_aside(path: Path, *, wait: float = _WAIT, clock: Callable[[], datetime] 
         holder.close()
     with Ledger(path, role="history set-aside", wait=wait, clock=clock) as ledger:
         old = {"old_head": str(noted)} if noted else {}
-        ledger.append(Kind.CONFIG_CHANGED, {"change": "the ledger before this one was set aside", **old})
+        ledger.append(EntryKind.CONFIG_CHANGED, {"change": "the ledger before this one was set aside", **old})
     return folder
 
 
@@ -281,11 +281,11 @@ def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
         raise LedgerDamaged(path, f"entries {head.seq + 1} to {noted.seq} were recorded and are gone")
     if noted and noted.seq == head.seq and noted.hash != head.hash:
         raise LedgerDamaged(path, f"entry {head.seq} is not the one that was recorded")
-    walker = Walker()
+    walker = ChainWalker()
     for seq, data, digest in rows_after(db, head.seq - 2):
         if seq == head.seq and walker.check(seq, data, f"sha256:{digest.hex()}"):
             raise LedgerDamaged(path, f"entry {seq} was changed after it was written")
-        walker = Walker(f"sha256:{digest.hex()}", seq)
+        walker = ChainWalker(f"sha256:{digest.hex()}", seq)
 
 
 def _rebuild(db: sqlite3.Connection, path: Path) -> None:

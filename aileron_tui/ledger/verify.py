@@ -20,11 +20,11 @@ from dataclasses import field
 from datetime import timedelta
 from typing import Final, Protocol
 
-from aileron_tui.core.chain import GENESIS, Damage, Entry, Fault, Kind, Walker, decode, link
 from aileron_tui.core.decision import Statement, moment
+from aileron_tui.core.entry_chain import GENESIS, ChainFault, ChainWalker, Damage, Entry, EntryKind, decode, link
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError
-from aileron_tui.core.states import Event, InvalidTransition, State, advance
+from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.finished import Finished
@@ -34,8 +34,8 @@ from aileron_tui.ledger.rules import EVENTS, VERDICTS, WINDOW, ungated
 from aileron_tui.ledger.standing import daemon_of, objection, read_told
 
 _LATE: Final = timedelta(minutes=1)
-_KEYS: Final = frozenset({Kind.KEY_ENROLLED, Kind.KEY_REVOKED})
-_FINAL: Final = frozenset(state for state in State if state.final)
+_KEYS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED})
+_FINAL: Final = frozenset(state for state in RequestState if state.final)
 
 Shown = Callable[[str], tuple[int, str] | None]
 """What the history shows of a request: the entry that made it and its outcome."""
@@ -59,7 +59,7 @@ class Report:
     entries: int
     decisions: Mapping[str, int]
     key_changes: tuple[int, ...]
-    fault: Fault | None = None
+    fault: ChainFault | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -67,7 +67,7 @@ class Report:
 class _Open:
     """A request whose end has not been met. A denial of ours does not end one of a daemon before that has said so."""
 
-    state: State
+    state: RequestState
     seq: int
     daemon: bool = False
     told: bool = False
@@ -100,14 +100,14 @@ class _Verification:
     signers: Signers
     expected: Sequence[Head]
     shown: Shown | None
-    walker: Walker = field(default_factory=Walker)
+    walker: ChainWalker = field(default_factory=ChainWalker)
     heads: list[str] = field(default_factory=lambda: [""] * WINDOW)
     requests: dict[str, _Open] = field(default_factory=dict)
     finished: Finished = field(default_factory=Finished)
     decisions: Counter[str] = field(default_factory=Counter)
     key_changes: list[int] = field(default_factory=list)
     latest: str = ""
-    differs: Fault | None = None
+    differs: ChainFault | None = None
     notes: list[str] = field(default_factory=list)
 
     def run(self, rows: Iterator[Stored]) -> Report:
@@ -128,23 +128,23 @@ class _Verification:
                     missing.discard(stored)
                     if seq in by_number and by_number[seq].hash != stored:
                         detail = f"the kept head is {by_number[seq].hash}, the entry has {stored}"
-                        return self._report(Fault(seq, Damage.REWRITTEN, detail))
+                        return self._report(ChainFault(seq, Damage.REWRITTEN, detail))
                 self._check(entry)
         except JsonError as error:
-            return self._report(Fault(walker.seq, Damage.UNREADABLE, str(error)))
+            return self._report(ChainFault(walker.seq, Damage.UNREADABLE, str(error)))
         except _Wrong as wrong:
-            return self._report(Fault(walker.seq, wrong.damage, wrong.detail))
+            return self._report(ChainFault(walker.seq, wrong.damage, wrong.detail))
         except LedgerDamaged as error:
-            return self._report(Fault(walker.seq + 1, Damage.UNREADABLE, error.detail))
+            return self._report(ChainFault(walker.seq + 1, Damage.UNREADABLE, error.detail))
         return self._report(self._cut(missing) or self._unfinished())
 
-    def _cut(self, missing: set[str]) -> Fault | None:
+    def _cut(self, missing: set[str]) -> ChainFault | None:
         last = self.walker.seq
         for head in self.expected:
             if head.hash in missing:
                 if head.seq > last:
-                    return Fault(last + 1, Damage.CUT, f"entries {last + 1} to {head.seq} are gone")
-                return Fault(
+                    return ChainFault(last + 1, Damage.CUT, f"entries {last + 1} to {head.seq} are gone")
+                return ChainFault(
                     last + 1, Damage.CUT, f"the ledger ends at entry {last} and never had the head {head.hash}"
                 )
         return None
@@ -154,13 +154,15 @@ class _Verification:
             self._clock_went_back(entry)
         else:
             self.latest = entry.time
-        if entry.kind == Kind.DECIDED:
+        if entry.kind == EntryKind.DECIDED:
             self._decided(entry)
         elif entry.kind in EVENTS:
             self._step(entry)
-        elif entry.kind == Kind.TOLD:
+        elif entry.kind == EntryKind.TOLD:
             self._told(entry)
-        elif entry.kind == Kind.EDITED and entry.request not in self.requests and entry.request not in self.finished:
+        elif (
+            entry.kind == EntryKind.EDITED and entry.request not in self.requests and entry.request not in self.finished
+        ):
             raise _Wrong(Damage.TOLD, f"request {entry.request} was never made, and is told to have been edited")
         elif entry.kind in _KEYS:
             self.key_changes.append(entry.seq)
@@ -177,7 +179,7 @@ class _Verification:
             return
         if known is not None and known.daemon:
             raise _Wrong(Damage.REPEATED, f"request {entry.request} is a daemon's; nothing of it is run here")
-        state = self._advance(entry, EVENTS[Kind(entry.kind)])
+        state = self._advance(entry, EVENTS[EntryKind(entry.kind)])
         if known is None:
             self.requests[entry.request] = _Open(state, entry.seq, "daemon" in entry.body)
             if "daemon" in entry.body and not daemon_of(entry.body):
@@ -215,25 +217,25 @@ class _Verification:
         if told.outcome in _FINAL:
             self._ended(entry.request, told.outcome)
         else:
-            known.state, known.told = told.outcome, told.outcome is not State.PENDING
+            known.state, known.told = told.outcome, told.outcome is not RequestState.PENDING
 
-    def _ended(self, request: str, state: State) -> None:
+    def _ended(self, request: str, state: RequestState) -> None:
         known = self.requests.pop(request)
         self.finished.add(request)
         self._compare(request, known.seq, state)
 
-    def _compare(self, request: str, seq: int, state: State) -> None:
+    def _compare(self, request: str, seq: int, state: RequestState) -> None:
         """Keeps the first difference for the end: damage to the entries themselves counts more."""
         if self.shown is not None and self.differs is None and (shown := self.shown(request)) != (seq, state):
             detail = f"request {request} is {state}, the history shows {shown[1] if shown else 'nothing'}"
-            self.differs = Fault(seq, Damage.INDEX, detail)
+            self.differs = ChainFault(seq, Damage.INDEX, detail)
 
-    def _unfinished(self) -> Fault | None:
+    def _unfinished(self) -> ChainFault | None:
         for request, known in self.requests.items():
             self._compare(request, known.seq, known.state)
         return self.differs
 
-    def _advance(self, entry: Entry, event: Event) -> State:
+    def _advance(self, entry: Entry, event: RequestEvent) -> RequestState:
         known = self.requests.get(entry.request)
         try:
             return advance(known.state if known else None, event)
@@ -262,14 +264,14 @@ class _Verification:
             self.notes.append(f"the clock went back before entry {entry.seq}, from {self.latest} to {entry.time}")
         self.latest = entry.time
 
-    def _report(self, fault: Fault | None) -> Report:
+    def _report(self, fault: ChainFault | None) -> Report:
         last = self.walker.seq
         good = last if fault is None else min(last, fault.seq - 1)
         head = Head(good, self.heads[good % WINDOW] or GENESIS) if good else Head()
         return Report(head, good, dict(self.decisions), tuple(self.key_changes), fault, tuple(self.notes))
 
 
-def _diagnosed(fault: Fault, walker: Walker, bad: Stored, rest: Iterator[Stored]) -> Fault:
+def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterator[Stored]) -> ChainFault:
     """Tells apart, by the entry itself and by the next one, what may have happened to it."""
     place = walker.seq + 1
     seq, data, raw = bad
@@ -277,21 +279,21 @@ def _diagnosed(fault: Fault, walker: Walker, bad: Stored, rest: Iterator[Stored]
     if fault.damage is not Damage.CHANGED:
         return _misplaced(place, inside or seq, rest)
     if inside is None:
-        return Fault(place, Damage.CHANGED, f"its bytes are no longer an entry; {fault.detail}")
+        return ChainFault(place, Damage.CHANGED, f"its bytes are no longer an entry; {fault.detail}")
     if inside != place:
         return _misplaced(place, inside, rest)
     following = next(rest, None)
     actual = link(walker.head, data)
     if following and link(actual, following[1]) == f"sha256:{following[2].hex()}" and following[2] != raw:
-        return Fault(place, Damage.HASH, fault.detail)
+        return ChainFault(place, Damage.HASH, fault.detail)
     return fault
 
 
-def _misplaced(place: int, found: int, rest: Iterator[Stored]) -> Fault:
+def _misplaced(place: int, found: int, rest: Iterator[Stored]) -> ChainFault:
     """An entry stands in another's place: the other one is further on, or gone."""
     later = found < place or any(_number(data) == place for _, data, _ in rest)
     detail = f"entry {found} stands in its place"
-    return Fault(place, Damage.ORDER if later else Damage.GAP, detail)
+    return ChainFault(place, Damage.ORDER if later else Damage.GAP, detail)
 
 
 def _number(data: bytes) -> int | None:

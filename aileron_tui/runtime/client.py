@@ -26,8 +26,8 @@ import httpx
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker
-from aileron_tui.core.states import State
-from aileron_tui.core.text import inline
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.discovery import START, Found
 from aileron_tui.runtime.errors import NoGate, NotAllowed, RuntimeFault, Unanswered, Untrustworthy
 from aileron_tui.runtime.feed import LIMITS, Happening, read_events
@@ -174,7 +174,9 @@ class ApproverClient:
         answer = self._ask("POST", f"/v1/action-approvals/{_segment(id_)}/refresh", body, seconds=40.0)
         return self._read(answer.get("item"), id_)
 
-    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+    def decide(
+        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+    ) -> RequestState:
         """Answers exactly what the item shows; returns the state the request is in then.
 
         An answer that was lost on the way is sent once more, unchanged: the gate takes the same decision only once.
@@ -305,8 +307,8 @@ def _introduced(asker: Asker) -> dict[str, str]:
     return {name: inline(value) for name, value in pairs if value}
 
 
-def _state(answer: JsonObject) -> State:
+def _state(answer: JsonObject) -> RequestState:
     state = answer.get("state")
-    if not isinstance(state, str) or state not in set(State):
+    if not isinstance(state, str) or state not in set(RequestState):
         raise Untrustworthy("the gate did not say what became of the decision")
-    return State(state)
+    return RequestState(state)

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, read_object
+from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.runtime.items import Item, read_item
 from aileron_tui.runtime.sse import Frame, read_frames
 
-LIMITS: Final = Limits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
+LIMITS: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class Happening:
 
 
 def read_events(
-    chunks: Iterable[bytes], instance: str = "", limits: Limits = LIMITS, source: str = ""
+    chunks: Iterable[bytes], instance: str = "", limits: JsonLimits = LIMITS, source: str = ""
 ) -> Iterator[Happening | None]:
     """The events of a stream in order; None for each heartbeat. Unknown events pass through unread."""
     for frame in read_frames(chunks, limits.size):
         yield None if frame is None else _happening(frame, instance, limits, source)
 
 
-def _happening(frame: Frame, instance: str, limits: Limits, source: str) -> Happening:
+def _happening(frame: Frame, instance: str, limits: JsonLimits, source: str) -> Happening:
     try:
         data = read_object(frame.data, limits)
     except JsonError as error:

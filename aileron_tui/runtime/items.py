@@ -9,9 +9,9 @@ from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import Prompt, read_prompt
-from aileron_tui.core.queue import Request
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.waiting import Request
 from aileron_tui.runtime.errors import Untrustworthy
 
 LIFE: Final = timedelta(minutes=2)
@@ -32,7 +32,7 @@ class Item:
     id: str
     prompt: Prompt
     digest: str
-    state: State
+    state: RequestState
     requested_at: str
     expires_at: str
     revision: int
@@ -128,14 +128,14 @@ def read_item(value: Json, instance: str = "", source: str = "") -> Item:
         raise Untrustworthy("the request is of another gate", f"{texts['instance']} instead of {instance}")
     if value.get("action_name") != prompt.action:
         raise Untrustworthy("the request and its prompt name different actions", texts["id"])
-    if texts["state"] not in set(State):
+    if texts["state"] not in set(RequestState):
         raise Untrustworthy("the gate sent a request in an unknown state", texts["state"])
     revision = value.get("revision", 0)
     return Item(
         id=texts["id"],
         prompt=prompt,
         digest=digest,
-        state=State(texts["state"]),
+        state=RequestState(texts["state"]),
         requested_at=texts["requested_at"],
         expires_at=_text(value, "expires_at", optional=True),
         revision=revision if isinstance(revision, int) else 0,

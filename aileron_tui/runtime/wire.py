@@ -10,12 +10,12 @@ from weakref import WeakSet
 import httpx
 
 from aileron_tui import __version__
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, canonical, read_listed, read_object
+from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_listed, read_object
 from aileron_tui.runtime.errors import NoGate, RuntimeFault, Unanswered, Untrustworthy, rejected
 from aileron_tui.runtime.peer import stranger, within
 from aileron_tui.runtime.untold import Untold
 
-_ANSWER: Final = Limits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
+_ANSWER: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
 _USUAL: Final = 30.0
 _CONNECT: Final = 3.0
 _WHOLE: Final = 4

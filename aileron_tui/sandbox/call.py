@@ -11,7 +11,7 @@ from typing import Final
 import wasmtime
 
 from aileron_tui.core.connector import Connector
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, read_object
+from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import host as hosting
 from aileron_tui.sandbox import wasi
@@ -165,7 +165,7 @@ def _read_output(data: bytes, limit: int) -> Result:
     if not data.strip():
         return Result()
     try:
-        table = read_object(data, Limits(size=limit))
+        table = read_object(data, JsonLimits(size=limit))
     except JsonError as fault:
         return Result(failure=_garbage(str(fault)))
     error, output = table.get("error"), table.get("output")

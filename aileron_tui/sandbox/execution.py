@@ -6,8 +6,8 @@ from dataclasses import field
 from aileron_tui.core.action import Action, Step
 from aileron_tui.core.interpolation import interpolate
 from aileron_tui.core.jsontext import Json, JsonObject, compact
-from aileron_tui.core.text import inline
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import inline
 from aileron_tui.sandbox.call import Result
 from aileron_tui.sandbox.connectors import Connectors
 from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused

@@ -13,7 +13,7 @@ from typing import Final
 
 import wasmtime
 
-from aileron_tui.core.jsontext import JsonError, Limits, read_object
+from aileron_tui.core.jsontext import JsonError, JsonLimits, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import wasi
 from aileron_tui.sandbox.exchange import Exchange, Malformed, read_wish, request_too_large
@@ -69,7 +69,7 @@ class Host:
             return _FAILED
         data = bytes(memory.read(caller, start, start + size))
         try:
-            wish = read_wish(read_object(data, Limits(size=largest)))
+            wish = read_wish(read_object(data, JsonLimits(size=largest)))
         except (JsonError, Malformed):
             return _BAD_REQUEST
         try:

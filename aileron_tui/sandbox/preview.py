@@ -6,9 +6,9 @@ from aileron_tui.core.action import Action
 from aileron_tui.core.interpolation import interpolate, missing_args
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import PreviewResult
-from aileron_tui.core.rows import preview_rows
-from aileron_tui.core.text import inline
+from aileron_tui.core.prompt_rows import preview_rows
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import inline
 from aileron_tui.sandbox.call import Result
 from aileron_tui.sandbox.connectors import Connectors
 from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused

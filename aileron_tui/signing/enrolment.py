@@ -8,7 +8,7 @@ valid at the time of a decision is a question of the order of entries, not of an
 from collections.abc import Iterable
 from dataclasses import replace
 
-from aileron_tui.core.chain import Entry, Kind
+from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import KeyFault, NoKey
@@ -40,14 +40,14 @@ class Approvers(dict[str, Approver]):
 
     def learn(self, entry: Entry) -> None:
         """Takes in one entry; only key changes matter. A KeyFault means that the entry makes no sense."""
-        if entry.kind == Kind.KEY_ENROLLED:
+        if entry.kind == EntryKind.KEY_ENROLLED:
             name, line = entry.body.get("name"), entry.body.get("key")
             if not isinstance(name, str) or not isinstance(line, str):
                 raise KeyFault("an enrolment without name or key")
             public = read_public(line)
             insecure = entry.body.get("insecure") is True
             self[public.fingerprint] = Approver(key_name(name), public, entry.time, insecure=insecure)
-        elif entry.kind == Kind.KEY_REVOKED:
+        elif entry.kind == EntryKind.KEY_REVOKED:
             fingerprint = entry.body.get("fingerprint")
             if not isinstance(fingerprint, str) or fingerprint not in self:
                 raise KeyFault("a key was revoked that was never enrolled")

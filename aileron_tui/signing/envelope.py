@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, moment, pae, read_statement
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, canonical, read
+from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.enrolment import Approver
 from aileron_tui.signing.errors import Reason, Refused
@@ -16,7 +16,7 @@ from aileron_tui.signing.keys import UnlockedKey
 SKEW: Final = timedelta(seconds=5)
 LONGEST_LIFE: Final = timedelta(minutes=15)
 
-_LIMITS: Final = Limits(size=2 * 1024 * 1024, depth=8, count=100)
+_LIMITS: Final = JsonLimits(size=2 * 1024 * 1024, depth=8, count=100)
 _FROM_URL_SAFE: Final = str.maketrans("-_", "+/")
 
 

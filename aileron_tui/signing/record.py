@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from aileron_tui.core.chain import Damage, Entry
 from aileron_tui.core.decision import Statement
+from aileron_tui.core.entry_chain import Damage, Entry
 from aileron_tui.core.jsontext import Json
 from aileron_tui.signing.enrolment import Approvers
 from aileron_tui.signing.envelope import opened, read_envelope

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from aileron_tui.cli import main
-from aileron_tui.core.chain import Kind
-from aileron_tui.core.text import cells
+from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.visible_text import cells
 from aileron_tui.files.private import write_private
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.store import Ledger
@@ -276,7 +276,7 @@ def recorded(path: Path, count: int = 3) -> None:
     with Ledger(path, role="test") as ledger:
         for number in range(count):
             made = keys.for_this_run(f"k{number}")
-            ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment(made.name, made.public))
+            ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment(made.name, made.public))
 
 
 def test_a_ledger_that_is_well(home: Path, doctor: Doctor) -> None:
@@ -477,7 +477,7 @@ def test_a_gate_and_who_may_approve_on_it(home: Path, doctor: Doctor) -> None:
         made = keys.create(home / "ours" / "keys", "mine", None)
         assert "key enroll" in doctor().words("gate.keys")
         with Ledger(home / "ours" / "data" / FILE, role="test") as ledger:
-            ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment("mine", made.public))
+            ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("mine", made.public))
         done = doctor()
         assert done.status("gate.keys") == "ok"
         assert "mine may approve" in done.words("gate.keys")

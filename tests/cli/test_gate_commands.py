@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.demo.bundle import materialise
@@ -75,7 +75,7 @@ def enrol(folder: Path, passphrase: str | None) -> None:
     secret = bytearray(passphrase.encode()) if passphrase else None
     made = keys.create(folder / "keys", "default", secret)
     with Ledger(folder / "data" / FILE, role="test") as ledger:
-        ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment("default", made.public, insecure=made.insecure))
+        ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("default", made.public, insecure=made.insecure))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.core.chain import Kind
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.ledger.store import Ledger
 from tests.ledger.scenes import DIGEST, Scene, age_index, tampering
@@ -35,7 +35,7 @@ def ledger(home: Path) -> Path:
     scene.approved("act-1", to="team@example.com")
     scene.denied("act-2", reason=HOSTILE)
     scene.ask("act-3", action="move-file", agent=HOSTILE)
-    scene.step(Kind.EXPIRED, "act-3")
+    scene.step(EntryKind.EXPIRED, "act-3")
     scene.ask("act-4")
     return scene.close()
 
@@ -376,8 +376,8 @@ def edited(home: Path) -> Path:
     scene = Scene(home / "data" / "ledger.db")
     scene.ask("act-1", to="ann@example.com", body="one\ntwo", evil=f"+ to: {HOSTILE}")
     scene.decide("act-1", edits={"to": f"bob {HOSTILE}", "body": f"one\n{HOSTILE}\n- three"})
-    scene.step(Kind.RUNNING, "act-1", digest=DIGEST)
-    scene.step(Kind.EXECUTED, "act-1")
+    scene.step(EntryKind.RUNNING, "act-1", digest=DIGEST)
+    scene.step(EntryKind.EXECUTED, "act-1")
     return scene.close()
 
 

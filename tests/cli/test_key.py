@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.core.chain import Kind
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.signing import keys
 
@@ -64,7 +64,7 @@ def test_a_key_is_made_on_the_terminal_enrolled_and_given_a_new_passphrase(home:
     assert "correct horse" not in screen
     assert stat.S_IMODE((home / "keys" / "default.pem").stat().st_mode) == 0o600
     with Reader(home / "data" / "ledger.db") as reader:
-        assert [entry.kind for entry in reader.entries()] == [Kind.KEY_ENROLLED]
+        assert [entry.kind for entry in reader.entries()] == [EntryKind.KEY_ENROLLED]
 
     code, screen = on_a_terminal(home, ["key", "passphrase"], ["wrong horse!\n"])
     assert (code, "error: wrong passphrase" in screen) == (1, True)

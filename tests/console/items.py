@@ -11,8 +11,8 @@ from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.files.places import bundled
 from aileron_tui.runtime.items import Item, read_item
 
@@ -20,7 +20,7 @@ MAIL = "local://samples/mail"
 HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 START = datetime(2026, 5, 12, 10, 15, 30, tzinfo=UTC)
 NOW = START + timedelta(seconds=41)
-SENDS = Risk(Level.HIGH, '"send_draft" changes or sends something that may not be undone')
+SENDS = Risk(RiskLevel.HIGH, '"send_draft" changes or sends something that may not be undone')
 
 RECAP = "\n".join(
     [
@@ -121,7 +121,7 @@ def gaps() -> Item:
         Row("Size", "12 KB"),
         Row("Body", missing=True, multiline=True),
     )
-    return item(prompt(rows=rows, risk=Risk(Level.NORMAL, '"create_draft" makes something new')), id_="act-3")
+    return item(prompt(rows=rows, risk=Risk(RiskLevel.NORMAL, '"create_draft" makes something new')), id_="act-3")
 
 
 def fetching() -> Item:
@@ -131,7 +131,7 @@ def fetching() -> Item:
 
 def unpreviewed() -> Item:
     """An action without a preview."""
-    return item(prompt(preview=False, risk=Risk(Level.LOW, '"list_drafts" only reads')), id_="act-5")
+    return item(prompt(preview=False, risk=Risk(RiskLevel.LOW, '"list_drafts" only reads')), id_="act-5")
 
 
 def hostile(text: str, *, body: str | None = None) -> Item:
@@ -141,7 +141,7 @@ def hostile(text: str, *, body: str | None = None) -> Item:
         (Row(text, text), Row("Note", text, multiline=True)),
         rows,
         action=text,
-        risk=Risk(Level.HIGH, text),
+        risk=Risk(RiskLevel.HIGH, text),
         asker=Asker(text, text, text),
         trust=text,
     )

@@ -9,9 +9,9 @@ from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
-from aileron_tui.core.states import State
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.runtime.items import Item
 
@@ -74,14 +74,14 @@ def item(id_: str = "act-000001", **changes: object) -> Item:
             (Row("To", "team@example.com"), Row("Subject", "Weekly recap"), Row("Body", text, multiline=True))
         ),
         Asker("claude-code", "s-1", "~/projects/recap"),
-        Risk(Level.NORMAL, "creates something"),
+        Risk(RiskLevel.NORMAL, "creates something"),
     )
     when = timestamp(NOW)
     return Item(
         id=id_,
         prompt=prompt,
         digest="sha256:" + "cd" * 32,
-        state=State.EXECUTED,
+        state=RequestState.EXECUTED,
         requested_at=when,
         expires_at=when,
         revision=1,

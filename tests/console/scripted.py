@@ -19,9 +19,9 @@ from aileron_tui.console.source import Keyholder, Upstream
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
-from aileron_tui.core.states import State
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotFound, NotWaiting, Unanswered
 from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
@@ -32,7 +32,7 @@ from tests.console.pilots import lines, settle
 
 QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
 ARMED = replace(QUICK, arm_seconds=0.7)
-NORMAL = Risk(Level.NORMAL, "it moves something")
+NORMAL = Risk(RiskLevel.NORMAL, "it moves something")
 
 
 class Clock:
@@ -108,15 +108,17 @@ class ScriptedGate:
         prompt = replace(before.prompt, args=args, inputs=tuple(replace(row, value=str(value)) for row, value in rows))
         return replace(before, prompt=prompt, digest=prompt.digest)
 
-    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+    def decide(
+        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+    ) -> RequestState:
         if self.trouble:
             raise self.trouble
         if not self.items[item.id].state.decidable:
             raise NotWaiting(409, {"error": {"code": "INVALID_STATE", "message": "x"}, "state": "denied"})
         self.decided.append((item.id, verdict, reason, edits))
-        state = State.EXECUTED if verdict is Verdict.APPROVE else State.DENIED
+        state = RequestState.EXECUTED if verdict is Verdict.APPROVE else RequestState.DENIED
         self.tell("updated", replace(self.items[item.id], state=state, revision=item.revision + 1))
-        return State.APPROVED if verdict is Verdict.APPROVE else State.DENIED
+        return RequestState.APPROVED if verdict is Verdict.APPROVE else RequestState.DENIED
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         return {"items": [], "next": None}
@@ -144,7 +146,9 @@ class Slow(ScriptedGate):
         super().__init__(*items, name=name)
         self.let = threading.Event()
 
-    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+    def decide(
+        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+    ) -> RequestState:
         assert self.let.wait(20)
         return super().decide(item, verdict, reason=reason, edits=edits)
 

@@ -10,12 +10,12 @@ from aileron_tui.console.screens.batch import BatchScreen, Rows
 from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.prompt import PreviewResult
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
 from tests.console.pilots import piloted, settle
 from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, console, request, sent, shown, told
 
-HIGH = Risk(Level.HIGH, "it sends something")
+HIGH = Risk(RiskLevel.HIGH, "it sends something")
 LONG = PreviewResult((Row("Body", "\n".join(f"line {number}" for number in range(200)), multiline=True),))
 
 

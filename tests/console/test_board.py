@@ -8,13 +8,13 @@ import pytest
 
 from aileron_tui.console.board import Board, Tone
 from aileron_tui.core.outcomes import QUIET
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
 from tests.core.examples import prompt
 
 
-def item(number: int, state: State = State.PENDING, revision: int = 0, **fields: str) -> Item:
+def item(number: int, state: RequestState = RequestState.PENDING, revision: int = 0, **fields: str) -> Item:
     shown = replace(prompt(), args={"draft_id": f"r-{number}"})
     return Item(
         id=f"act-{number}",
@@ -33,7 +33,7 @@ def item(number: int, state: State = State.PENDING, revision: int = 0, **fields:
     )
 
 
-def of_daemon(number: int, state: State = State.PENDING, kind: str = "action", **changes: Any) -> Item:
+def of_daemon(number: int, state: RequestState = RequestState.PENDING, kind: str = "action", **changes: Any) -> Item:
     made = item(number, state)
     return replace(made, daemon=True, prompt=replace(made.prompt, kind=kind), expires_at="", **changes)
 
@@ -60,7 +60,7 @@ def test_the_choice_stays_on_a_request_that_ended() -> None:
     board = Board()
     board.hear([told("snapshot", item(1), item(2))])
     board.answered_here.add("act-1")
-    board.hear([told("updated", item(1, State.EXECUTED, 1))])
+    board.hear([told("updated", item(1, RequestState.EXECUTED, 1))])
     assert board.chosen == "act-1"
     assert board.pill("act-1").words == "done ✓"
     assert board.waiting == 1
@@ -73,16 +73,18 @@ def test_a_pill_says_what_we_do_then_what_the_gate_says() -> None:
     board.say("act-1", "sending…")
     assert board.pill("act-1").words == "sending…"
     board.answered_here.add("act-1")
-    board.hear([told("updated", item(1, State.RUNNING, 1))])
+    board.hear([told("updated", item(1, RequestState.RUNNING, 1))])
     assert board.pill("act-1").words == "running…"
-    board.hear([told("updated", item(1, State.FAILED, 1, error="network_error: no route"))])
+    board.hear([told("updated", item(1, RequestState.FAILED, 1, error="network_error: no route"))])
     assert board.pill("act-1").words == "failed ✗ network_error: no route"
     assert board.pill("act-1").tone is Tone.BAD
 
 
 def test_a_long_error_is_cut_to_a_few_lines_that_say_so() -> None:
     board = Board()
-    board.hear([told("snapshot", item(1)), told("updated", item(1, State.FAILED, 1, error="no route " * 100_000))])
+    board.hear(
+        [told("snapshot", item(1)), told("updated", item(1, RequestState.FAILED, 1, error="no route " * 100_000))]
+    )
     words = board.pill("act-1").words
     assert words.startswith("failed ✗ no route no route")
     assert words.endswith("⟩")
@@ -92,8 +94,8 @@ def test_a_long_error_is_cut_to_a_few_lines_that_say_so() -> None:
 def test_what_somebody_else_answered_is_told_apart() -> None:
     board = Board()
     board.hear([told("snapshot", item(1), item(2), item(3), item(4))])
-    board.hear([told("updated", item(1, State.DENIED, 1)), told("updated", item(2, State.EXECUTED, 1))])
-    board.hear([told("updated", item(3, State.EXPIRED, 1)), told("snapshot")])
+    board.hear([told("updated", item(1, RequestState.DENIED, 1)), told("updated", item(2, RequestState.EXECUTED, 1))])
+    board.hear([told("updated", item(3, RequestState.EXPIRED, 1)), told("snapshot")])
     assert [board.pill(f"act-{number}").words for number in (1, 2, 3, 4)] == [
         "answered elsewhere: denied",
         "answered elsewhere: done ✓",
@@ -125,14 +127,16 @@ def test_an_old_revision_never_replaces_a_newer_one() -> None:
 def test_dismissing_keeps_what_waits_and_what_is_looked_at() -> None:
     board = Board()
     board.hear([told("snapshot", item(1), item(2), item(3))])
-    board.hear([told("updated", item(1, State.DENIED, 1)), told("updated", item(2, State.DENIED, 1))])
+    board.hear([told("updated", item(1, RequestState.DENIED, 1)), told("updated", item(2, RequestState.DENIED, 1))])
     assert not board.dismiss_ended(100.0)
     assert not board.dismiss_ended(159.0)
     assert board.dismiss_ended(161.0)
     assert board.visible == ["act-1", "act-3"]
 
 
-def named(source: str, number: int, state: State = State.PENDING, revision: int = 0, reason: str = "") -> Item:
+def named(
+    source: str, number: int, state: RequestState = RequestState.PENDING, revision: int = 0, reason: str = ""
+) -> Item:
     return replace(item(number, state, revision), source=source, reason=reason)
 
 
@@ -146,7 +150,7 @@ def test_the_same_id_on_two_sources_is_two_requests() -> None:
     assert board.visible == ["home act-1", "work act-1"]
     board.say("work act-1", "sending…")
     board.marked.add("work act-1")
-    board.hear([from_("work", "updated", named("work", 1, State.DENIED, 1))])
+    board.hear([from_("work", "updated", named("work", 1, RequestState.DENIED, 1))])
     assert (board.waits("work act-1"), board.waits("home act-1")) == (False, True)
     assert board.pill("home act-1").words == ""
     board.hear([from_("work", "snapshot")])
@@ -158,7 +162,7 @@ def test_a_source_cannot_speak_for_another() -> None:
     board.hear([from_("work", "snapshot", named("work", 1))])
     shown = board.items["work act-1"]
     for lie in (
-        from_("evil", "updated", named("work", 1, State.EXECUTED, 9)),
+        from_("evil", "updated", named("work", 1, RequestState.EXECUTED, 9)),
         from_("evil", "pending", replace(named("work", 1, revision=9), prompt=replace(prompt(), action="harmless"))),
         from_("evil", "snapshot", named("work", 1, revision=9)),
         from_("evil", "snapshot"),
@@ -174,7 +178,7 @@ def test_a_mark_ends_with_its_request_and_does_not_come_back_with_its_id() -> No
     first, second = (replace(item(number), daemon=True) for number in (1, 2))
     board.hear([told("snapshot", first, second)])
     board.marked = {"act-1", "act-2"}
-    board.hear([told("updated", replace(first, state=State.DENIED))])
+    board.hear([told("updated", replace(first, state=RequestState.DENIED))])
     assert board.marked == {"act-2"}
     board.hear([told("snapshot", first, second)])
     assert board.waits("act-1")
@@ -192,13 +196,13 @@ def test_what_is_said_of_a_call_under_way_is_a_warning() -> None:
     board = Board()
     board.hear([told("snapshot", item(1), item(2))])
     board.answered_here |= {"act-1", "act-2"}
-    board.hear([told("updated", replace(item(1, State.RUNNING), reason="the vault is locked\x1b[2J"))])
+    board.hear([told("updated", replace(item(1, RequestState.RUNNING), reason="the vault is locked\x1b[2J"))])
     assert board.pill("act-1").words == "the vault is locked⟨ESC⟩[2J"
     assert board.pill("act-1").tone is Tone.WARN
-    board.hear([told("updated", item(1, State.RUNNING))])
+    board.hear([told("updated", item(1, RequestState.RUNNING))])
     assert board.pill("act-1").words == "running…"
     # The reason somebody gave with the answer is no news of the call.
-    board.hear([told("updated", replace(item(2, State.RUNNING, reason="looks good"), reason="looks good"))])
+    board.hear([told("updated", replace(item(2, RequestState.RUNNING, reason="looks good"), reason="looks good"))])
     assert board.pill("act-2").words == "running…"
 
 
@@ -223,7 +227,7 @@ def test_an_answer_that_was_missed_is_told_once_it_is_known() -> None:
     board = Board()
     board.hear([told("snapshot", item(1)), told("snapshot")])
     assert board.pill("act-1").words == "no longer waits"
-    board.hear([told("updated", item(1, State.EXECUTED))])
+    board.hear([told("updated", item(1, RequestState.EXECUTED))])
     assert board.pill("act-1").words == "answered elsewhere: done ✓"
 
 
@@ -240,13 +244,13 @@ def test_what_a_daemon_lists_again_waits_again() -> None:
     board.hear([told("snapshot", of_daemon(1), of_daemon(2))])
     board.answered_here.add("act-1")
     board.say("act-1", "running…")
-    board.hear([told("updated", of_daemon(1, State.RUNNING))])
+    board.hear([told("updated", of_daemon(1, RequestState.RUNNING))])
     board.dismiss_ended(0.0)
     assert board.waiting == 1
     assert board.hear([told("snapshot", of_daemon(1), of_daemon(2))]) == ["act-1"]
     assert board.waiting == 2
     assert board.pill("act-1").words == ""
-    board.hear([told("updated", of_daemon(1, State.DENIED))])
+    board.hear([told("updated", of_daemon(1, RequestState.DENIED))])
     board.chosen = "act-2"
     assert not board.dismiss_ended(61.0)
     assert board.pill("act-1").words == "answered elsewhere: denied"
@@ -257,7 +261,7 @@ def test_an_end_and_a_return_heard_at_once_leave_it_waiting() -> None:
     board.hear([told("snapshot", of_daemon(1))])
     board.answered_here.add("act-1")
     board.say("act-1", "running…")
-    board.hear([told("updated", of_daemon(1, State.RUNNING)), told("snapshot", of_daemon(1))])
+    board.hear([told("updated", of_daemon(1, RequestState.RUNNING)), told("snapshot", of_daemon(1))])
     assert board.waiting == 1
     assert board.pill("act-1").words == ""
 
@@ -273,7 +277,7 @@ def test_a_list_that_is_older_than_our_answer_does_not_take_it_away() -> None:
 
 def test_a_gate_never_brings_back_what_ended() -> None:
     board = Board()
-    board.hear([told("snapshot", item(1)), told("updated", item(1, State.DENIED)), told("snapshot", item(1))])
+    board.hear([told("snapshot", item(1)), told("updated", item(1, RequestState.DENIED)), told("snapshot", item(1))])
     assert board.waiting == 0
 
 
@@ -281,9 +285,9 @@ def test_what_became_of_a_shells_command_is_not_made_up() -> None:
     board = Board()
     board.hear([told("snapshot", of_daemon(1, kind="shell"))])
     board.answered_here.add("act-1")
-    board.hear([told("updated", of_daemon(1, State.RUNNING, kind="shell"))])
+    board.hear([told("updated", of_daemon(1, RequestState.RUNNING, kind="shell"))])
     assert board.pill("act-1").words == "allowed ✓, its end is not told"
-    board.hear([told("updated", of_daemon(1, State.EXECUTED, kind="shell"))])
+    board.hear([told("updated", of_daemon(1, RequestState.EXECUTED, kind="shell"))])
     assert board.pill("act-1").words == "done ✓"
 
 
@@ -293,7 +297,7 @@ def test_since_when_nothing_is_heard_of_a_running_call(daemon: bool) -> None:
     board = Board(now=lambda: now)
     board.hear([told("snapshot", replace(of_daemon(1), daemon=daemon))])
     board.answered_here.add("act-1")
-    board.hear([told("updated", replace(of_daemon(1, State.RUNNING), daemon=daemon))])
+    board.hear([told("updated", replace(of_daemon(1, RequestState.RUNNING), daemon=daemon))])
     heard = now
     now += QUIET
     assert not board.fell_quiet()
@@ -303,7 +307,7 @@ def test_since_when_nothing_is_heard_of_a_running_call(daemon: bool) -> None:
     assert not board.fell_quiet()
     quiet = f"approved, no news since {heard.astimezone():%H:%M}"
     assert board.pill("act-1").words == (quiet if daemon else "running…")
-    board.hear([told("updated", replace(of_daemon(1, State.EXECUTED), daemon=daemon))])
+    board.hear([told("updated", replace(of_daemon(1, RequestState.EXECUTED), daemon=daemon))])
     assert board.pill("act-1").words == "done ✓"
     assert not board.fell_quiet()
 
@@ -316,9 +320,9 @@ def test_an_edited_call_stays_the_edited_one_to_its_end() -> None:
     board.approved_edited(edited)
     assert board.items["act-1"].prompt == edited.prompt
     # A source that does not tell of the edit cannot make it look as if there had been none.
-    board.hear([told("updated", item(1, State.RUNNING, 1))])
+    board.hear([told("updated", item(1, RequestState.RUNNING, 1))])
     assert board.pill("act-1").words == "running… (edited)"
-    board.hear([told("updated", item(1, State.FAILED, 2, error="no route"))])
+    board.hear([told("updated", item(1, RequestState.FAILED, 2, error="no route"))])
     assert board.pill("act-1").words == "failed ✗ (edited) no route"
     assert (board.items["act-1"].prompt, board.items["act-1"].edited_from) == (edited.prompt, asked.prompt)
 
@@ -328,7 +332,7 @@ def test_an_edit_that_did_not_arrive_is_forgotten() -> None:
     board.hear([told("snapshot", asked)])
     board.answered_here.add("act-1")
     board.approved_edited(replace(of_daemon(7), id="act-1", edited_from=asked.prompt))
-    board.hear([told("updated", of_daemon(1, State.RUNNING)), told("snapshot", asked)])
+    board.hear([told("updated", of_daemon(1, RequestState.RUNNING)), told("snapshot", asked)])
     assert board.items["act-1"] == asked
     assert board.pill("act-1").words == ""
 
@@ -336,5 +340,5 @@ def test_an_edit_that_did_not_arrive_is_forgotten() -> None:
 def test_an_edit_approved_elsewhere_is_marked() -> None:
     board = Board()
     board.hear([told("snapshot", item(1))])
-    board.hear([told("updated", replace(item(2, State.EXECUTED, 1), id="act-1", edited_from=item(1).prompt))])
+    board.hear([told("updated", replace(item(2, RequestState.EXECUTED, 1), id="act-1", edited_from=item(1).prompt))])
     assert board.pill("act-1").words == "answered elsewhere: done ✓ (edited)"

@@ -8,7 +8,7 @@ from aileron_tui.console.deliveries import Answer, Outcome, deliver
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected, Unanswered
 from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
@@ -22,9 +22,9 @@ class Gate:
     name = ""
     instance = "gate-1"
 
-    def __init__(self, now: list[Item | AileronError], *decisions: AileronError | State) -> None:
+    def __init__(self, now: list[Item | AileronError], *decisions: AileronError | RequestState) -> None:
         self._now = now
-        self._decisions = list(decisions or (State.APPROVED,))
+        self._decisions = list(decisions or (RequestState.APPROVED,))
         self.decided = 0
 
     def item(self, id_: str) -> Item:
@@ -33,7 +33,9 @@ class Gate:
             raise found
         return found
 
-    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+    def decide(
+        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+    ) -> RequestState:
         self.decided += 1
         decision = self._decisions.pop(0)
         if isinstance(decision, AileronError):
@@ -79,7 +81,7 @@ OUTGROWN = NotAllowed(403, {"error": {"code": "not_admitted", "message": "the he
 
 
 def test_what_the_ledger_outgrew_is_looked_at_and_signed_anew_once() -> None:
-    gate = Gate([item(1)], OUTGROWN, State.APPROVED)
+    gate = Gate([item(1)], OUTGROWN, RequestState.APPROVED)
     assert sent(gate).taken
     assert gate.decided == 2
     stubborn = Gate([item(1)], OUTGROWN, OUTGROWN)
@@ -88,8 +90,8 @@ def test_what_the_ledger_outgrew_is_looked_at_and_signed_anew_once() -> None:
 
 
 def test_what_changed_or_was_answered_meanwhile_is_not_signed_anew() -> None:
-    for now, words in ((item(2), "changed"), (item(1, State.DENIED), "answered elsewhere: denied")):
-        gate = Gate([now], OUTGROWN, State.APPROVED)
+    for now, words in ((item(2), "changed"), (item(1, RequestState.DENIED), "answered elsewhere: denied")):
+        gate = Gate([now], OUTGROWN, RequestState.APPROVED)
         outcome = sent(gate)
         assert not outcome.taken
         assert words in outcome.words
@@ -97,7 +99,7 @@ def test_what_changed_or_was_answered_meanwhile_is_not_signed_anew() -> None:
 
 
 def test_no_other_refusal_is_sent_again() -> None:
-    gate = Gate([item(1)], NotAllowed(403, {"error": {"code": "unknown_key", "message": "x"}}), State.APPROVED)
+    gate = Gate([item(1)], NotAllowed(403, {"error": {"code": "unknown_key", "message": "x"}}), RequestState.APPROVED)
     assert not sent(gate).taken
     assert gate.decided == 1
 
@@ -125,7 +127,7 @@ def test_every_refusal_is_told_as_it_is(error: AileronError, words: str) -> None
 
 def test_a_lost_reply_is_looked_up_and_never_sent_again() -> None:
     lost = Unanswered("the connection broke")
-    for now, taken in ((item(1), False), (item(1, State.RUNNING), True)):
+    for now, taken in ((item(1), False), (item(1, RequestState.RUNNING), True)):
         gate = Gate([now], lost)
         assert sent(gate).taken is taken
         assert gate.decided == 1

@@ -16,7 +16,7 @@ from aileron_tui.console.widgets.chart import Chart
 from aileron_tui.console.widgets.detail import Detail, about, what_was_shown
 from aileron_tui.console.widgets.history_table import HistoryTable
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
 from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
 from tests.console.past_gate import NOW, PastGate, alone, item, record, records
 from tests.console.pilots import SIZES, UNSAFE, Stage, lines, piloted, settle, text, unsafe

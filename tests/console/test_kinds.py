@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from aileron_tui.console.screens.raw import fields
 from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.core.prompt import lines as plain_lines
-from aileron_tui.core.text import inline
+from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.daemon.requests import edited
 from aileron_tui.runtime.items import Item

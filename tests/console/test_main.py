@@ -13,17 +13,17 @@ from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import PreviewResult
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
-from aileron_tui.core.states import State
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import Rejected, Unanswered
 from aileron_tui.runtime.items import Item
 from tests.console.pilots import SIZES, piloted, settle
 from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, Slow, console, request, sent, shown, told
 from tests.hostile import HOSTILE
 
-HIGH = Risk(Level.HIGH, "it sends")
-LOW = Risk(Level.LOW, "it reads")
+HIGH = Risk(RiskLevel.HIGH, "it sends")
+LOW = Risk(RiskLevel.LOW, "it reads")
 
 
 @piloted
@@ -219,7 +219,7 @@ async def test_how_it_ended_fits_the_list_and_the_bar_and_all_of_it_is_in_the_pr
         assert "⟨+" not in row
         await pilot.press("u")
         error = "connector_runtime_error: the service returned 404 and a word of its own about what it did not find"
-        ended = replace(request(1), state=State.FAILED, revision=9)
+        ended = replace(request(1), state=RequestState.FAILED, revision=9)
         gate.tell("updated", replace(ended, fields=ended.fields | {"error": error}))
         await settle(pilot, lambda: "nothing to answer here" in shown(app))
         assert "failed ✗ · nothing to answer here" in shown(app)
@@ -527,7 +527,7 @@ def test_what_went_wrong_is_told_and_the_request_still_waits(trouble: Rejected |
 async def test_what_somebody_else_answered_is_told() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
-        gate.items["act-1"] = replace(gate.items["act-1"], state=State.DENIED)
+        gate.items["act-1"] = replace(gate.items["act-1"], state=RequestState.DENIED)
         await pilot.press("a")
         await settle(pilot, lambda: "answered elsewhere" in told(app))
     assert gate.decided == []

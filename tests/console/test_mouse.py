@@ -19,14 +19,14 @@ from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
 from tests.console.mouse import Place, click, down, move, place, report, up
 from tests.console.pilots import SIZES, lines, piloted, settle, unsafe
 from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, console, request, sent, shown, told
 from tests.hostile import HOSTILE
 
-HIGH = Risk(Level.HIGH, "it sends something")
+HIGH = Risk(RiskLevel.HIGH, "it sends something")
 
 
 def approve(app: Console) -> Place:

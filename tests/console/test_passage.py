@@ -15,8 +15,8 @@ from aileron_tui.console.widgets.passage import Passage
 from aileron_tui.console.widgets.sections import FIELDS, QUOTES, Section, section
 from aileron_tui.console.widgets.wrapping import rows
 from aileron_tui.core.lookalikes import warnings
-from aileron_tui.core.rows import Row
-from aileron_tui.core.text import MARKS_PER_BASE, block, block_pieces, inline_pieces, repeated
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.visible_text import MARKS_PER_BASE, block, block_pieces, inline_pieces, repeated
 from tests.hostile import HOSTILE
 
 CORPUS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())

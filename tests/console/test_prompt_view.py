@@ -11,8 +11,8 @@ from textual.screen import ModalScreen
 
 from aileron_tui.console.render import own
 from aileron_tui.console.widgets.quote import Quote
-from aileron_tui.core.rows import Row
-from aileron_tui.core.states import State
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.items import Item
 from tests.console import items
 from tests.console.items import NOW, RECAP, START, Stage, clickable, controls, item, lines, prompt
@@ -313,7 +313,7 @@ async def test_an_update_keeps_position_and_focus() -> None:
         position, inner = app.view._body.scroll_y, quote(app).body.above
         assert position
         assert inner
-        app.view.show(replace(items.long_body(LONG), revision=2, state=State.APPROVED), note=own("sending…"))
+        app.view.show(replace(items.long_body(LONG), revision=2, state=RequestState.APPROVED), note=own("sending…"))
         await settle(pilot)
         assert found(app, "sending…")
         assert (app.view._body.scroll_y, quote(app).body.above) == (position, inner)

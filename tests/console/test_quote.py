@@ -9,7 +9,7 @@ from aileron_tui.console.widgets.heights import shared
 from aileron_tui.console.widgets.outline import AT_ONCE
 from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.console.widgets.quote_text import GUTTER
-from aileron_tui.core.text import block
+from aileron_tui.core.visible_text import block
 from tests.console.items import EVENT, PATCH, clickable, controls, lines, styles
 from tests.console.pilots import piloted
 from tests.hostile import HOSTILE

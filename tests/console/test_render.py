@@ -15,7 +15,7 @@ from aileron_tui.console.render import (
     own,
     segments,
 )
-from aileron_tui.core.text import block, clip, inline, inline_pieces, visible
+from aileron_tui.core.visible_text import block, clip, inline, inline_pieces, visible
 from tests.hostile import HOSTILE
 
 CORPUS = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())

@@ -20,9 +20,9 @@ from textual.pilot import Pilot
 
 from aileron_tui.console.app import Console
 from aileron_tui.console.themes import THEMES
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
-from aileron_tui.core.text import cells
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.visible_text import cells
 from aileron_tui.runtime.items import Item
 from tests.console import items as samples
 from tests.console.items import waiting
@@ -33,7 +33,7 @@ from tests.console.still import still
 FOLDER: Final = Path(__file__).parent / "snapshots"
 RENEW: Final = "UPDATE_SNAPSHOTS"
 HOW: Final = f"If it is meant to look like this, renew the files: {RENEW}=1 make test"
-MOVES: Final = Risk(Level.NORMAL, '"move_file" is not declared to be harmless')
+MOVES: Final = Risk(RiskLevel.NORMAL, '"move_file" is not declared to be harmless')
 EVIL: Final = "Dear colleague,\x1b]52;c;b3duZWQ=\x07 please approve.\n" + "\n" * 40 + "To: boss@example.com"
 READ: Final = "high risk: read it to the end first"
 READY: Final = "ready for your answer"

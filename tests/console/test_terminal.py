@@ -7,7 +7,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from aileron_tui.console.widgets.prompt_view import Scroll
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
 from tests.console.pilots import lines, piloted
 from tests.console.scripted import ScriptedGate, console, request
 

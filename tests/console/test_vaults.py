@@ -10,7 +10,7 @@ from textual.worker import Worker
 
 from aileron_tui.console.screens.vault import VaultScreen
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.vault import Vault
 from tests.console.pilots import SIZES, lines, piloted, settle
 from tests.console.scripted import ScriptedGate, console, request, shown, told
@@ -133,7 +133,7 @@ async def test_a_call_that_waits_for_the_vault_says_so_and_goes_on() -> None:
         await settle(pilot, lambda: "already" in app.vaults.obstacle())
         app.board.answered_here.add("act-1")
         work.vault_state = Vault.LOCKED
-        waiting = replace(request(1), state=State.RUNNING, reason=LOCKED)
+        waiting = replace(request(1), state=RequestState.RUNNING, reason=LOCKED)
         work.tell("updated", waiting)
         await settle(pilot, lambda: LOCKED in shown(app))
         await settle(pilot, lambda: app.vaults.locked == [""])
@@ -141,7 +141,7 @@ async def test_a_call_that_waits_for_the_vault_says_so_and_goes_on() -> None:
         await settle(pilot, lambda: isinstance(app.screen, VaultScreen))
         await pilot.press(*"open sesame", "enter")
         await settle(pilot, lambda: app.vaults.locked == [])
-        work.tell("updated", replace(waiting, state=State.EXECUTED, reason=""))
+        work.tell("updated", replace(waiting, state=RequestState.EXECUTED, reason=""))
         await settle(pilot, lambda: app.board.pill("act-1").words == "done ✓")
 
 

@@ -15,9 +15,9 @@ from aileron_tui.console.render import own
 from aileron_tui.console.widgets.prompt_view import PromptView, Scroll
 from aileron_tui.console.widgets.spread import Spread
 from aileron_tui.console.widgets.waiting import WaitingList
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
-from aileron_tui.core.states import State
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.states import RequestState
 from tests.console.pilots import lines, piloted, settle
 from tests.console.scripted import ScriptedGate, console, request, shown
 
@@ -119,8 +119,8 @@ async def test_what_arrives_out_of_sight_draws_no_row(drawn: list[int]) -> None:
 
 CHANGES: tuple[Callable[[Console, ScriptedGate], object], ...] = (
     lambda app, gate: gate.tell("pending", request(900)),
-    lambda app, gate: gate.tell("updated", replace(request(1), state=State.EXECUTED, revision=2)),
-    lambda app, gate: gate.tell("pending", replace(request(2, Risk(Level.HIGH, "it sends")), revision=2)),
+    lambda app, gate: gate.tell("updated", replace(request(1), state=RequestState.EXECUTED, revision=2)),
+    lambda app, gate: gate.tell("pending", replace(request(2, Risk(RiskLevel.HIGH, "it sends")), revision=2)),
     lambda app, gate: gate.tell("pending", replace(request(3, action="something-else"), revision=2)),
     lambda app, gate: app.board.marked.add("act-2"),
     lambda app, gate: app.board.say("act-3", "being sent…", Tone.WARN),

@@ -3,8 +3,8 @@
 from aileron_tui.core.action import Action, Approval, Input, PreviewDirective, Requirement, Step
 from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
 
 MAIL = "local://samples/mail"
 HASH = "sha256:" + "ab" * 32
@@ -49,7 +49,7 @@ def prompt() -> Prompt:
             )
         ),
         asker=Asker("scripted agent", "s-1", "/home/me/project"),
-        risk=Risk(Level.HIGH, "it sends"),
+        risk=Risk(RiskLevel.HIGH, "it sends"),
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from aileron_tui.core.action import Action, read_action
-from aileron_tui.core.bundle import Bundle, Package, check_bundle
+from aileron_tui.core.bundle import Bundle, BundledConnector, check_bundle
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.findings import Finding, Reading
 from tests.corpus.cases import base
@@ -17,9 +17,11 @@ def actions(**changed: str) -> list[Reading[Action]]:
     return [read_action(changed.get(file.split("/")[1][:3], FILES[file]), file) for file in (GET, SEND)]
 
 
-def package(digest: str = HASH, *, version: str = "2.0.1", file: str = "connectors/mail/manifest.toml") -> Package:
+def package(
+    digest: str = HASH, *, version: str = "2.0.1", file: str = "connectors/mail/manifest.toml"
+) -> BundledConnector:
     text = FILES["connectors/mail/manifest.toml"].replace("2.0.1", version)
-    return Package(read_connector(text, file), digest)
+    return BundledConnector(read_connector(text, file), digest)
 
 
 def told(findings: tuple[Finding, ...]) -> list[tuple[str, str, int, str]]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aileron_tui.core.chain import GENESIS, Damage, Entry, Walker, decode, encode, link
+from aileron_tui.core.entry_chain import GENESIS, ChainWalker, Damage, Entry, decode, encode, link
 from aileron_tui.core.jsontext import JsonError
 
 Stored = tuple[int, bytes, str]
@@ -20,7 +20,7 @@ def chain(length: int = 5) -> list[Stored]:
 
 
 def first_fault(stored: list[Stored]) -> tuple[int, Damage] | None:
-    walker = Walker()
+    walker = ChainWalker()
     for item in stored:
         if fault := walker.check(*item):
             return fault.seq, fault.damage
@@ -28,7 +28,7 @@ def first_fault(stored: list[Stored]) -> tuple[int, Damage] | None:
 
 
 def test_a_good_chain_is_walked_to_its_head() -> None:
-    stored, walker = chain(), Walker()
+    stored, walker = chain(), ChainWalker()
     assert [walker.check(*item) for item in stored] == [None] * 5
     assert (walker.seq, walker.head) == (5, stored[-1][2])
 

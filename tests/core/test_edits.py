@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aileron_tui.core.edits import MOST_LINES, MOST_TEXT, arg_rows, difference, edit_fields, paired
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED, lines, row_lines
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
 from tests.core.examples import prompt
 from tests.hostile import HOSTILE
 

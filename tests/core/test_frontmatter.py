@@ -2,18 +2,18 @@
 
 import pytest
 
-from aileron_tui.core.findings import Finding, Source
-from aileron_tui.core.frontmatter import LONGEST_LINE, Framed, Unreadable, decode, split, tables
+from aileron_tui.core.findings import Finding, TomlSource
+from aileron_tui.core.frontmatter import LONGEST_LINE, ManifestParts, UnreadableManifest, decode, split, tables
 
 
 def refused(text: str) -> Finding:
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableManifest) as caught:
         tables(split(text, "x.md").source)
     return caught.value.finding
 
 
 def framed(text: str) -> tuple[str, int, str]:
-    result: Framed = split(text, "x.md")
+    result: ManifestParts = split(text, "x.md")
     return result.source.toml, result.source.first_line, result.body
 
 
@@ -49,11 +49,11 @@ def test_a_line_may_have_one_mebibyte_and_no_more(part: str) -> None:
 
 
 def test_bad_bytes_are_placed_in_characters() -> None:
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableManifest) as caught:
         decode("\ufeff+++\nméh = ".encode() + b"\xff\n", "x.md")
     finding = caught.value.finding
     assert (finding.line, finding.column, finding.message) == (2, 7, "byte 0xff is not UTF-8")
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableManifest) as caught:
         decode(b"\xef\xbb\xbf\xff", "x.md")
     assert (caught.value.finding.line, caught.value.finding.column) == (1, 1)
 
@@ -94,4 +94,4 @@ def test_what_no_decoder_can_hold_is_refused() -> None:
 
 def test_toml_is_of_version_1_1() -> None:
     toml = 'a = {\n  b = 1, # one\n  c = "\\x41\\e",\n}\nd = 07:30\n'
-    assert tables(Source("x", toml))["a"] == {"b": 1, "c": "A\x1b"}
+    assert tables(TomlSource("x", toml))["a"] == {"b": 1, "c": "A\x1b"}

@@ -8,8 +8,8 @@ import pytest
 from aileron_tui.core.jsontext import (
     Json,
     JsonError,
-    Limits,
-    Written,
+    JsonLimits,
+    WrittenNumber,
     canonical,
     compact,
     kind,
@@ -21,7 +21,7 @@ from aileron_tui.core.jsontext import (
 )
 
 
-def refused(text: str | bytes, limits: Limits | None = None) -> JsonError:
+def refused(text: str | bytes, limits: JsonLimits | None = None) -> JsonError:
     with pytest.raises(JsonError) as caught:
         read(text, limits) if limits else read(text)
     return caught.value
@@ -82,13 +82,13 @@ def test_what_is_refused(text: str | bytes, title: str, path: str) -> None:
 
 
 def test_limits() -> None:
-    assert refused('"xxxx"', Limits(size=5)).title == "more than 5 bytes of JSON"
-    assert read('"xxx"', Limits(size=5)) == "xxx"
-    assert refused("[1,2,3]", Limits(count=3)).title == "more than 3 values"
-    assert read("[1,2]", Limits(count=3)) == [1, 2]
-    assert refused("[[1]]", Limits(depth=2)).path == "$[0][0]"
-    assert read("[1]", Limits(depth=2)) == [1]
-    assert read('["[[[[", "{,,,,"]', Limits(depth=2, count=3)) == ["[[[[", "{,,,,"], "brackets in strings are text"
+    assert refused('"xxxx"', JsonLimits(size=5)).title == "more than 5 bytes of JSON"
+    assert read('"xxx"', JsonLimits(size=5)) == "xxx"
+    assert refused("[1,2,3]", JsonLimits(count=3)).title == "more than 3 values"
+    assert read("[1,2]", JsonLimits(count=3)) == [1, 2]
+    assert refused("[[1]]", JsonLimits(depth=2)).path == "$[0][0]"
+    assert read("[1]", JsonLimits(depth=2)) == [1]
+    assert read('["[[[[", "{,,,,"]', JsonLimits(depth=2, count=3)) == ["[[[[", "{,,,,"], "brackets in strings are text"
 
 
 def test_depth_does_not_depend_on_what_else_is_there() -> None:
@@ -177,9 +177,9 @@ def test_values_as_people_are_shown_them() -> None:
         (1e-7, "0.0000001"),
         (1e22, "10000000000000000000000"),
         (1234567.0, "1234567.0"),
-        (Written("1.50"), "1.50"),
-        (Written("1e5"), "100000"),
-        (Written("-2.5E-3"), "-0.0025"),
+        (WrittenNumber("1.50"), "1.50"),
+        (WrittenNumber("1e5"), "100000"),
+        (WrittenNumber("-2.5E-3"), "-0.0025"),
         (10**30, "1" + "0" * 30),
         (math.inf, "inf"),
     ],

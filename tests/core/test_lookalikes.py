@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aileron_tui.core import lookalike_table
 from aileron_tui.core.lookalikes import CANDIDATES, LONGEST, SENTENCES, warnings
-from aileron_tui.core.text import visible
+from aileron_tui.core.visible_text import visible
 from tests.hostile import HOSTILE
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from aileron_tui.core.action import read_action
-from aileron_tui.core.bundle import Package, check_bundle
+from aileron_tui.core.bundle import BundledConnector, check_bundle
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.findings import Finding, Reading
 from aileron_tui.core.suite import read_suite
@@ -40,7 +40,9 @@ def test_manifest(kind: str, case: Case) -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in BUNDLES])
 def test_bundle(case: Case) -> None:
     actions = [read_action(data, file) for file, data in case.files.items() if file.endswith(".md")]
-    packages = [Package(read_connector(data, file)) for file, data in case.files.items() if file.endswith(".toml")]
+    packages = [
+        BundledConnector(read_connector(data, file)) for file, data in case.files.items() if file.endswith(".toml")
+    ]
     bundle = check_bundle(actions, packages)
     assert reported(bundle.findings) == case.expected
     rejected = {file for file, _, _, severity in case.expected if severity == "error"}

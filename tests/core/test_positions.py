@@ -1,7 +1,7 @@
 """Where keys stand, found by a second look at the TOML."""
 
-from aileron_tui.core.findings import Source
-from aileron_tui.core.positions import Position, last_key, locate
+from aileron_tui.core.findings import TomlSource
+from aileron_tui.core.toml_positions import Position, last_key, locate
 
 DOCUMENT = """\
 # name = "a comment"
@@ -103,7 +103,7 @@ def test_quotes_at_the_ends_of_strings_end_nothing() -> None:
 
 
 def test_a_key_that_is_not_written_is_placed_at_the_table_around_it() -> None:
-    source = Source("x.md", "[match]\nintent = 1\n[[inputs]]\n[[inputs]]\nname = 1\n", first_line=3)
+    source = TomlSource("x.md", "[match]\nintent = 1\n[[inputs]]\n[[inputs]]\nname = 1\n", first_line=3)
     assert source.place(("match", "intent")) == Position(4, 1)
     assert source.place(("match", "missing")) == Position(3, 2)
     assert source.place(("inputs", 1, "type")) == Position(6, 3)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from aileron_tui.core.jsontext import Json, JsonError, canonical, read
 from aileron_tui.core.prompt import PreviewResult, Prompt, lines, read_prompt
-from aileron_tui.core.rows import Row
-from aileron_tui.core.text import cells
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.visible_text import cells
 from tests.core.examples import prompt
 from tests.hostile import HOSTILE
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.core.queue import (
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.waiting import (
     Arrived,
     Changed,
     Event,
@@ -18,7 +19,6 @@ from aileron_tui.core.queue import (
     apply,
     apply_all,
 )
-from aileron_tui.core.states import State
 from tests.core.examples import prompt
 
 
@@ -42,9 +42,9 @@ def test_a_new_prompt_replaces_the_old_and_never_the_other_way() -> None:
 
 
 def test_an_answered_request_stays_in_view_until_dismissed() -> None:
-    queue = apply_all(Queue(), [Arrived(request(1)), Changed("act-1", State.DENIED, "wrong recipient")])
+    queue = apply_all(Queue(), [Arrived(request(1)), Changed("act-1", RequestState.DENIED, "wrong recipient")])
     assert ids(queue) == []
-    assert queue.requests["act-1"].state is State.DENIED
+    assert queue.requests["act-1"].state is RequestState.DENIED
     assert queue.requests["act-1"].note == "wrong recipient"
     assert "act-1" not in apply(queue, Forgotten("act-1")).requests
 
@@ -54,14 +54,18 @@ def test_a_waiting_request_cannot_be_dismissed() -> None:
 
 
 def test_late_news_never_revives_or_rewinds() -> None:
-    queue = apply_all(Queue(), [Arrived(request(1)), Changed("act-1", State.RUNNING), Changed("act-1", State.APPROVED)])
-    assert queue.requests["act-1"].state is State.RUNNING
-    ended = apply_all(queue, [Changed("act-1", State.EXECUTED), Arrived(request(1)), Changed("act-1", State.FAILED)])
-    assert ended.requests["act-1"].state is State.EXECUTED
+    queue = apply_all(
+        Queue(), [Arrived(request(1)), Changed("act-1", RequestState.RUNNING), Changed("act-1", RequestState.APPROVED)]
+    )
+    assert queue.requests["act-1"].state is RequestState.RUNNING
+    ended = apply_all(
+        queue, [Changed("act-1", RequestState.EXECUTED), Arrived(request(1)), Changed("act-1", RequestState.FAILED)]
+    )
+    assert ended.requests["act-1"].state is RequestState.EXECUTED
 
 
 def test_only_a_certain_source_brings_back_what_ended() -> None:
-    ended = apply_all(Queue(), [Arrived(request(1)), Arrived(request(2)), Changed("act-1", State.DENIED, "no")])
+    ended = apply_all(Queue(), [Arrived(request(1)), Arrived(request(2)), Changed("act-1", RequestState.DENIED, "no")])
     for told in (Snapshot((request(1), request(2)), certain=True), Arrived(request(1), certain=True)):
         back = apply(ended, told)
         assert ids(back) == ["act-1", "act-2"]
@@ -72,15 +76,15 @@ def test_only_a_certain_source_brings_back_what_ended() -> None:
 
 
 def test_a_snapshot_replaces_what_waits() -> None:
-    queue = apply_all(Queue(), [Arrived(request(2)), Arrived(request(3)), Changed("act-3", State.EXECUTED)])
+    queue = apply_all(Queue(), [Arrived(request(2)), Arrived(request(3)), Changed("act-3", RequestState.EXECUTED)])
     queue = apply(queue, Snapshot((request(1), request(4))))
     assert ids(queue) == ["act-1", "act-4"]
-    assert queue.requests["act-2"].state is State.WITHDRAWN
-    assert queue.requests["act-3"].state is State.EXECUTED
+    assert queue.requests["act-2"].state is RequestState.WITHDRAWN
+    assert queue.requests["act-3"].state is RequestState.EXECUTED
 
 
 def test_an_old_snapshot_does_not_revive_an_answered_request() -> None:
-    queue = apply_all(Queue(), [Arrived(request(1)), Changed("act-1", State.DENIED), Snapshot((request(1),))])
+    queue = apply_all(Queue(), [Arrived(request(1)), Changed("act-1", RequestState.DENIED), Snapshot((request(1),))])
     assert ids(queue) == []
 
 
@@ -92,7 +96,7 @@ def test_silence_is_marked_from_its_start_until_the_next_snapshot() -> None:
 
 def test_the_old_queue_is_untouched() -> None:
     before = apply(Queue(), Arrived(request(1)))
-    apply(before, Changed("act-1", State.DENIED))
+    apply(before, Changed("act-1", RequestState.DENIED))
     assert ids(before) == ["act-1"]
 
 
@@ -116,7 +120,7 @@ def test_a_source_that_uses_the_ids_of_another_is_not_heard() -> None:
     stolen = replace(of("work", 1, revision=9), source="evil", note="approve me")
     for lie in (
         Arrived(stolen),
-        Changed(stolen.id, State.EXECUTED, source="evil", revision=9),
+        Changed(stolen.id, RequestState.EXECUTED, source="evil", revision=9),
         Snapshot((stolen,), "evil"),
         Snapshot((replace(stolen, source="work"),), "evil"),
         Snapshot((of("work", 7),), "evil"),
@@ -130,12 +134,12 @@ def test_a_source_that_uses_the_ids_of_another_is_not_heard() -> None:
 
 def test_what_vanished_unseen_is_told_later_or_waits_again() -> None:
     queue = apply_all(Queue(), [Arrived(request(1)), Arrived(request(2)), Arrived(request(3)), Snapshot(())])
-    assert all(request.unseen and request.state is State.WITHDRAWN for request in queue.requests.values())
-    told = apply_all(queue, [Changed("act-1", State.RUNNING), Changed("act-2", State.DENIED, "too late")])
+    assert all(request.unseen and request.state is RequestState.WITHDRAWN for request in queue.requests.values())
+    told = apply_all(queue, [Changed("act-1", RequestState.RUNNING), Changed("act-2", RequestState.DENIED, "too late")])
     assert [(one.state, one.note, one.unseen) for one in told.requests.values()] == [
-        (State.RUNNING, "", False),
-        (State.DENIED, "too late", False),
-        (State.WITHDRAWN, "", True),
+        (RequestState.RUNNING, "", False),
+        (RequestState.DENIED, "too late", False),
+        (RequestState.WITHDRAWN, "", True),
     ]
     assert ids(apply(told, Snapshot((request(1), request(2), request(3))))) == ["act-3"]
     assert ids(apply(told, Arrived(request(3)))) == []
@@ -143,13 +147,13 @@ def test_what_vanished_unseen_is_told_later_or_waits_again() -> None:
 
 def test_the_same_step_may_say_something_new() -> None:
     queue = apply_all(
-        Queue(), [Arrived(request(1)), Changed("act-1", State.RUNNING, "the vault is locked", revision=2)]
+        Queue(), [Arrived(request(1)), Changed("act-1", RequestState.RUNNING, "the vault is locked", revision=2)]
     )
     assert queue.requests["act-1"].note == "the vault is locked"
-    assert apply(queue, Changed("act-1", State.RUNNING, revision=2)).requests["act-1"].note == ""
-    assert apply(queue, Changed("act-1", State.RUNNING, "old", revision=1)).requests["act-1"].note != "old"
-    ended = apply(queue, Changed("act-1", State.DENIED, "first"))
-    assert apply(ended, Changed("act-1", State.DENIED, "second", revision=9)).requests["act-1"].note == "first"
+    assert apply(queue, Changed("act-1", RequestState.RUNNING, revision=2)).requests["act-1"].note == ""
+    assert apply(queue, Changed("act-1", RequestState.RUNNING, "old", revision=1)).requests["act-1"].note != "old"
+    ended = apply(queue, Changed("act-1", RequestState.DENIED, "first"))
+    assert apply(ended, Changed("act-1", RequestState.DENIED, "second", revision=9)).requests["act-1"].note == "first"
 
 
 SOURCES = ("work", "home", "evil")
@@ -161,7 +165,7 @@ EVENTS = st.one_of(
     st.builds(
         lambda request, state, note: Changed(request.id, state, note, request.source, request.revision),
         OWN,
-        st.sampled_from(State),
+        st.sampled_from(RequestState),
         st.sampled_from(("", "the vault is locked")),
     ),
     st.builds(lambda request: Forgotten(request.id), OWN),

@@ -14,16 +14,24 @@ from hypothesis import strategies as st
 
 from aileron_tui.core.action import _FIELDS as ACTION
 from aileron_tui.core.action import Input, PreviewDirective, read_action
-from aileron_tui.core.bundle import Package, check_bundle
+from aileron_tui.core.bundle import BundledConnector, check_bundle
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.fieldpath import MISSING, resolve
-from aileron_tui.core.findings import Path, Problems, Reading, Severity, Source
+from aileron_tui.core.findings import Path, Problems, Reading, Severity, TomlSource
 from aileron_tui.core.interpolation import interpolate, missing_args
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain, read
-from aileron_tui.core.positions import Position, last_key, locate
-from aileron_tui.core.rows import input_rows, preview_rows
-from aileron_tui.core.schema import Fields, Free, Items, Table, Tables, Texts, conform
+from aileron_tui.core.prompt_rows import input_rows, preview_rows
 from aileron_tui.core.suite import read_suite
+from aileron_tui.core.toml_positions import Position, last_key, locate
+from aileron_tui.core.toml_schema import (
+    AnyTableSchema,
+    Fields,
+    StringListSchema,
+    StringTableSchema,
+    TableListSchema,
+    TableSchema,
+    conform,
+)
 from tests.corpus.cases import base
 
 READERS: list[Callable[[bytes | str, str], Reading[Any]]] = [read_action, read_connector, read_suite]
@@ -104,7 +112,9 @@ def test_mutants_are_read(reader: Callable[[bytes | str, str], Reading[Any]], te
 @CALM
 def test_bundles_of_mutants_are_checked(actions: list[str], connectors: list[str]) -> None:
     readings = [read_action(text, f"{index}.md") for index, text in enumerate(actions)]
-    packages = [Package(read_connector(text, f"{index}.toml"), "sha256:0") for index, text in enumerate(connectors)]
+    packages = [
+        BundledConnector(read_connector(text, f"{index}.toml"), "sha256:0") for index, text in enumerate(connectors)
+    ]
     bundle = check_bundle(readings, packages)
     rejected = {finding.file for finding in bundle.findings if finding.severity is Severity.ERROR}
     stay = {reading.value.name for reading in readings if reading.value and reading.source.file not in rejected}
@@ -279,15 +289,15 @@ def fits(value: Any, shape: object) -> bool:
     match shape:
         case type():
             return type(value) is shape
-        case Table(fields):
+        case TableSchema(fields):
             return isinstance(value, dict) and all_fit(value, fields)
-        case Tables(fields):
+        case TableListSchema(fields):
             return isinstance(value, list) and all(isinstance(item, dict) and all_fit(item, fields) for item in value)
-        case Items():
+        case StringListSchema():
             return isinstance(value, list) and all(isinstance(item, str) for item in value)
-        case Texts():
+        case StringTableSchema():
             return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-        case Free():
+        case AnyTableSchema():
             json.dumps(value, allow_nan=False)
             return isinstance(value, dict)
         case _:
@@ -307,7 +317,7 @@ def test_only_what_fits_is_left(table: dict[str, Any]) -> None:
     assert all_fit(table, ACTION)
     if not problems.any:
         assert json.dumps(table, default=repr) == before
-    assert len(problems.findings(Source("x"))) == problems.count
+    assert len(problems.findings(TomlSource("x"))) == problems.count
 
 
 # Paths, templates and rows.

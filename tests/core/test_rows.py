@@ -2,7 +2,7 @@
 
 from aileron_tui.core.action import Input, PreviewDirective
 from aileron_tui.core.jsontext import read, read_object
-from aileron_tui.core.rows import Row, input_rows, preview_rows
+from aileron_tui.core.prompt_rows import Row, input_rows, preview_rows
 
 
 def field(

@@ -5,25 +5,35 @@ from typing import Any
 
 import pytest
 
-from aileron_tui.core.findings import Problems, Source
-from aileron_tui.core.schema import Fields, Free, Items, Table, Tables, Texts, conform, dotted, nearest
+from aileron_tui.core.findings import Problems, TomlSource
+from aileron_tui.core.toml_schema import (
+    AnyTableSchema,
+    Fields,
+    StringListSchema,
+    StringTableSchema,
+    TableListSchema,
+    TableSchema,
+    conform,
+    dotted,
+    nearest,
+)
 
 FIELDS: Fields = {
     "text": str,
     "flag": bool,
     "number": int,
-    "table": Table({"key": str}),
-    "rows": Tables({"key": str}),
-    "words": Items(),
-    "labels": Texts(),
-    "free": Free(),
+    "table": TableSchema({"key": str}),
+    "rows": TableListSchema({"key": str}),
+    "words": StringListSchema(),
+    "labels": StringTableSchema(),
+    "free": AnyTableSchema(),
 }
 
 
 def judged(table: dict[str, Any]) -> list[str]:
     problems = Problems()
     conform(table, FIELDS, (), problems)
-    return [f"{finding.rule}: {finding.message}" for finding in problems.findings(Source("x"))]
+    return [f"{finding.rule}: {finding.message}" for finding in problems.findings(TomlSource("x"))]
 
 
 def test_what_fits_is_left_alone() -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from aileron_tui.core import character_table
-from aileron_tui.core import text as text_module
-from aileron_tui.core.text import (
+from aileron_tui.core import visible_text as text_module
+from aileron_tui.core.visible_text import (
     MARKS_PER_BASE,
     Visible,
     block,
@@ -352,7 +352,7 @@ def test_no_text_makes_it_slow(unit: str) -> None:
 
 def test_after_preparing_no_text_has_to_wait_for_a_class() -> None:
     program = (
-        "import aileron_tui.core.text as t; from tests.hostile import HOSTILE; list(t.prepare()); "
+        "import aileron_tui.core.visible_text as t; from tests.hostile import HOSTILE; list(t.prepare()); "
         "known = [one.cache_info().misses for one in (t._class, t._misplaced, t._unit)]; "
         "[t.block_pieces(text) for text in HOSTILE.values()]; [t.unshown(text) for text in HOSTILE.values()]; "
         "[t.clip(t.inline(text), 9) for text in HOSTILE.values()]; "
@@ -363,6 +363,6 @@ def test_after_preparing_no_text_has_to_wait_for_a_class() -> None:
 
 
 def test_the_module_loads_without_compiling_its_large_classes() -> None:
-    program = "import aileron_tui.core.text as t; print(t._class.cache_info().currsize)"
+    program = "import aileron_tui.core.visible_text as t; print(t._class.cache_info().currsize)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"

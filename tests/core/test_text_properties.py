@@ -7,7 +7,7 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.core.text import (
+from aileron_tui.core.visible_text import (
     MARKS_PER_BASE,
     Visible,
     block,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.demo.embedded import EmbeddedGate, changing_keys, enrolled
 from aileron_tui.demo.home import SampleHome, sample_home
 from aileron_tui.gate.server import Address, GateStartError
@@ -53,7 +53,11 @@ def test_a_call_is_asked_approved_and_run_through_http(home: SampleHome) -> None
         id_ = str(agent.run("send-draft", {"draft_id": "r-12345"})["approval_id"])
         item = settled(approver, id_)
         assert [row.value for row in item.prompt.preview.rows][:2] == ["team@example.com", "Weekly recap"]  # type: ignore[union-attr]  # a missing preview fails the test just as well
-        assert approver.decide(item, Verdict.APPROVE) in (State.APPROVED, State.RUNNING, State.EXECUTED)
+        assert approver.decide(item, Verdict.APPROVE) in (
+            RequestState.APPROVED,
+            RequestState.RUNNING,
+            RequestState.EXECUTED,
+        )
         for _ in range(500):
             if agent.result(id_)["status"] == "completed":
                 break

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.chain import Kind
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.credentials import sample_config
@@ -55,7 +55,7 @@ class House:
         secret = bytearray(passphrase.encode()) if passphrase else None
         made = keys.create(self.home / "keys", "default", secret)
         with changing_keys(private_folder(self.home / "data")) as (ledger, approvers):
-            ledger.append(Kind.KEY_ENROLLED, approvers.enrolment("default", made.public, insecure=made.insecure))
+            ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment("default", made.public, insecure=made.insecure))
 
     def start_gate(self) -> JsonObject:
         """The gate alone; gives what it says when it is ready."""

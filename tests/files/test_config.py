@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.risk import Level
+from aileron_tui.core.risk import RiskLevel
 from aileron_tui.files.config import Config, ConfigError, SourceConfig, load_config
 
 WHOLE = """
@@ -70,7 +70,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
     assert (config.policy.keep_previews, config.policy.timeout, config.policy.high_risk) == (True, 60, "type")
     assert (config.console.theme, config.console.undo_seconds) == ("aileron-light", 0)
     assert config.console.keys == {"approve": "ctrl+y"}
-    assert [(rule.action, rule.level) for rule in config.risk] == [("send-*", Level.HIGH)]
+    assert [(rule.action, rule.level) for rule in config.risk] == [("send-*", RiskLevel.HIGH)]
     assert config.sources == (
         SourceConfig("here", "daemon"),
         SourceConfig("work", "daemon", "http://localhost:9000", token_file=Path("~/.secrets/work")),

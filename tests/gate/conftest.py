@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Statement, Verdict, timestamp
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, read_prompt
 from aileron_tui.demo.bundle import materialise
@@ -166,5 +166,5 @@ def bench(tmp_path: Path, compiled: Path, service: SampleService, monkeypatch: p
     with for_this_run("tester") as key:
         bench = Bench(service, tmp_path, manifests, compiled, key)
         with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
-            ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment("tester", key.public))
+            ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("tester", key.public))
         yield bench

@@ -19,14 +19,16 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from tests.gate.lives import Plan, World, world
 from tests.gate.process import Place
 
 LIVES_OF_A_FOLDER: Final = 25
 
 
-def _around(point: str, before: State | None, after: State | None, shape: Plan | None = None) -> Iterator[Plan]:
+def _around(
+    point: str, before: RequestState | None, after: RequestState | None, shape: Plan | None = None
+) -> Iterator[Plan]:
     """Plans to die before and after a point, with what is to be found after each."""
     shape = shape or Plan("approved")
     for phase, found in (("before", before), ("after", after)):
@@ -34,12 +36,12 @@ def _around(point: str, before: State | None, after: State | None, shape: Plan |
 
 
 WAITS, DONE, UNKNOWN, DENIED, EXPIRED, WITHDRAWN = (
-    State.PENDING,
-    State.EXECUTED,
-    State.INTERRUPTED,
-    State.DENIED,
-    State.EXPIRED,
-    State.WITHDRAWN,
+    RequestState.PENDING,
+    RequestState.EXECUTED,
+    RequestState.INTERRUPTED,
+    RequestState.DENIED,
+    RequestState.EXPIRED,
+    RequestState.WITHDRAWN,
 )
 _DENIAL: Final = Plan("denied", verdict=Verdict.DENY)
 _SILENCE: Final = Plan("nobody answers", verdict=None, timeout=1)

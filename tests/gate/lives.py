@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.states import State
+from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.states import RequestState
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL
 from aileron_tui.gate.service import LEDGER_FILE
@@ -39,11 +39,11 @@ env = "LIVES_FILES"
 """
 
 _TOLD: Final = {
-    State.EXECUTED: ("completed", ""),
-    State.DENIED: ("denied", ""),
-    State.EXPIRED: ("failed", "approval_timeout"),
-    State.WITHDRAWN: ("failed", "withdrawn"),
-    State.INTERRUPTED: ("failed", "outcome_unknown"),
+    RequestState.EXECUTED: ("completed", ""),
+    RequestState.DENIED: ("denied", ""),
+    RequestState.EXPIRED: ("failed", "approval_timeout"),
+    RequestState.WITHDRAWN: ("failed", "withdrawn"),
+    RequestState.INTERRUPTED: ("failed", "outcome_unknown"),
 }
 
 
@@ -64,7 +64,7 @@ class Plan:
     verdict: Verdict | None = Verdict.APPROVE
     leaves: bool = False
     timeout: int = 300
-    found: State | None = None
+    found: RequestState | None = None
 
 
 @dataclass
@@ -107,7 +107,7 @@ class World:
         self.home.mkdir(0o700, exist_ok=True)
         (self.home / "log").unlink(missing_ok=True)
         with Ledger(self.data / LEDGER_FILE, role="test") as ledger:
-            ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment("tester", self.key.public))
+            ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("tester", self.key.public))
         self.told = Told()
         self.memory = Memory()
 
@@ -165,7 +165,7 @@ class World:
         assert early == bool(plan.kill or plan.hold), f"the gate did not die {plan.name}"
         self.found(draft, plan.found)
 
-    def twice(self, first: str, second: str, found: State) -> None:
+    def twice(self, first: str, second: str, found: RequestState) -> None:
         """Two deaths in a row, the second while the gate puts things right after the first."""
         draft = self.draft()
         plan = Plan(first, kill=first)
@@ -181,12 +181,12 @@ class World:
             agent.ask("GET", "/v1/health")
             time.sleep(0.005)
 
-    def found(self, draft: str, state: State | None) -> None:
+    def found(self, draft: str, state: RequestState | None) -> None:
         """The next life finds the request of a draft in this state; everything then comes to its end."""
 
         def look(place: Place) -> None:
             facts = [fact for fact in remembered(self.data).facts.values() if fact.draft == draft and not fact.after]
-            if state is State.EXPIRED:
+            if state is RequestState.EXPIRED:
                 until(lambda: remembered(self.data).facts[facts[0].id].state is state)
             else:
                 states = [fact.state for fact in facts]
@@ -240,7 +240,7 @@ class World:
     def decide(self, approver: Approver, id_: str, verdict: Verdict) -> None:
         """Looks at a request and answers it."""
         item = approver.item(id_)
-        if item["state"] != State.PENDING:
+        if item["state"] != RequestState.PENDING:
             return
         if verdict is Verdict.APPROVE:
             self.told.approving.add(id_)
@@ -294,11 +294,13 @@ class World:
         for id_, body in told.ended.items():
             _check_answer(facts[id_], body)
         for id_, fact in facts.items():
-            assert fact.kinds.count(Kind.RUNNING) <= 1, f"{id_} ran twice"
-            if Kind.RUNNING in fact.kinds:
+            assert fact.kinds.count(EntryKind.RUNNING) <= 1, f"{id_} ran twice"
+            if EntryKind.RUNNING in fact.kinds:
                 assert id_ in told.approving, f"{id_} ran and was never approved"
             again = len(self.memory.again(id_))
-            assert again == (fact.state is State.INTERRUPTED), f"{id_} is {fact.state}, asked again {again} times"
+            assert again == (fact.state is RequestState.INTERRUPTED), (
+                f"{id_} is {fact.state}, asked again {again} times"
+            )
         assert max(told.collected.values(), default=1) == 1, "an answer was collected twice"
         self._check_sends()
         self._check_kept(before)
@@ -310,8 +312,8 @@ class World:
             mine.setdefault(fact.draft, []).append(fact)
         for draft, facts in mine.items():
             arrived = self.service.arrived[draft]
-            started = sum(Kind.RUNNING in fact.kinds for fact in facts)
-            ended = sum(fact.state in (State.EXECUTED, State.FAILED) for fact in facts)
+            started = sum(EntryKind.RUNNING in fact.kinds for fact in facts)
+            ended = sum(fact.state in (RequestState.EXECUTED, RequestState.FAILED) for fact in facts)
             assert ended <= arrived <= started, f"{draft}: {started} started, {ended} ended, {arrived} arrived"
 
     def _check_kept(self, before: Memory) -> None:
@@ -319,10 +321,10 @@ class World:
         for id_, old in before.facts.items():
             new = self.memory.facts[id_]
             assert new.kinds[: len(old.kinds)] == old.kinds, f"{id_} has another past"
-            if old.state is State.RUNNING:
+            if old.state is RequestState.RUNNING:
                 possible = before.outcome(id_)
-                assert new.state in (State.RUNNING, possible), f"{id_} should be {possible}, is {new.state}"
-            elif old.state is not State.PENDING:
+                assert new.state in (RequestState.RUNNING, possible), f"{id_} should be {possible}, is {new.state}"
+            elif old.state is not RequestState.PENDING:
                 assert new.state is old.state, f"{id_} was {old.state} and is {new.state}"
         for id_, new in self.memory.facts.items():
             if id_ not in before.facts or before.facts[id_].state is not new.state:
@@ -335,20 +337,20 @@ class World:
         agent = self.agent(place)
         for id_, fact in now.facts.items():
             old = before.facts.get(id_)
-            assert fact.state is not State.RUNNING, f"{id_} was left running"
-            if fact.state is State.PENDING:
-                shown = id_ in waiting or remembered(self.data).facts[id_].state is State.EXPIRED
+            assert fact.state is not RequestState.RUNNING, f"{id_} was left running"
+            if fact.state is RequestState.PENDING:
+                shown = id_ in waiting or remembered(self.data).facts[id_].state is RequestState.EXPIRED
                 assert shown, f"{id_} waits and is not shown"
-            elif old is not None and old.state is State.PENDING:
-                assert fact.state is State.EXPIRED, f"{id_} waited and is {fact.state}"
+            elif old is not None and old.state is RequestState.PENDING:
+                assert fact.state is RequestState.EXPIRED, f"{id_} waited and is {fact.state}"
             if fact.after and id_ in waiting:
                 assert waiting[id_]["asked_again"] == fact.after
-            if old is not None and old.state is State.RUNNING:
+            if old is not None and old.state is RequestState.RUNNING:
                 status, body = agent.result(id_)
                 assert status == 200, f"{id_}: {body}"
                 _check_answer(fact, body)
                 self.told.ended[id_] = body
-                if fact.state is State.INTERRUPTED:
+                if fact.state is RequestState.INTERRUPTED:
                     assert body["failure"]["error"]["details"] == {"asked_again": now.again(id_)[0]}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from tests.gate.crash import STEPS, TWICE, journey
 from tests.gate.lives import Plan, World, world
 
@@ -34,7 +34,7 @@ def test_a_gate_that_dies_leaves_everything_in_order(here: World, plan: Plan) ->
 
 @pytest.mark.parametrize(("first", "second", "found"), TWICE)
 def test_a_gate_that_dies_while_it_recovers_leaves_everything_in_order(
-    here: World, first: str, second: str, found: State
+    here: World, first: str, second: str, found: RequestState
 ) -> None:
     here.twice(first, second, found)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict, timestamp
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate.service import LEDGER_FILE
 from aileron_tui.ledger.reader import Reader
@@ -78,7 +78,7 @@ def test_a_key_revoked_beside_the_running_gate_is_refused_at_once(bench: Bench) 
             id_ = str((await ask(gate)).body["approval_id"])
             item = await shown(gate, id_)
             with Ledger(gate.ledger_path, guest=True) as ledger:
-                ledger.append(Kind.KEY_REVOKED, gate.approvers().revocation("tester"))
+                ledger.append(EntryKind.KEY_REVOKED, gate.approvers().revocation("tester"))
             reply = await gate.decide(id_, bench.answer(item))
             assert (reply.status, code(reply)) == (403, "revoked_key")
 
@@ -175,5 +175,5 @@ def test_a_refused_decision_cannot_fill_the_ledger(bench: Bench) -> None:
 
     id_ = until(work())
     with Reader(bench.data / LEDGER_FILE) as reader:
-        refused = next(entry for entry in reader.of_request(id_) if entry.kind == Kind.REFUSED)
+        refused = next(entry for entry in reader.of_request(id_) if entry.kind == EntryKind.REFUSED)
     assert len(str(refused.body)) < 1000

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate import archive
 from aileron_tui.ledger.reader import read_entry
@@ -195,12 +195,12 @@ def test_a_rare_event_is_found_without_reading_all(
         for number in range(60):
             id_ = f"act-{number}"
             connector: JsonObject = {"name": CONNECTORS[number % 20 == 7], "version": "1", "hash": ""}
-            ledger.append(Kind.REQUESTED, {"action": "x", "connector": connector, "args": {}}, id_)
+            ledger.append(EntryKind.REQUESTED, {"action": "x", "connector": connector, "args": {}}, id_)
             if number % 20 == 3:
-                ledger.append(Kind.EXPIRED, {}, id_)
+                ledger.append(EntryKind.EXPIRED, {}, id_)
             if number % 20 == 11:
-                ledger.append(Kind.RUNNING, {"gated": False, "action": "y"}, f"run-{number}")
-                ledger.append(Kind.FAILED, {"gated": False, "error": "network_error: no route"}, f"run-{number}")
+                ledger.append(EntryKind.RUNNING, {"gated": False, "action": "y"}, f"run-{number}")
+                ledger.append(EntryKind.FAILED, {"gated": False, "error": "network_error: no route"}, f"run-{number}")
     whole: list[Any] = dig(archive.audit(path, archive.AuditSearch(limit=1000)), "events")
     wanted = archive.AuditSearch(limit=1000, **query)
     expected = [one for one in whole if archive._wanted(one, wanted) and one["timestamp"] >= wanted.since]

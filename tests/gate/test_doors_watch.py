@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.gate.limits import Limits
 from aileron_tui.ledger.store import Ledger
 from tests.gate.conftest import Bench, until
@@ -128,7 +128,7 @@ def revoke(bench: Bench) -> None:
     """As `key revoke` does beside a running gate."""
     with Ledger(bench.data / "ledger.db", role="test", guest=True) as ledger:
         body = {"name": "tester", "fingerprint": bench.key.public.fingerprint}
-        ledger.append(Kind.KEY_REVOKED, {**body})
+        ledger.append(EntryKind.KEY_REVOKED, {**body})
 
 
 async def until_end(stream: Stream) -> set[bytes]:

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.context import Limits
@@ -441,7 +441,7 @@ def test_what_ran_is_never_called_undone(bench: Bench, monkeypatch: pytest.Monke
     append = Ledger.append_all
 
     def full(ledger: Ledger, drafts: Sequence[Draft]) -> Head:
-        if any(draft.kind == Kind.EXECUTED for draft in drafts):
+        if any(draft.kind == EntryKind.EXECUTED for draft in drafts):
             raise LedgerUnusable("the disk is full")
         return append(ledger, drafts)
 

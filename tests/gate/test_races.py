@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from aileron_tui.core.chain import Kind
-from aileron_tui.core.states import State
+from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.states import RequestState
 from aileron_tui.gate.outbox import Answer, Outbox
 from aileron_tui.gate.service import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.ledger.head import Head
@@ -25,7 +25,7 @@ def test_an_agent_that_leaves_while_its_request_is_written_takes_it_with_it(
     append = Ledger.append_all
 
     def slow(ledger: Ledger, drafts: Sequence[Draft]) -> Head:
-        if any(draft.kind == Kind.REQUESTED for draft in drafts) and not writing.is_set():
+        if any(draft.kind == EntryKind.REQUESTED for draft in drafts) and not writing.is_set():
             writing.set()
             go_on.wait(10)
         return append(ledger, drafts)
@@ -54,7 +54,7 @@ def test_of_two_who_come_for_one_answer_one_gets_it(bench: Bench) -> None:
         async with bench.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             await gate.decide(id_, bench.answer(await shown(gate, id_)))
-            while (item := gate.item(id_)) and item["state"] != State.EXECUTED:
+            while (item := gate.item(id_)) and item["state"] != RequestState.EXECUTED:
                 await asyncio.sleep(0.01)
             replies = await asyncio.gather(ask(gate), ask(gate), ask(gate))
             assert sorted(reply.status for reply in replies) == [200, 202, 202]
@@ -79,4 +79,4 @@ def test_an_outcome_that_was_kept_counts_even_if_the_action_is_gone(bench: Bench
     with Reader(bench.data / LEDGER_FILE) as reader:
         record = find(reader, id_)
     assert record is not None
-    assert record.outcome == State.EXECUTED
+    assert record.outcome == RequestState.EXECUTED

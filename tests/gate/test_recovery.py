@@ -4,10 +4,10 @@ import asyncio
 import json
 from dataclasses import replace
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict, read_statement
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.demo.service import Fault
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.outbox import Answer, Outbox
@@ -45,9 +45,9 @@ def left_running(bench: Bench, edits: JsonObject | None = None) -> str:
     """A request that was approved and started by a gate that was then gone."""
     id_, envelope = waiting_request(bench, edits)
     with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
-        decided = Draft(Kind.DECIDED, {"envelope": json.loads(envelope)}, id_)
+        decided = Draft(EntryKind.DECIDED, {"envelope": json.loads(envelope)}, id_)
         digest = read_statement(read_envelope(envelope.encode()).payload).digest
-        ledger.append_all([decided, Draft(Kind.RUNNING, {"digest": digest}, id_)])
+        ledger.append_all([decided, Draft(EntryKind.RUNNING, {"digest": digest}, id_)])
     return id_
 
 
@@ -93,7 +93,7 @@ def test_what_expired_meanwhile_is_expired(bench: Bench) -> None:
             assert dig(answer, "failure", "error", "class") == "approval_timeout"
 
     until(work())
-    assert outcome(bench, id_) == State.EXPIRED
+    assert outcome(bench, id_) == RequestState.EXPIRED
 
 
 def test_what_ran_without_a_known_end_is_interrupted_and_asked_again(bench: Bench) -> None:
@@ -112,7 +112,7 @@ def test_what_ran_without_a_known_end_is_interrupted_and_asked_again(bench: Benc
             await gate.decide(str(again["id"]), bench.answer(item, Verdict.DENY))
 
     until(work())
-    assert outcome(bench, id_) == State.INTERRUPTED
+    assert outcome(bench, id_) == RequestState.INTERRUPTED
     assert bench.service.sent == ()
     assert sound(bench)
 
@@ -144,7 +144,7 @@ def test_an_outcome_that_was_kept_is_not_lost(bench: Bench) -> None:
             assert gate.waiting() == []
 
     until(work())
-    assert outcome(bench, id_) == State.EXECUTED
+    assert outcome(bench, id_) == RequestState.EXECUTED
 
 
 def test_a_denial_whose_answer_was_not_kept_is_collected_all_the_same(bench: Bench) -> None:
@@ -157,7 +157,7 @@ def test_a_denial_whose_answer_was_not_kept_is_collected_all_the_same(bench: Ben
 
     envelope = until(work())
     with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
-        ledger.append(Kind.DECIDED, {"envelope": json.loads(envelope)}, id_)
+        ledger.append(EntryKind.DECIDED, {"envelope": json.loads(envelope)}, id_)
 
     async def collect() -> None:
         async with bench.gate() as gate:
@@ -178,7 +178,7 @@ def test_a_request_whose_action_is_gone_is_withdrawn(bench: Bench) -> None:
             assert "no longer installed" in dig(answer, "failure", "error", "message")
 
     until(work())
-    assert outcome(bench, id_) == State.WITHDRAWN
+    assert outcome(bench, id_) == RequestState.WITHDRAWN
 
 
 def test_a_changed_folder_is_loaded_anew_without_losing_requests(bench: Bench) -> None:
@@ -206,7 +206,7 @@ def test_a_clean_stop_lets_what_runs_finish(bench: Bench) -> None:
             await gate.decide(id_, bench.answer(item))
             return id_
 
-    assert outcome(bench, until(work())) == State.EXECUTED
+    assert outcome(bench, until(work())) == RequestState.EXECUTED
     assert len(bench.service.sent) == 1
 
 

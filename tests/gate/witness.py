@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.states import State
+from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.states import RequestState
 from aileron_tui.demo.routes import Answer, Request
 from aileron_tui.demo.service import SampleService
 from aileron_tui.gate.service import LEDGER_FILE, OUTBOX_FILE
@@ -24,13 +24,13 @@ from aileron_tui.signing.record import RecordedSigners
 LONGEST_HOLD: Final = 30.0
 
 _STATES: Final = {
-    Kind.REQUESTED: State.PENDING,
-    Kind.RUNNING: State.RUNNING,
-    Kind.EXECUTED: State.EXECUTED,
-    Kind.FAILED: State.FAILED,
-    Kind.EXPIRED: State.EXPIRED,
-    Kind.WITHDRAWN: State.WITHDRAWN,
-    Kind.INTERRUPTED: State.INTERRUPTED,
+    EntryKind.REQUESTED: RequestState.PENDING,
+    EntryKind.RUNNING: RequestState.RUNNING,
+    EntryKind.EXECUTED: RequestState.EXECUTED,
+    EntryKind.FAILED: RequestState.FAILED,
+    EntryKind.EXPIRED: RequestState.EXPIRED,
+    EntryKind.WITHDRAWN: RequestState.WITHDRAWN,
+    EntryKind.INTERRUPTED: RequestState.INTERRUPTED,
 }
 
 
@@ -77,7 +77,7 @@ class Fact:
     id: str
     draft: str
     after: str
-    state: State
+    state: RequestState
     kinds: tuple[str, ...]
     verdict: Verdict | None
 
@@ -93,11 +93,11 @@ class Memory:
         """The requests that ask again for an interrupted one."""
         return [fact.id for fact in self.facts.values() if fact.after == id_]
 
-    def outcome(self, id_: str) -> State:
+    def outcome(self, id_: str) -> RequestState:
         """What becomes of a request that ran when the gate died: what its kept answer says, else nobody knows."""
         if id_ not in self.kept:
-            return State.INTERRUPTED
-        return State.EXECUTED if self.kept[id_]["status"] == "completed" else State.FAILED
+            return RequestState.INTERRUPTED
+        return RequestState.EXECUTED if self.kept[id_]["status"] == "completed" else RequestState.FAILED
 
 
 def audited(data: Path) -> Memory:
@@ -119,11 +119,11 @@ def remembered(data: Path) -> Memory:
 
 
 def _fact(id_: str, entries: list[Entry]) -> Fact:
-    state, verdict = State.PENDING, None
+    state, verdict = RequestState.PENDING, None
     for entry in entries:
         if found := decision_of(entry):
             verdict = found[0].verdict
-            state = State.DENIED if verdict is Verdict.DENY else State.APPROVED
+            state = RequestState.DENIED if verdict is Verdict.DENY else RequestState.APPROVED
         state = next((state for kind, state in _STATES.items() if kind == entry.kind), state)
     made: Any = entries[0].body
     return Fact(

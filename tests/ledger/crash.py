@@ -14,7 +14,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from aileron_tui.core.chain import Kind
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.ledger.store import Ledger
 from tests.ledger.scenes import DIGEST, Scene, check
 
@@ -85,8 +85,8 @@ def write(path: Path) -> None:
             lambda name: scene.ask(name, body="x" * random.randint(0, 3000)),
             scene.show,
             scene.decide,
-            partial(scene.step, Kind.RUNNING, digest=DIGEST),
-            partial(scene.step, Kind.EXECUTED),
+            partial(scene.step, EntryKind.RUNNING, digest=DIGEST),
+            partial(scene.step, EntryKind.EXECUTED),
         )
         for step in steps:
             sys.stdout.write(f"{step(request)}\n")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.chain import Entry, Kind, decode, encode, link
 from aileron_tui.core.decision import Statement, Verdict, timestamp
+from aileron_tui.core.entry_chain import Entry, EntryKind, decode, encode, link
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.ledger import rules
 from aileron_tui.ledger.audit import audit
@@ -53,11 +53,11 @@ class Scene:
         self.enrol(self.key)
 
     def enrol(self, key: UnlockedKey) -> Head:
-        return self.ledger.append(Kind.KEY_ENROLLED, Approvers().enrolment(key.name, key.public))
+        return self.ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment(key.name, key.public))
 
     def revoke(self, key: UnlockedKey) -> Head:
         body: JsonObject = {"name": key.name, "fingerprint": key.public.fingerprint}
-        return self.ledger.append(Kind.KEY_REVOKED, body)
+        return self.ledger.append(EntryKind.KEY_REVOKED, body)
 
     def ask(self, request: str, action: str = "send-draft", agent: str = "claude", **args: str) -> Head:
         body: JsonObject = {
@@ -67,20 +67,20 @@ class Scene:
             "risk": "high",
             "args": {"draft_id": "r-12345", **args},
         }
-        return self.ledger.append_all([Draft(Kind.REQUESTED, body, request)])
+        return self.ledger.append_all([Draft(EntryKind.REQUESTED, body, request)])
 
     def ask_daemon(self, request: str, **body: Json) -> Head:
         """A request that a daemon carries out itself."""
         about: JsonObject = {"action": "send-draft", "daemon": "daemon-1", "args": {"draft_id": "r-12345"}}
-        return self.ledger.append(Kind.REQUESTED, about | body, request)
+        return self.ledger.append(EntryKind.REQUESTED, about | body, request)
 
     def tell(self, request: str, outcome: str, **body: Json) -> Head:
         """What its daemon says of it."""
-        return self.ledger.append(Kind.TOLD, {"outcome": outcome, **body}, request)
+        return self.ledger.append(EntryKind.TOLD, {"outcome": outcome, **body}, request)
 
     def show(self, request: str, surface: str = "tui") -> Head:
-        self.ledger.append(Kind.PREVIEWED, {"digest": DIGEST}, request)
-        return self.ledger.append(Kind.SHOWN, {"surface": surface, "digest": DIGEST}, request)
+        self.ledger.append(EntryKind.PREVIEWED, {"digest": DIGEST}, request)
+        return self.ledger.append(EntryKind.SHOWN, {"surface": surface, "digest": DIGEST}, request)
 
     def statement(self, request: str, verdict: Verdict = Verdict.APPROVE, **changes: str) -> Statement:
         now = self.clock.now
@@ -109,18 +109,18 @@ class Scene:
     ) -> Head:
         statement = replace(self.statement(request, verdict, **changes), edits=edits)
         envelope = sign(statement, key or self.key)
-        return self.ledger.append(Kind.DECIDED, {"envelope": envelope.fields()}, request)
+        return self.ledger.append(EntryKind.DECIDED, {"envelope": envelope.fields()}, request)
 
-    def forge(self, kind: Kind, request: str, body: JsonObject) -> Head:
+    def forge(self, kind: EntryKind, request: str, body: JsonObject) -> Head:
         """Appends what the rules forbid, as a program without them would."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(rules, "admit", lambda *_: None)
             return self.ledger.append(kind, body, request)
 
     def forged_decision(self, request: str, statement: Statement, key: UnlockedKey | None = None) -> Head:
-        return self.forge(Kind.DECIDED, request, {"envelope": sign(statement, key or self.key).fields()})
+        return self.forge(EntryKind.DECIDED, request, {"envelope": sign(statement, key or self.key).fields()})
 
-    def step(self, kind: Kind, request: str, **body: str) -> Head:
+    def step(self, kind: EntryKind, request: str, **body: str) -> Head:
         return self.ledger.append(kind, dict(body), request)
 
     def approved(self, request: str, **args: str) -> Head:
@@ -128,8 +128,8 @@ class Scene:
         self.ask(request, **args)
         self.show(request)
         self.decide(request)
-        self.step(Kind.RUNNING, request, digest=DIGEST)
-        return self.step(Kind.EXECUTED, request)
+        self.step(EntryKind.RUNNING, request, digest=DIGEST)
+        return self.step(EntryKind.EXECUTED, request)
 
     def denied(self, request: str, reason: str = "wrong recipient", **args: str) -> Head:
         self.ask(request, **args)

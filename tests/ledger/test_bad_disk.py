@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.chain import Damage, Kind
+from aileron_tui.core.entry_chain import Damage, EntryKind
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerHeld, LedgerUnusable
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Ledger
@@ -21,7 +21,7 @@ from tests.ledger.scenes import Scene, check
 
 def run(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Runs a program of its own, with the ledger imported."""
-    preface = "import os, sys\nfrom pathlib import Path\nfrom aileron_tui.core.chain import Kind\n"
+    preface = "import os, sys\nfrom pathlib import Path\nfrom aileron_tui.core.entry_chain import Kind\n"
     preface += "from aileron_tui.core.errors import AileronError\nfrom aileron_tui.ledger.store import Ledger\n"
     source = preface + textwrap.dedent(program)
     return subprocess.run([sys.executable, "-c", source, *arguments], capture_output=True, text=True, check=False)
@@ -37,13 +37,13 @@ def test_a_full_database_says_so_and_keeps_what_it_has(scene: Scene) -> None:
         nonlocal acknowledged, number
         while number < 1000:
             number += 1
-            acknowledged = scene.ledger.append(Kind.REQUESTED, {"args": {"body": "x" * 500}}, f"act-{number}")
+            acknowledged = scene.ledger.append(EntryKind.REQUESTED, {"args": {"body": "x" * 500}}, f"act-{number}")
 
     with pytest.raises(LedgerUnusable, match="disk is full"):
         grow()
     assert scene.ledger.head == acknowledged
     scene.ledger._db.execute("PRAGMA max_page_count = 1000000")
-    assert scene.ledger.append(Kind.STARTED, {}).seq == acknowledged.seq + 1, "it goes on when there is room"
+    assert scene.ledger.append(EntryKind.STARTED, {}).seq == acknowledged.seq + 1, "it goes on when there is room"
     assert check(scene.close(), noted=True).fault is None
 
 
@@ -161,7 +161,7 @@ def test_a_killed_writer_loses_nothing_and_leaves_no_lock(tmp_path: Path) -> Non
     with Reader(path) as reader:
         assert reader.head().seq == last
     with Ledger(path, wait=0) as ledger:
-        assert ledger.append(Kind.STARTED, {}).seq == last + 1
+        assert ledger.append(EntryKind.STARTED, {}).seq == last + 1
     assert check(path, noted=True).fault is None
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from aileron_tui.core.chain import Damage, Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import Damage, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.pages import past
@@ -25,8 +25,8 @@ def story(scene: Scene, request: str = "act-1") -> JsonObject:
 def test_an_edited_approval_is_one_in_the_history_and_its_search(scene: Scene) -> None:
     scene.ask("act-1", to="ann@example.com")
     scene.decide("act-1", edits=EDITS)
-    scene.step(Kind.RUNNING, "act-1", digest=DIGEST)
-    scene.step(Kind.EXECUTED, "act-1")
+    scene.step(EntryKind.RUNNING, "act-1", digest=DIGEST)
+    scene.step(EntryKind.EXECUTED, "act-1")
     scene.approved("act-2")
     assert [shown(scene, id_).edited for id_ in ("act-1", "act-2")] == [True, False]
     for words in ("zebra", "bob@example.com", "ann@example.com", "edited"):
@@ -79,7 +79,7 @@ def test_an_answer_from_elsewhere_takes_the_place_of_an_edited_one(scene: Scene)
 def test_that_it_was_edited_elsewhere_can_be_learned_after_its_end(scene: Scene, outcome: str) -> None:
     scene.ask_daemon("act-1")
     scene.tell("act-1", outcome, elsewhere=True)
-    scene.ledger.append(Kind.EDITED, {}, "act-1")
+    scene.ledger.append(EntryKind.EDITED, {}, "act-1")
     record = shown(scene)
     assert (record.edited, record.surface, record.outcome) == (True, "elsewhere", outcome)
     assert looked_up(scene, "edited elsewhere") == ["act-1"]
@@ -93,8 +93,8 @@ def test_only_an_answer_from_elsewhere_can_be_told_to_have_been_edited(scene: Sc
     scene.tell("act-1", "running")
     for request in ("act-1", "act-2"):
         with pytest.raises(EntryRefused):
-            scene.ledger.append(Kind.EDITED, {}, request)
-    scene.forge(Kind.EDITED, "act-2", {})
+            scene.ledger.append(EntryKind.EDITED, {}, request)
+    scene.forge(EntryKind.EDITED, "act-2", {})
     fault = found(scene.close())
     assert fault is not None
     assert fault[1] is Damage.TOLD

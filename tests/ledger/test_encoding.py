@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.core.chain import Entry, Kind, decode, encode
+from aileron_tui.core.entry_chain import Entry, EntryKind, decode, encode
 from aileron_tui.core.jsontext import Json, JsonError, canonical
 
 texts = st.text(max_size=20)
@@ -18,7 +18,7 @@ values = st.recursive(
 
 @given(st.dictionaries(texts, values, max_size=5))
 def test_both_writers_agree(body: dict[str, Json]) -> None:
-    entry = Entry(7, "2026-05-12T10:15:30.000000Z", Kind.REQUESTED, "act-1", body)
+    entry = Entry(7, "2026-05-12T10:15:30.000000Z", EntryKind.REQUESTED, "act-1", body)
     fields: dict[str, Json] = {"seq": 7, "time": entry.time, "kind": "request.made", "request": "act-1", "body": body}
     assert encode(entry) == canonical(fields)
     assert encode(decode(encode(entry))) == encode(entry)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.chain import Damage, Kind
+from aileron_tui.core.entry_chain import Damage, EntryKind
 from aileron_tui.ledger.audit import audit_export
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.export import Exported, cell, write_csv, write_jsonl
@@ -132,7 +132,7 @@ def test_an_export_is_of_one_moment(scene: Scene, tmp_path: Path) -> None:
         """Something is recorded while the export is written."""
 
         def write(self, data: object) -> int:
-            scene.ledger.append(Kind.FELL_BACK, {})
+            scene.ledger.append(EntryKind.FELL_BACK, {})
             return super().write(data)  # type: ignore[arg-type]  # whatever is written
 
     out = Growing()

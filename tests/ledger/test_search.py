@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.core.chain import Kind
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.search import ALL, Filter, every, find, match_expression, page
@@ -20,11 +20,11 @@ def reader(scene: Scene) -> Iterator[Reader]:
     scene.approved("act-1", to="team@example.com")
     scene.denied("act-2", reason="wrong recipient", to="bob@example.com", subject="Überraschung")
     scene.ask("act-3", action="move-file", agent="codex", path="/tmp/notes.txt")
-    scene.step(Kind.EXPIRED, "act-3")
+    scene.step(EntryKind.EXPIRED, "act-3")
     scene.ask("act-4")
     scene.decide("act-4", surface="cli")
-    scene.step(Kind.RUNNING, "act-4")
-    scene.step(Kind.FAILED, "act-4", error="Gmail API returned 404")
+    scene.step(EntryKind.RUNNING, "act-4")
+    scene.step(EntryKind.FAILED, "act-4", error="Gmail API returned 404")
     scene.ask("act-5", quote='a "quoted" word')
     with Reader(scene.ledger.path) as opened:
         yield opened

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.chain import Kind
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.states import InvalidTransition
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerHeld
 from aileron_tui.ledger.head import Head
@@ -35,7 +35,7 @@ def shared(path: Path, wait: float = 2.0) -> Ledger:
 
 
 def ask(ledger: Ledger, request: str) -> Head:
-    return ledger.append(Kind.REQUESTED, {"daemon": "daemon-1", "action": "send-draft"}, request)
+    return ledger.append(EntryKind.REQUESTED, {"daemon": "daemon-1", "action": "send-draft"}, request)
 
 
 def _write(path: Path, name: str, count: int, start: Barrier) -> None:
@@ -43,7 +43,7 @@ def _write(path: Path, name: str, count: int, start: Barrier) -> None:
     with Ledger(path, role="console", shared=True, wait=30) as ledger:
         for number in range(count):
             ask(ledger, f"{name}-{number}")
-            ledger.append(Kind.TOLD, {"outcome": "executed"}, f"{name}-{number}")
+            ledger.append(EntryKind.TOLD, {"outcome": "executed"}, f"{name}-{number}")
 
 
 def test_several_processes_begin_and_go_on_at_once(path: Path) -> None:
@@ -141,7 +141,9 @@ def test_what_is_chosen_by_a_look_cannot_be_overtaken(path: Path) -> None:
         def work(ledger: Ledger) -> None:
             start.wait()
             for _ in range(5):
-                ledger.append_given(lambda view: [Draft(Kind.REQUESTED, {"daemon": "d"}, f"act-{view.head().seq + 1}")])
+                ledger.append_given(
+                    lambda view: [Draft(EntryKind.REQUESTED, {"daemon": "d"}, f"act-{view.head().seq + 1}")]
+                )
 
         threads = [threading.Thread(target=work, args=(ledger,)) for ledger in (one, other) * 3]
         for thread in threads:
@@ -196,7 +198,7 @@ def test_a_shared_ledger_that_is_gone_is_not_silently_begun_anew(path: Path) -> 
 
 def test_a_key_can_be_revoked_beside_consoles(path: Path) -> None:
     with shared(path) as ledger, Ledger(path, role="key", guest=True) as guest:
-        guest.append(Kind.CONFIG_CHANGED, {})
+        guest.append(EntryKind.CONFIG_CHANGED, {})
         ask(ledger, "act-1")
-        guest.append(Kind.CONFIG_CHANGED, {})
+        guest.append(EntryKind.CONFIG_CHANGED, {})
     assert check(path, noted=True).fault is None

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import Json
-from aileron_tui.core.states import InvalidTransition, State
+from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.files.private import PrivateFileError
 from aileron_tui.ledger import schema
 from aileron_tui.ledger.errors import (
@@ -35,11 +35,11 @@ from tests.ledger.scenes import Scene, check, tampering
 
 
 def test_entries_come_back_as_they_were_given(scene: Scene) -> None:
-    head = scene.ledger.append(Kind.STARTED, {"version": "1", "text": "ä\u202e\x1b"})
+    head = scene.ledger.append(EntryKind.STARTED, {"version": "1", "text": "ä\u202e\x1b"})
     with Reader(scene.ledger.path) as reader:
         entry = reader.entry(head.seq)
         assert entry is not None
-        assert (entry.seq, entry.kind, entry.body) == (2, Kind.STARTED, {"version": "1", "text": "ä\u202e\x1b"})
+        assert (entry.seq, entry.kind, entry.body) == (2, EntryKind.STARTED, {"version": "1", "text": "ä\u202e\x1b"})
         assert reader.head() == reader.noted() == head
         assert reader.entry(3) is None
 
@@ -96,9 +96,12 @@ def test_readers_cannot_write(scene: Scene) -> None:
 def test_several_entries_are_all_or_none(scene: Scene) -> None:
     before = scene.ledger.head
     with pytest.raises(InvalidTransition):
-        scene.ledger.append_all([Draft(Kind.REQUESTED, {}, "act-1"), Draft(Kind.EXECUTED, {}, "act-1")])
+        scene.ledger.append_all([Draft(EntryKind.REQUESTED, {}, "act-1"), Draft(EntryKind.EXECUTED, {}, "act-1")])
     assert scene.ledger.head == before
-    assert scene.ledger.append_all([Draft(Kind.REQUESTED, {}, "act-1"), Draft(Kind.EXPIRED, {}, "act-1")]).seq == 3
+    assert (
+        scene.ledger.append_all([Draft(EntryKind.REQUESTED, {}, "act-1"), Draft(EntryKind.EXPIRED, {}, "act-1")]).seq
+        == 3
+    )
     assert check(scene.close()).fault is None
 
 
@@ -124,12 +127,12 @@ def test_the_first_decision_wins(scene: Scene) -> None:
     assert check(scene.close()).fault is None
 
 
-@pytest.mark.parametrize("kind", [Kind.RUNNING, Kind.EXECUTED, Kind.FAILED, Kind.INTERRUPTED])
-def test_nothing_runs_before_it_is_approved(scene: Scene, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [EntryKind.RUNNING, EntryKind.EXECUTED, EntryKind.FAILED, EntryKind.INTERRUPTED])
+def test_nothing_runs_before_it_is_approved(scene: Scene, kind: EntryKind) -> None:
     scene.ask("act-1")
     with pytest.raises(InvalidTransition) as caught:
         scene.step(kind, "act-1")
-    assert caught.value.state is State.PENDING
+    assert caught.value.state is RequestState.PENDING
 
 
 def test_a_request_is_made_once(scene: Scene) -> None:
@@ -157,9 +160,11 @@ def test_a_decision_must_know_its_request_and_the_past(scene: Scene) -> None:
     with pytest.raises(EntryRefused, match="head"):
         scene.decide("act-1", head=old)
     with pytest.raises(EntryRefused, match="another request"):
-        scene.ledger.append(Kind.DECIDED, {"envelope": sign(scene.statement("act-2"), scene.key).fields()}, "act-1")
+        scene.ledger.append(
+            EntryKind.DECIDED, {"envelope": sign(scene.statement("act-2"), scene.key).fields()}, "act-1"
+        )
     with pytest.raises(EntryRefused, match="envelope"):
-        scene.ledger.append(Kind.DECIDED, {"verdict": "approve"}, "act-1")
+        scene.ledger.append(EntryKind.DECIDED, {"verdict": "approve"}, "act-1")
     with pytest.raises(InvalidTransition):
         scene.decide("act-9")
 
@@ -174,9 +179,9 @@ def test_a_decision_may_be_older_than_other_requests_entries(scene: Scene) -> No
 def test_an_entry_too_large_is_refused_before_it_is_written(scene: Scene) -> None:
     before = scene.ledger.head
     with pytest.raises(EntryTooLarge, match="4,194,304 are allowed"):
-        scene.ledger.append(Kind.REQUESTED, {"args": {"body": "x" * LARGEST_ENTRY}}, "act-1")
+        scene.ledger.append(EntryKind.REQUESTED, {"args": {"body": "x" * LARGEST_ENTRY}}, "act-1")
     assert scene.ledger.head == before
-    scene.ledger.append(Kind.REQUESTED, {"args": {"body": "x" * (LARGEST_ENTRY - 1000)}}, "act-1")
+    scene.ledger.append(EntryKind.REQUESTED, {"args": {"body": "x" * (LARGEST_ENTRY - 1000)}}, "act-1")
     assert check(scene.close()).fault is None
 
 
@@ -188,13 +193,13 @@ def test_a_second_writer_is_told_who_holds_it(scene: Scene) -> None:
 def test_a_second_writer_waits_for_the_first(scene: Scene) -> None:
     threading.Timer(0.2, scene.close).start()
     with Ledger(scene.ledger.path, wait=10) as second:
-        assert second.append(Kind.STARTED, {}).seq == 2
+        assert second.append(EntryKind.STARTED, {}).seq == 2
 
 
 def _guest(path: Path, count: int) -> None:
     for number in range(count):
         with Ledger(path, role="key", guest=True) as guest:
-            guest.append(Kind.CONFIG_CHANGED, {"number": number})
+            guest.append(EntryKind.CONFIG_CHANGED, {"number": number})
 
 
 def test_key_changes_come_in_beside_a_running_gate(scene: Scene) -> None:
@@ -202,10 +207,10 @@ def test_key_changes_come_in_beside_a_running_gate(scene: Scene) -> None:
     for guest in guests:
         guest.start()
     while any(guest.is_alive() for guest in guests):
-        scene.ledger.append(Kind.FELL_BACK, {})
+        scene.ledger.append(EntryKind.FELL_BACK, {})
     assert [guest.exitcode for guest in guests] == [0, 0]
     with Reader(scene.ledger.path) as reader:
-        assert sum(entry.kind == Kind.CONFIG_CHANGED for entry in reader.entries()) == 20
+        assert sum(entry.kind == EntryKind.CONFIG_CHANGED for entry in reader.entries()) == 20
     assert check(scene.close(), noted=True).fault is None
 
 
@@ -213,7 +218,7 @@ def test_a_guest_that_leaves_does_not_take_the_log_of_a_running_gate_away(scene:
     path = scene.ledger.path
     log = path.with_name("ledger.db-wal")
     with Reader(path):
-        scene.ledger.append(Kind.CONFIG_CHANGED, {})
+        scene.ledger.append(EntryKind.CONFIG_CHANGED, {})
     before = log.stat().st_ino
     guest = multiprocessing.get_context("spawn").Process(target=_guest, args=(path, 1))
     guest.start()
@@ -225,7 +230,7 @@ def test_a_guest_that_leaves_does_not_take_the_log_of_a_running_gate_away(scene:
 
 def test_after_a_guest_it_is_still_the_gate_that_holds_the_ledger(scene: Scene) -> None:
     with Ledger(scene.ledger.path, role="key", guest=True) as guest:
-        head = guest.append(Kind.CONFIG_CHANGED, {})
+        head = guest.append(EntryKind.CONFIG_CHANGED, {})
     with pytest.raises(LedgerHeld, match="by gate, process"):
         Ledger(scene.ledger.path, wait=0.0)
     with Reader(scene.ledger.path) as reader:
@@ -234,14 +239,14 @@ def test_after_a_guest_it_is_still_the_gate_that_holds_the_ledger(scene: Scene) 
 
 def test_a_guest_records_nothing_else(scene: Scene) -> None:
     with Ledger(scene.ledger.path, guest=True) as guest, pytest.raises(EntryRefused, match="only the process"):
-        guest.append(Kind.REQUESTED, {}, "act-1")
+        guest.append(EntryKind.REQUESTED, {}, "act-1")
 
 
 def test_a_revocation_by_a_guest_is_seen_at_once(scene: Scene) -> None:
     with Ledger(scene.ledger.path, guest=True) as guest, Reader(scene.ledger.path) as reader:
         assert len(reader.key_changes()) == 1
-        guest.append(Kind.KEY_REVOKED, {"name": "laptop", "fingerprint": scene.key.public.fingerprint})
-        assert [entry.kind for entry in reader.key_changes()] == [Kind.KEY_ENROLLED, Kind.KEY_REVOKED]
+        guest.append(EntryKind.KEY_REVOKED, {"name": "laptop", "fingerprint": scene.key.public.fingerprint})
+        assert [entry.kind for entry in reader.key_changes()] == [EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED]
 
 
 def test_a_clock_set_back_keeps_order_and_content(scene: Scene) -> None:
@@ -276,7 +281,7 @@ def test_an_older_ledger_is_brought_up_to_date_by_the_writer(scene: Scene, monke
     with pytest.raises(LedgerOlder):
         Reader(path)
     with Ledger(path) as ledger:
-        ledger.append(Kind.STARTED, {})
+        ledger.append(EntryKind.STARTED, {})
     with Reader(path) as reader:
         assert reader.db.execute("PRAGMA user_version").fetchone()[0] == 2
         assert reader.db.execute("SELECT count(*) FROM news").fetchone()[0] == 0

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aileron_tui.core.chain import Damage, Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import Damage, EntryKind
+from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.core.past import Record
-from aileron_tui.core.states import InvalidTransition, State
+from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.ledger.audit import audit_export
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.export import Exported, write_jsonl
@@ -24,7 +24,7 @@ from tests.ledger.scenes import START, Scene, check
 
 ASKED = "2026-05-12T09:00:00.000000Z"
 AT = "2026-05-12T09:30:00.000000Z"
-STANDS = {None: State.PENDING, Verdict.APPROVE: State.APPROVED, Verdict.DENY: State.DENIED}
+STANDS = {None: RequestState.PENDING, Verdict.APPROVE: RequestState.APPROVED, Verdict.DENY: RequestState.DENIED}
 
 
 def found(path: Path) -> tuple[int, Damage] | None:
@@ -32,7 +32,7 @@ def found(path: Path) -> tuple[int, Damage] | None:
     return (fault.seq, fault.damage) if fault else None
 
 
-def shown(scene: Scene, request: str = "act-1") -> Record:
+def shown(scene: Scene, request: str = "act-1") -> HistoryRecord:
     with Reader(scene.ledger.path) as reader:
         record = find(reader, request)
     assert record is not None
@@ -129,7 +129,7 @@ def test_an_end_that_was_told_is_the_end(scene: Scene, end: str, then: str) -> N
         scene.tell("act-1", then)
     with pytest.raises(InvalidTransition):
         scene.decide("act-1")
-    scene.forge(Kind.TOLD, "act-1", {"outcome": then})
+    scene.forge(EntryKind.TOLD, "act-1", {"outcome": then})
     assert found(scene.close()) == (4, Damage.TOLD)
 
 
@@ -137,8 +137,8 @@ def test_an_end_that_was_told_is_the_end(scene: Scene, end: str, then: str) -> N
 def test_words_that_say_nothing_are_refused_and_found(scene: Scene, body: JsonObject) -> None:
     scene.ask_daemon("act-1")
     with pytest.raises(EntryRefused, match="must say"):
-        scene.ledger.append(Kind.TOLD, body, "act-1")
-    scene.forge(Kind.TOLD, "act-1", body)
+        scene.ledger.append(EntryKind.TOLD, body, "act-1")
+    scene.forge(EntryKind.TOLD, "act-1", body)
     assert found(scene.close()) == (3, Damage.TOLD)
 
 
@@ -150,7 +150,7 @@ def test_nothing_is_told_of_a_gates_own_request(scene: Scene, decided: Verdict |
     for request in ("act-1", "act-9", ""):
         with pytest.raises(EntryRefused, match="of its own"):
             scene.tell(request, "executed")
-    bad = scene.forge(Kind.TOLD, "act-1", {"outcome": "executed"})
+    bad = scene.forge(EntryKind.TOLD, "act-1", {"outcome": "executed"})
     assert found(scene.close()) == (bad.seq, Damage.TOLD)
 
 
@@ -159,11 +159,11 @@ def test_what_is_told_is_never_an_approval(scene: Scene) -> None:
     with pytest.raises(EntryRefused):
         scene.tell("act-1", "approved")
     with pytest.raises(InvalidTransition):
-        scene.step(Kind.RUNNING, "act-1")
+        scene.step(EntryKind.RUNNING, "act-1")
     scene.ask_daemon("act-2")
     scene.tell("act-2", "approved", elsewhere=True)
     with pytest.raises(EntryRefused, match="only its daemon"):
-        scene.step(Kind.RUNNING, "act-2")
+        scene.step(EntryKind.RUNNING, "act-2")
     report = check(scene.close(), noted=True)
     assert (report.fault, report.decisions) == (None, {})
 
@@ -171,9 +171,17 @@ def test_what_is_told_is_never_an_approval(scene: Scene) -> None:
 @pytest.mark.parametrize("told", [None, "approved", "running"])
 @pytest.mark.parametrize("body", [{}, {"gated": False}])
 @pytest.mark.parametrize(
-    "kind", [Kind.RUNNING, Kind.EXECUTED, Kind.FAILED, Kind.EXPIRED, Kind.WITHDRAWN, Kind.INTERRUPTED]
+    "kind",
+    [
+        EntryKind.RUNNING,
+        EntryKind.EXECUTED,
+        EntryKind.FAILED,
+        EntryKind.EXPIRED,
+        EntryKind.WITHDRAWN,
+        EntryKind.INTERRUPTED,
+    ],
 )
-def test_nothing_is_run_for_a_daemon(scene: Scene, kind: Kind, body: JsonObject, told: str | None) -> None:
+def test_nothing_is_run_for_a_daemon(scene: Scene, kind: EntryKind, body: JsonObject, told: str | None) -> None:
     scene.ask_daemon("act-1")
     scene.decide("act-1")
     if told:
@@ -188,7 +196,7 @@ def test_nothing_is_run_for_a_daemon(scene: Scene, kind: Kind, body: JsonObject,
 def test_a_daemon_has_a_name(scene: Scene, name: Json) -> None:
     with pytest.raises(EntryRefused, match="must name it"):
         scene.ask_daemon("act-1", daemon=name)
-    scene.forge(Kind.REQUESTED, "act-1", {"daemon": name})
+    scene.forge(EntryKind.REQUESTED, "act-1", {"daemon": name})
     assert found(scene.close()) == (2, Damage.TOLD)
 
 
@@ -201,7 +209,7 @@ def test_a_time_that_is_none_does_not_pass_for_one(scene: Scene, asked: Json) ->
 
 
 def test_a_gate_cannot_choose_when_it_was_asked(scene: Scene) -> None:
-    scene.ledger.append(Kind.REQUESTED, {"asked": ASKED}, "act-1")
+    scene.ledger.append(EntryKind.REQUESTED, {"asked": ASKED}, "act-1")
     assert shown(scene).asked == "2026-05-12T10:00:02.000000Z"
 
 
@@ -214,7 +222,7 @@ def lived(scene: Scene) -> None:
             scene.show(request)
             if verdict:
                 scene.decide(request, verdict, reason=f"because {number}")
-            if not objection(STANDS[verdict], False, State(outcome)):
+            if not objection(STANDS[verdict], False, RequestState(outcome)):
                 scene.tell(request, outcome, elsewhere=bool(number % 2), reason="word", error="trouble", at=AT)
     scene.approved("act-gate-1")
     scene.denied("act-gate-2")
@@ -259,10 +267,10 @@ def test_an_export_verifies_elsewhere(scene: Scene, tmp_path: Path) -> None:
     assert fault.damage is Damage.CHANGED
 
 
-@pytest.mark.parametrize("kind", [Kind.REQUESTED, Kind.RUNNING, Kind.EXECUTED])
+@pytest.mark.parametrize("kind", [EntryKind.REQUESTED, EntryKind.RUNNING, EntryKind.EXECUTED])
 @pytest.mark.parametrize("daemon", [False, True])
 def test_a_finished_request_that_goes_on_is_found_by_the_entries_alone(
-    scene: Scene, tmp_path: Path, kind: Kind, daemon: bool
+    scene: Scene, tmp_path: Path, kind: EntryKind, daemon: bool
 ) -> None:
     if daemon:
         scene.ask_daemon("act-1")
@@ -274,7 +282,7 @@ def test_a_finished_request_that_goes_on_is_found_by_the_entries_alone(
     # As a program without rules and without an index would write it.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("aileron_tui.ledger.index.record", lambda *_: None)
-        scene.forge(kind, "act-1", {"gated": False} if kind != Kind.REQUESTED else {})
+        scene.forge(kind, "act-1", {"gated": False} if kind != EntryKind.REQUESTED else {})
     out = tmp_path / "out.jsonl"
     with Reader(scene.close()) as reader, out.open("wb") as file:
         write_jsonl(reader, file, START)
@@ -313,7 +321,7 @@ def test_whatever_is_tried_what_is_taken_verifies(tmp_path_factory: pytest.TempP
         except (EntryRefused, InvalidTransition):
             assert scene.ledger.head == before
             if what not in set(Verdict):
-                bad = scene.forge(Kind.TOLD, "act-1", {"outcome": what})
+                bad = scene.forge(EntryKind.TOLD, "act-1", {"outcome": what})
                 assert found(scene.close()) == (bad.seq, Damage.TOLD)
                 return
     kept = tables(scene.ledger.path)
@@ -323,19 +331,19 @@ def test_whatever_is_tried_what_is_taken_verifies(tmp_path_factory: pytest.TempP
 
 
 def test_every_pair_of_outcomes_has_an_answer() -> None:
-    open_ = [(State.PENDING, False), (State.APPROVED, False), (State.DENIED, False)]
-    heard = [(state, True) for state in OUTCOMES - {State.PENDING}]
+    open_ = [(RequestState.PENDING, False), (RequestState.APPROVED, False), (RequestState.DENIED, False)]
+    heard = [(state, True) for state in OUTCOMES - {RequestState.PENDING}]
     allowed = {
         (state, told, outcome)
         for (state, told), outcome in itertools.product(open_ + heard, OUTCOMES)
         if not objection(state, told, outcome)
     }
     assert not any(told and state in ENDS for state, told, _ in allowed)
-    assert (State.PENDING, False, State.PENDING) not in allowed
-    assert {(state, told) for state, told, outcome in allowed if outcome is State.PENDING} == {
-        (State.APPROVED, False),
-        (State.DENIED, False),
-        (State.APPROVED, True),
-        (State.RUNNING, True),
+    assert (RequestState.PENDING, False, RequestState.PENDING) not in allowed
+    assert {(state, told) for state, told, outcome in allowed if outcome is RequestState.PENDING} == {
+        (RequestState.APPROVED, False),
+        (RequestState.DENIED, False),
+        (RequestState.APPROVED, True),
+        (RequestState.RUNNING, True),
     }
-    assert (State.RUNNING, True, State.APPROVED) not in allowed
+    assert (RequestState.RUNNING, True, RequestState.APPROVED) not in allowed

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.chain import Damage, Entry, Kind
 from aileron_tui.core.decision import Verdict, timestamp
+from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.verify import Report
 from aileron_tui.signing.envelope import read_envelope
@@ -230,8 +230,8 @@ def test_a_decision_over_a_head_older_than_its_request(scene: Scene) -> None:
 
 def test_a_request_that_ran_twice(scene: Scene) -> None:
     scene.approved("act-1")
-    scene.forge(Kind.RUNNING, "act-1", {})
-    scene.forge(Kind.EXECUTED, "act-1", {})
+    scene.forge(EntryKind.RUNNING, "act-1", {})
+    scene.forge(EntryKind.EXECUTED, "act-1", {})
     assert found(check(scene.close())) == (8, Damage.REPEATED)
 
 
@@ -240,7 +240,7 @@ def test_a_request_that_ran_without_approval(scene: Scene, verdict: Verdict | No
     scene.ask("act-1")
     if verdict:
         scene.decide("act-1", verdict)
-    bad = scene.forge(Kind.RUNNING, "act-1", {}).seq
+    bad = scene.forge(EntryKind.RUNNING, "act-1", {}).seq
     assert found(check(scene.close())) == (bad, Damage.REPEATED)
 
 
@@ -254,30 +254,36 @@ def test_a_request_decided_twice(scene: Scene) -> None:
 def test_something_else_ran(scene: Scene) -> None:
     scene.ask("act-1")
     scene.decide("act-1")
-    scene.step(Kind.RUNNING, "act-1", digest="sha256:" + "66" * 32)
+    scene.step(EntryKind.RUNNING, "act-1", digest="sha256:" + "66" * 32)
     assert found(check(scene.close())) == (4, Damage.OTHER)
 
 
 def test_ungated_runs_need_no_decision(scene: Scene) -> None:
-    scene.ledger.append(Kind.RUNNING, {"gated": False}, "run-1")
-    scene.ledger.append(Kind.EXECUTED, {"gated": False}, "run-1")
+    scene.ledger.append(EntryKind.RUNNING, {"gated": False}, "run-1")
+    scene.ledger.append(EntryKind.EXECUTED, {"gated": False}, "run-1")
     scene.ask("act-1")
     assert check(scene.ledger.path).fault is None
-    scene.forge(Kind.RUNNING, "act-1", {"gated": False})
+    scene.forge(EntryKind.RUNNING, "act-1", {"gated": False})
     assert found(check(scene.close())) == (5, Damage.REPEATED)
 
 
 def test_every_way_a_request_can_end_is_fine(scene: Scene) -> None:
-    for kind in (Kind.EXPIRED, Kind.WITHDRAWN):
+    for kind in (EntryKind.EXPIRED, EntryKind.WITHDRAWN):
         scene.ask(kind.value)
         scene.step(kind, kind.value)
-    for kind in (Kind.EXECUTED, Kind.FAILED, Kind.INTERRUPTED):
+    for kind in (EntryKind.EXECUTED, EntryKind.FAILED, EntryKind.INTERRUPTED):
         scene.ask(kind.value)
         scene.decide(kind.value)
-        scene.step(Kind.RUNNING, kind.value, digest=DIGEST)
+        scene.step(EntryKind.RUNNING, kind.value, digest=DIGEST)
         scene.step(kind, kind.value)
-        scene.step(Kind.DELIVERED, kind.value)
-    for kind in (Kind.STARTED, Kind.STOPPED, Kind.FELL_BACK, Kind.CONFIG_CHANGED, Kind.REFUSED):
+        scene.step(EntryKind.DELIVERED, kind.value)
+    for kind in (
+        EntryKind.STARTED,
+        EntryKind.STOPPED,
+        EntryKind.FELL_BACK,
+        EntryKind.CONFIG_CHANGED,
+        EntryKind.REFUSED,
+    ):
         scene.step(kind, "")
     assert check(scene.close()).fault is None
 
@@ -313,5 +319,5 @@ def test_a_time_that_does_not_exist_is_damage_and_no_crash(ledger: Path) -> None
 def test_a_start_that_does_not_say_what_was_started(scene: Scene) -> None:
     scene.ask("act-1")
     scene.decide("act-1")
-    started = scene.step(Kind.RUNNING, "act-1")
+    started = scene.step(EntryKind.RUNNING, "act-1")
     assert found(check(scene.close())) == (started.seq, Damage.OTHER)

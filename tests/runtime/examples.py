@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
 
 INSTANCE = "gate-0123456789abcdef"
 LEDGER = "sha256:" + "1" * 64
@@ -26,7 +26,7 @@ def prompt(**changes: Any) -> Prompt:
         "inputs": (Row("Draft id", "r-12345"),),
         "preview": PreviewResult((Row("To", "team@example.com"), Row("Body", "one\ntwo", multiline=True))),
         "asker": Asker("claude", "s-1", "/src"),
-        "risk": Risk(Level.HIGH, "it sends"),
+        "risk": Risk(RiskLevel.HIGH, "it sends"),
     }
     return Prompt(**fields | changes)
 

@@ -12,7 +12,7 @@ import pytest
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.prompt import Asker
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.client import AgentClient, ApproverClient
 from aileron_tui.runtime.discovery import Found
 from aileron_tui.runtime.errors import (
@@ -190,7 +190,7 @@ def test_a_decision_is_signed_over_what_was_shown(key: UnlockedKey) -> None:
     gate = FakeGate(fixed(200, {"id": "act-1", "state": "denied"}))
     shown = read_item(item())
     with approver(gate, key) as client:
-        assert client.decide(shown, Verdict.DENY, reason="no") is State.DENIED
+        assert client.decide(shown, Verdict.DENY, reason="no") is RequestState.DENIED
     body = json.loads(gate.last.content)
     assert (body["approved"], body["reason"]) == (False, "no")
     approvers = Approvers({key.public.fingerprint: Approver("laptop", key.public, "")})
@@ -216,7 +216,7 @@ def test_a_lost_answer_is_asked_for_with_the_very_same_decision(key: UnlockedKey
         return httpx.Response(200, json={"id": "act-1", "state": "approved"})
 
     with approver(FakeGate(act), key) as client:
-        assert client.decide(read_item(item()), Verdict.APPROVE) is State.APPROVED
+        assert client.decide(read_item(item()), Verdict.APPROVE) is RequestState.APPROVED
     assert len(seen) == 2
     assert seen[0] == seen[1]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from aileron_tui.core.jsontext import Limits
+from aileron_tui.core.jsontext import JsonLimits
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.runtime.feed import Happening, read_events
 from tests.runtime.examples import INSTANCE, item, prompt
@@ -68,4 +68,4 @@ def test_what_cannot_be_trusted_stops_the_watch(bad: bytes) -> None:
 
 def test_a_line_without_end_is_not_gathered_for_ever() -> None:
     with pytest.raises(Untrustworthy):
-        list(read_events((b"x" * 100 for _ in range(1000)), limits=Limits(size=1000)))
+        list(read_events((b"x" * 100 for _ in range(1000)), limits=JsonLimits(size=1000)))

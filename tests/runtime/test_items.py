@@ -7,8 +7,8 @@ import pytest
 
 from aileron_tui.core.decision import Verdict, read_statement
 from aileron_tui.core.prompt import PreviewResult
-from aileron_tui.core.rows import Row
-from aileron_tui.core.states import State
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.runtime.items import read_item
 from tests.runtime.examples import HEAD, INSTANCE, item, prompt
@@ -18,7 +18,7 @@ def test_a_good_item_is_read() -> None:
     read = read_item(item(), INSTANCE)
     assert read.prompt == prompt()
     assert read.digest == prompt().digest
-    assert (read.state, read.revision, read.fetching) == (State.PENDING, 1, False)
+    assert (read.state, read.revision, read.fetching) == (RequestState.PENDING, 1, False)
     assert read.request.prompt == prompt()
     assert read.seconds_left(datetime(2026, 5, 12, 10, 20, 0, tzinfo=UTC)) == 30
     assert read.seconds_left(datetime(2026, 5, 12, 10, 21, 0, tzinfo=UTC)) == 0

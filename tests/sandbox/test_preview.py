@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.prompt import unavailable_line
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
 from aileron_tui.sandbox.connectors import Settings
 from aileron_tui.sandbox.failure import short
 from aileron_tui.sandbox.preview import PreviewOutcome

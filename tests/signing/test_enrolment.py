@@ -2,7 +2,7 @@
 
 import pytest
 
-from aileron_tui.core.chain import Damage, Entry, Kind
+from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.signing.enrolment import Approvers
 from aileron_tui.signing.envelope import sign
@@ -11,18 +11,18 @@ from aileron_tui.signing.record import RecordedSigners
 from tests.signing.decisions import key, statement
 
 
-def entry(seq: int, kind: Kind, body: JsonObject) -> Entry:
+def entry(seq: int, kind: EntryKind, body: JsonObject) -> Entry:
     return Entry(seq, f"2026-05-12T10:15:{seq:02}.000000Z", kind, "", body)
 
 
 def test_a_key_may_approve_from_enrolment_to_revocation() -> None:
     laptop, approvers = key(), Approvers()
-    approvers.learn(entry(1, Kind.KEY_ENROLLED, approvers.enrolment("laptop", laptop.public)))
+    approvers.learn(entry(1, EntryKind.KEY_ENROLLED, approvers.enrolment("laptop", laptop.public)))
     assert [approver.name for approver in approvers.active] == ["laptop"]
-    approvers.learn(entry(2, Kind.KEY_REVOKED, approvers.revocation("laptop")))
+    approvers.learn(entry(2, EntryKind.KEY_REVOKED, approvers.revocation("laptop")))
     assert not list(approvers.active)
     assert approvers[laptop.public.fingerprint].revoked == "2026-05-12T10:15:02.000000Z"
-    approvers.learn(entry(3, Kind.KEY_ENROLLED, approvers.enrolment("laptop-again", laptop.public)))
+    approvers.learn(entry(3, EntryKind.KEY_ENROLLED, approvers.enrolment("laptop-again", laptop.public)))
     assert [approver.name for approver in approvers.active] == ["laptop-again"]
 
 
@@ -30,17 +30,17 @@ def test_decisions_are_judged_at_their_place_in_the_order() -> None:
     laptop, signers = key(), RecordedSigners()
     envelope = sign(statement(), laptop).fields()
     assert signers.check(envelope)[0] is Damage.KEY
-    signers.learn(entry(1, Kind.KEY_ENROLLED, signers.approvers.enrolment("laptop", laptop.public)))
+    signers.learn(entry(1, EntryKind.KEY_ENROLLED, signers.approvers.enrolment("laptop", laptop.public)))
     assert signers.check(envelope) == (statement(), laptop.public.fingerprint)
     assert signers.check(envelope | {"payloadType": "text/plain"})[0] is Damage.SIGNATURE
     assert signers.check(None)[0] is Damage.SIGNATURE
-    signers.learn(entry(2, Kind.KEY_REVOKED, signers.approvers.revocation("laptop")))
+    signers.learn(entry(2, EntryKind.KEY_REVOKED, signers.approvers.revocation("laptop")))
     assert signers.check(envelope)[0] is Damage.KEY
 
 
 def test_names_and_keys_are_unique_among_those_who_may_approve() -> None:
     laptop, other, approvers = key(), key("other"), Approvers()
-    approvers.learn(entry(1, Kind.KEY_ENROLLED, approvers.enrolment("laptop", laptop.public, insecure=True)))
+    approvers.learn(entry(1, EntryKind.KEY_ENROLLED, approvers.enrolment("laptop", laptop.public, insecure=True)))
     assert approvers.active[0].insecure
     with pytest.raises(KeyFault, match="already, as laptop"):
         approvers.enrolment("second", laptop.public)
@@ -52,7 +52,7 @@ def test_names_and_keys_are_unique_among_those_who_may_approve() -> None:
 
 def test_a_key_is_found_by_name_or_fingerprint() -> None:
     laptop, approvers = key(), Approvers()
-    approvers.learn(entry(1, Kind.KEY_ENROLLED, approvers.enrolment("laptop", laptop.public)))
+    approvers.learn(entry(1, EntryKind.KEY_ENROLLED, approvers.enrolment("laptop", laptop.public)))
     assert approvers.named("laptop") == approvers.named(laptop.public.fingerprint)
     with pytest.raises(KeyFault, match="may approve here"):
         approvers.named("phone")
@@ -61,13 +61,13 @@ def test_a_key_is_found_by_name_or_fingerprint() -> None:
 @pytest.mark.parametrize(
     ("kind", "body"),
     [
-        (Kind.KEY_ENROLLED, {}),
-        (Kind.KEY_ENROLLED, {"name": "x", "key": "nonsense"}),
-        (Kind.KEY_ENROLLED, {"name": "../x", "key": "ssh-ed25519 " + "A" * 68}),
-        (Kind.KEY_REVOKED, {"fingerprint": "SHA256:never"}),
-        (Kind.KEY_REVOKED, {}),
+        (EntryKind.KEY_ENROLLED, {}),
+        (EntryKind.KEY_ENROLLED, {"name": "x", "key": "nonsense"}),
+        (EntryKind.KEY_ENROLLED, {"name": "../x", "key": "ssh-ed25519 " + "A" * 68}),
+        (EntryKind.KEY_REVOKED, {"fingerprint": "SHA256:never"}),
+        (EntryKind.KEY_REVOKED, {}),
     ],
 )
-def test_a_senseless_key_change_is_refused(kind: Kind, body: JsonObject) -> None:
+def test_a_senseless_key_change_is_refused(kind: EntryKind, body: JsonObject) -> None:
     with pytest.raises(KeyFault):
         Approvers.of([entry(1, kind, body)])

@@ -18,8 +18,8 @@ from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.console.widgets.hanging import Hanging
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.prompt import NOT_AVAILABLE, unavailable_line
-from aileron_tui.core.risk import Level
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import RiskLevel
 from aileron_tui.runtime.items import Item
 
 _ROWS, _WIDEST, _WORD = 3, 60, 8
@@ -80,7 +80,7 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
     def _possible(self, item: Item, wanted: Choice) -> Choice:
         if item.key in self._unable:
             return Choice.LEAVE
-        risky = item.prompt.risk.level is Level.HIGH or item.fetching or item.deny_only
+        risky = item.prompt.risk.level is RiskLevel.HIGH or item.fetching or item.deny_only
         return Choice.LEAVE if wanted is Choice.APPROVE and risky else wanted
 
     def _line(self, number: int) -> Hanging:
@@ -100,7 +100,7 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
             return own("  ⚠ ", WARNING) + foreign_line(why, WARNING)
         if item.deny_only:
             return own("  ⚠ ", WARNING) + foreign_short(item.deny_only, _WIDEST, WARNING)
-        return own("  ⚠ high risk: only by itself" if item.prompt.risk.level is Level.HIGH else "", WARNING)
+        return own("  ⚠ high risk: only by itself" if item.prompt.risk.level is RiskLevel.HIGH else "", WARNING)
 
     @on(Rows.Switched)
     def action_switch(self) -> None:

@@ -31,7 +31,7 @@ from aileron_tui.console.widgets.history_table import Columns, HistoryTable
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
-from aileron_tui.core.text import inline
+from aileron_tui.core.visible_text import inline
 from aileron_tui.files.places import bundled
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.items import Item

@@ -24,8 +24,8 @@ from aileron_tui.console.widgets.spread import Spread
 from aileron_tui.console.widgets.still import Still
 from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.risk import Level
-from aileron_tui.core.text import Visible, cells, clip, inline
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.visible_text import Visible, cells, clip, inline
 from aileron_tui.files.places import bundled
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class MainScreen(Screen[None], Still):
                 return "the window is too small to read it"
             if drawn.fetching:
                 return "the preview is still being fetched"
-            if drawn.prompt.risk.level is Level.HIGH and not (self._view and self._view.read_to_end):
+            if drawn.prompt.risk.level is RiskLevel.HIGH and not (self._view and self._view.read_to_end):
                 again = self._view is not None and self._view.changed_above
                 return f"high risk: {'it changed, read it from its start' if again else 'read it to the end first'}"
         return ""

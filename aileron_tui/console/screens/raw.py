@@ -16,7 +16,7 @@ from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
 from aileron_tui.console.widgets.json_view import JsonView, spelled
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.core.text import clip, inline
+from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.files.places import bundled
 from aileron_tui.runtime.items import Item
 

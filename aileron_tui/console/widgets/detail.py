@@ -17,8 +17,8 @@ from aileron_tui.console.widgets.laid import Laid
 from aileron_tui.core.edits import Pair, difference, paired, signed
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
 from aileron_tui.core.prompt import NOT_AVAILABLE
-from aileron_tui.core.rows import Row
-from aileron_tui.core.text import cells, inline
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.visible_text import cells, inline
 
 MOST_LINES: Final = 200
 MOST_IN_A_ROW: Final = 2_000

@@ -15,8 +15,8 @@ from aileron_tui.console.widgets.laid import Laid
 from aileron_tui.console.widgets.notices import notices
 from aileron_tui.console.widgets.quote_text import GUTTER as BAR
 from aileron_tui.console.widgets.wrapping import rows
-from aileron_tui.core.text import cells, inline, inline_pieces
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import cells, inline, inline_pieces
 
 WIDEST_LABEL: Final = 24
 LEAST_VALUE: Final = 20

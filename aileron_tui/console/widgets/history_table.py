@@ -18,28 +18,28 @@ from textual.widget import Widget
 from aileron_tui.console.past import Past, local, span
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
 from aileron_tui.core.outcomes import ending
-from aileron_tui.core.states import State
-from aileron_tui.core.text import Visible, clip, inline
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import Visible, clip, inline
 
 ONE_LINE_FROM: Final = 92
 
 _WHEN, _OUTCOME, _TOOK, _SURFACE, _SIGNED, _SOURCE = 11, 17, 10, 9, 10, 10
 _WHOLE: Final = 40
 _TONES: Final = {
-    State.EXECUTED: "$text-success",
-    State.FAILED: "$text-error",
-    State.INTERRUPTED: "$text-warning",
-    State.EXPIRED: "$text-warning",
-    State.PENDING: "$text-primary",
-    State.WITHDRAWN: MUTED,
+    RequestState.EXECUTED: "$text-success",
+    RequestState.FAILED: "$text-error",
+    RequestState.INTERRUPTED: "$text-warning",
+    RequestState.EXPIRED: "$text-warning",
+    RequestState.PENDING: "$text-primary",
+    RequestState.WITHDRAWN: MUTED,
 }
 
 
 def outcome(request: Past, width: int = _OUTCOME) -> Content:
     """How it ended, as a glyph and a word."""
     glyph, word = ending(request, datetime.now(UTC))
-    style = _TONES.get(State(request.outcome), "") if request.outcome in set(State) else ""
+    style = _TONES.get(RequestState(request.outcome), "") if request.outcome in set(RequestState) else ""
     return own(f"{glyph} ", style) + _text(word, width - 2, style)
 
 

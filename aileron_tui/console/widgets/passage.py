@@ -17,8 +17,8 @@ from unicodedata import category
 
 from aileron_tui.console.render import Part
 from aileron_tui.console.widgets.wrapping import Row, ascii_rows, rows
-from aileron_tui.core.text import BLANK_LINES, MARKS_PER_BASE, block_pieces, repeated, unshown
 from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import BLANK_LINES, MARKS_PER_BASE, block_pieces, repeated, unshown
 
 CHUNK: Final = 16 * 1024
 _DENSER: Final = 4

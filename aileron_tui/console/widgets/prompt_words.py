@@ -10,16 +10,16 @@ from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.time_left import ago
 from aileron_tui.core.decision import moment
 from aileron_tui.core.prompt import Prompt
-from aileron_tui.core.risk import Level
-from aileron_tui.core.text import clip, inline
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.daemon.kinds import ACTION, COMMS_DRAFT, COMMS_SEND, HTTP_REQUEST, SHELL
 from aileron_tui.runtime.items import Item
 
 _RISKS: Final = {
-    Level.LOW: ("○ low risk", MUTED),
-    Level.NORMAL: ("● normal risk", STRONG),
-    Level.HIGH: ("▲ high risk", DANGER),
+    RiskLevel.LOW: ("○ low risk", MUTED),
+    RiskLevel.NORMAL: ("● normal risk", STRONG),
+    RiskLevel.HIGH: ("▲ high risk", DANGER),
 }
 _QUESTIONS: Final = {
     COMMS_SEND: "Send this message?",

@@ -10,7 +10,7 @@ from typing import Final
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.core.edits import Pair, difference, paired, signed
 from aileron_tui.core.prompt import NOT_AVAILABLE
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.values import dataclass
 
 FIELDS: Final = 100

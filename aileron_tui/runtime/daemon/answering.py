@@ -9,7 +9,7 @@ from typing import Final
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import InvalidTransition, State
+from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.runtime.daemon import requests
 from aileron_tui.runtime.daemon.client import DaemonClient, Result
@@ -68,7 +68,7 @@ class Answering:
         self._turns = turns
         self.sending: set[str] = set()
 
-    def decide(self, item: Item, verdict: Verdict, reason: str, edits: JsonObject | None) -> State:
+    def decide(self, item: Item, verdict: Verdict, reason: str, edits: JsonObject | None) -> RequestState:
         """Answers exactly what the item shows; returns the state it is in then, or raises what went wrong."""
         approved = verdict is Verdict.APPROVE
         if item.deny_only and approved:
@@ -115,9 +115,9 @@ class Answering:
         except InvalidTransition:
             # Our own record has an answer. If it never arrived, the daemon still waits for one.
             result = self._client.standing(item.id)
-            if result.state is not State.PENDING:
+            if result.state is not RequestState.PENDING:
                 raise self._elsewhere(item.id, result) from None
-            self._record.told(item.id, State.PENDING)
+            self._record.told(item.id, RequestState.PENDING)
             self._record_again(item.id, envelope)
         return envelope
 
@@ -128,7 +128,7 @@ class Answering:
             words = f"by our own record it is {error.state}"
             raise NotWaiting(409, {"state": error.state, "error": {"message": words}}, called="daemon") from None
 
-    def _sent(self, id_: str, verdict: Verdict, body: JsonObject) -> State:
+    def _sent(self, id_: str, verdict: Verdict, body: JsonObject) -> RequestState:
         self.sending.add(id_)
         try:
             self._client.decide(id_, body)
@@ -139,46 +139,46 @@ class Answering:
         except Rejected as error:
             if error.status >= 500 and not isinstance(error, ApprovalsOff):
                 return self._unclear(id_, verdict, error)
-            self._note(id_, State.PENDING)
+            self._note(id_, RequestState.PENDING)
             raise
         except NoGate:
-            self._note(id_, State.PENDING)
+            self._note(id_, RequestState.PENDING)
             raise
         else:
             return self._taken(id_, verdict)
         finally:
             self.sending.discard(id_)
 
-    def _taken(self, id_: str, verdict: Verdict) -> State:
-        state = State.RUNNING if verdict is Verdict.APPROVE else State.DENIED
+    def _taken(self, id_: str, verdict: Verdict) -> RequestState:
+        state = RequestState.RUNNING if verdict is Verdict.APPROVE else RequestState.DENIED
         self._tracker.unconfirmed.pop(id_, None)
         self._tracker.ours.add(id_)
         self._note(id_, state)
         self._ended(id_, Result(state))
         return state
 
-    def _late(self, id_: str, verdict: Verdict, error: NotFound) -> State:
+    def _late(self, id_: str, verdict: Verdict, error: NotFound) -> RequestState:
         """It does not wait any more: an earlier answer of ours arrived after all, or somebody else was first."""
         try:
             result = self._client.standing(id_)
         except RuntimeFault:
             raise error from None
-        if result.state is State.PENDING:
-            self._note(id_, State.PENDING)
+        if result.state is RequestState.PENDING:
+            self._note(id_, RequestState.PENDING)
             raise Untrustworthy("the daemon lists the request and says that it does not know it", hint="Try again.")
         if self.arrived(id_, result) and _agrees(result, verdict):
             return self._taken(id_, verdict)
         raise self._elsewhere(id_, result)
 
-    def _unclear(self, id_: str, verdict: Verdict, error: RuntimeFault) -> State:
+    def _unclear(self, id_: str, verdict: Verdict, error: RuntimeFault) -> RequestState:
         """Whether it was taken is not known: what stands is asked for, and nothing is sent again."""
         self._tracker.unconfirmed[id_] = verdict
         try:
             result = self._client.standing(id_)
         except RuntimeFault as fault:
             raise Unanswered(_UNCERTAIN, str(fault), "Look again before you answer again.") from None
-        if result.state is State.PENDING:
-            self._note(id_, State.PENDING)
+        if result.state is RequestState.PENDING:
+            self._note(id_, RequestState.PENDING)
             if not isinstance(error, Unanswered):
                 self._tracker.unconfirmed.pop(id_, None)  # it replied, so nothing is on its way any more
                 raise error
@@ -191,22 +191,28 @@ class Answering:
         """This answer was not the one. Words for people, after what became of the request was passed on."""
         ours, state = self.arrived(id_, result), result.state
         self._ended(id_, result)
-        if state is State.WITHDRAWN and id_ in self._tracker.unconfirmed:
-            self._note(id_, State.INTERRUPTED)
+        if state is RequestState.WITHDRAWN and id_ in self._tracker.unconfirmed:
+            self._note(id_, RequestState.INTERRUPTED)
             return Unanswered(_UNCERTAIN, result.note)
-        if state is State.WITHDRAWN:
+        if state is RequestState.WITHDRAWN:
             self._note(id_, state)
             return NotFound(404, {"error": {"message": result.note}}, called="daemon")
         self._note(id_, state, elsewhere=not ours, reason=result.reason, error=result.error)
         words = f"{'your earlier answer counts' if ours else 'answered elsewhere'}: it is {state}"
         return NotWaiting(404, {"state": state, "error": {"message": words}}, called="daemon")
 
-    def _note(self, id_: str, outcome: State, *, elsewhere: bool = False, reason: str = "", error: str = "") -> None:
+    def _note(
+        self, id_: str, outcome: RequestState, *, elsewhere: bool = False, reason: str = "", error: str = ""
+    ) -> None:
         """Records what came of an answer. It is what it is, even if it cannot be recorded: the watch says so then."""
         with suppress(LedgerError):
             self._record.told(id_, outcome, elsewhere=elsewhere, reason=reason, error=error)
 
 
 def _agrees(result: Result, verdict: Verdict) -> bool:
-    denied = result.state is State.DENIED
-    return denied if verdict is Verdict.DENY else not denied and result.state not in (State.WITHDRAWN, State.PENDING)
+    denied = result.state is RequestState.DENIED
+    return (
+        denied
+        if verdict is Verdict.DENY
+        else not denied and result.state not in (RequestState.WITHDRAWN, RequestState.PENDING)
+    )

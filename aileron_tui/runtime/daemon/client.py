@@ -10,7 +10,7 @@ import httpx
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, plain
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.discovery import START, Daemon
 from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, NotFound, Rejected, RuntimeFault, Untrustworthy
@@ -31,12 +31,12 @@ _LOOK_SECONDS: Final = 10.0
 _NO_REQUEST: Final = "act-none"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}", re.ASCII)
 _STATES: Final = {
-    "pending_approval": State.PENDING,
-    "running": State.RUNNING,
-    "awaiting_vault": State.RUNNING,
-    "completed": State.EXECUTED,
-    "denied": State.DENIED,
-    "failed": State.FAILED,
+    "pending_approval": RequestState.PENDING,
+    "running": RequestState.RUNNING,
+    "awaiting_vault": RequestState.RUNNING,
+    "completed": RequestState.EXECUTED,
+    "denied": RequestState.DENIED,
+    "failed": RequestState.FAILED,
 }
 
 
@@ -48,7 +48,7 @@ class WrongPassphrase(AileronError):
 class Result:
     """What became of a request. `note` is our own word where a state alone would mislead; `error` is the daemon's."""
 
-    state: State
+    state: RequestState
     reason: str = ""
     error: str = ""
     note: str = ""
@@ -117,13 +117,13 @@ class DaemonClient:
         try:
             return self.result(id_)
         except NotFound:
-            return Result(State.WITHDRAWN, note=UNKNOWN)
+            return Result(RequestState.WITHDRAWN, note=UNKNOWN)
 
     def standing(self, id_: str) -> Result:
         """Where a request stands: the list first, then what became of it."""
         for value in self.waiting():
             if isinstance(value, dict) and value.get("id") == id_:
-                return Result(State.PENDING)
+                return Result(RequestState.PENDING)
         return self.ended(id_)
 
     def action(self, name: str) -> JsonObject | None:
@@ -188,10 +188,10 @@ def _read_result(answer: JsonObject) -> Result:
     reason = answer.get("reason")
     words = reason if isinstance(reason, str) else ""
     if state is None:
-        return Result(State.RUNNING, words, note="the daemon calls it " + plain(status))
+        return Result(RequestState.RUNNING, words, note="the daemon calls it " + plain(status))
     if status == "awaiting_vault":
         return Result(state, words, note=f"approved; {LOCKED}")
-    if state is State.FAILED:
+    if state is RequestState.FAILED:
         return Result(state, words, error=_failure(answer) or words)
     return Result(state, words)
 

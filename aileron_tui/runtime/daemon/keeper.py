@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Final
 
 from aileron_tui.core.jsontext import Json
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.client import DaemonClient, Result
 from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered
@@ -147,7 +147,7 @@ class Keeper:
             except RuntimeFault:
                 pass
             else:
-                over = over or result.state.final or result.state is State.PENDING
+                over = over or result.state.final or result.state is RequestState.PENDING
                 self._tell(Became(id_, result))
             if over and self._followed.get(id_) is followed:
                 del self._followed[id_]

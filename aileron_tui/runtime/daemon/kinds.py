@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonObject, compact, plain
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.gotext import spellings
 
@@ -49,22 +49,22 @@ class Kind:
 
 
 def _sends(_: JsonObject) -> Risk:
-    return Risk(Level.HIGH, "a message that was sent cannot be taken back")
+    return Risk(RiskLevel.HIGH, "a message that was sent cannot be taken back")
 
 
 def _answers(_: JsonObject) -> Risk:
-    return Risk(Level.HIGH, "it answers somebody in your name")
+    return Risk(RiskLevel.HIGH, "it answers somebody in your name")
 
 
 def _calls(args: JsonObject) -> Risk:
     method, body = args.get("method"), args.get("body")
     if isinstance(method, str) and method.upper() in _READING and body in (None, ""):
-        return Risk(Level.NORMAL, "it only reads, but its address can carry data out")
-    return Risk(Level.HIGH, "it may change something elsewhere, or carry data out")
+        return Risk(RiskLevel.NORMAL, "it only reads, but its address can carry data out")
+    return Risk(RiskLevel.HIGH, "it may change something elsewhere, or carry data out")
 
 
 def _runs(_: JsonObject) -> Risk:
-    return Risk(Level.HIGH, "a command can do whatever you can")
+    return Risk(RiskLevel.HIGH, "a command can do whatever you can")
 
 
 KINDS: Final = {

@@ -16,11 +16,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.chain import Kind
 from aileron_tui.core.decision import moment, timestamp
+from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact
 from aileron_tui.core.outcomes import ELSEWHERE
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private import private_folder
 from aileron_tui.ledger import pages
@@ -46,7 +46,7 @@ _LARGEST_CUT: Final = 1024 * 1024
 _LARGEST_VALUE: Final = 64 * 1024
 _LONGEST_VALUE: Final = 16 * 1024
 _MOST_SEEN: Final = 20_000
-_ANSWERS: Final = {"approval.approved": State.APPROVED, "approval.denied": State.DENIED}
+_ANSWERS: Final = {"approval.approved": RequestState.APPROVED, "approval.denied": RequestState.DENIED}
 _ASKED: Final = "approval.requested"
 
 
@@ -98,13 +98,20 @@ class Record:
 
     def decided(self, id_: str, envelope: JsonObject) -> None:
         """Records a signed answer; an InvalidTransition means that the request was answered before."""
-        self._ledger.append(Kind.DECIDED, {"envelope": envelope}, id_)
+        self._ledger.append(EntryKind.DECIDED, {"envelope": envelope}, id_)
         if len(self._mine) > _MOST_SEEN:
             self._mine.clear()
         self._mine.add(id_)
 
     def told(  # noqa: PLR0913  # what a daemon may say of a request
-        self, id_: str, outcome: State, *, elsewhere: bool = False, reason: str = "", error: str = "", at: str = ""
+        self,
+        id_: str,
+        outcome: RequestState,
+        *,
+        elsewhere: bool = False,
+        reason: str = "",
+        error: str = "",
+        at: str = "",
     ) -> bool:
         """Records what the daemon says became of a request; False if that was nothing new.
 
@@ -126,7 +133,7 @@ class Record:
         with self._looking:
             return list(self._reader.unfinished(MOST_UNFINISHED))
 
-    def state(self, id_: str) -> State | None:
+    def state(self, id_: str) -> RequestState | None:
         """Where a request stands as far as this ledger knows, or None if it does not know it."""
         with self._looking:
             known = self._reader.standing(id_)
@@ -183,27 +190,27 @@ class Record:
         if any(approver.name == name for approver in approvers.active):
             mark = hashlib.sha256(public.line().encode()).hexdigest()[:8]
             name = f"{name[:23].rstrip('.')}-{mark}"
-        yield Draft(Kind.KEY_ENROLLED, approvers.enrolment(name, public, insecure=self._key.insecure))
+        yield Draft(EntryKind.KEY_ENROLLED, approvers.enrolment(name, public, insecure=self._key.insecure))
 
     def _revocation(self, view: View) -> Iterator[Draft]:
         approvers, fingerprint = Approvers.of(view.key_changes()), self._key.public.fingerprint
         known = approvers.get(fingerprint)
         if known and not known.revoked:
-            yield Draft(Kind.KEY_REVOKED, approvers.revocation(fingerprint))
+            yield Draft(EntryKind.KEY_REVOKED, approvers.revocation(fingerprint))
 
     def _asked(self, view: View, items: Sequence[Item], surface: str) -> Iterator[Draft]:
         for item in {item.id: item for item in items if 0 < len(item.id) <= _LONGEST_ID}.values():
             known = view.standing(item.id)
-            shown = Draft(Kind.SHOWN, {"digest": item.digest, "surface": surface}, item.id)
+            shown = Draft(EntryKind.SHOWN, {"digest": item.digest, "surface": surface}, item.id)
             if known is None:
-                yield Draft(Kind.REQUESTED, self._request(item), item.id)
+                yield Draft(EntryKind.REQUESTED, self._request(item), item.id)
                 yield from _preview(item)
                 yield shown
                 continue
-            if known.state is not State.PENDING:
+            if known.state is not RequestState.PENDING:
                 if not _may_wait(known) or self._on_its_way(view, item.id):
                     continue
-                yield Draft(Kind.TOLD, Told(State.PENDING).body(), item.id)
+                yield Draft(EntryKind.TOLD, Told(RequestState.PENDING).body(), item.id)
             if not self._was_shown(view, item):
                 yield shown
 
@@ -217,7 +224,7 @@ class Record:
         if (item.id, item.digest) in self._seen:
             return True
         entries = view.of_request(item.id)
-        return any(entry.kind == Kind.SHOWN and entry.body.get("digest") == item.digest for entry in entries)
+        return any(entry.kind == EntryKind.SHOWN and entry.body.get("digest") == item.digest for entry in entries)
 
     def _request(self, item: Item) -> JsonObject:
         prompt = item.prompt
@@ -242,8 +249,8 @@ class Record:
             told = Told(answer.verdict, reason=answer.reason, at=answer.at)
             known = view.standing(id_)
             if known is None:
-                yield Draft(Kind.REQUESTED, _bounded({"daemon": self._name, **answer.about}), id_)
-                known = Standing(0, State.PENDING, daemon=True)
+                yield Draft(EntryKind.REQUESTED, _bounded({"daemon": self._name, **answer.about}), id_)
+                known = Standing(0, RequestState.PENDING, daemon=True)
             elif _undelivered(known, told.outcome) and self._on_its_way(view, id_):
                 continue
             elsewhere = known.surface == ELSEWHERE
@@ -251,7 +258,7 @@ class Record:
                 elsewhere = _not_ours(known, told.outcome)
                 yield _draft(id_, replace(told, elsewhere=elsewhere))
             if answer.edited and elsewhere and not (known.edited and known.surface == ELSEWHERE):
-                yield Draft(Kind.EDITED, {}, id_)
+                yield Draft(EntryKind.EDITED, {}, id_)
 
     def _told(self, view: View, id_: str, told: Told) -> Iterator[Draft]:
         known = view.standing(id_)
@@ -261,12 +268,12 @@ class Record:
         if objection(known.state, known.told, told.outcome):
             return
         mine, elsewhere = id_ in self._mine, _not_ours(known, told.outcome)
-        if known.state is State.PENDING:
+        if known.state is RequestState.PENDING:
             elsewhere = told.elsewhere or (elsewhere and not mine)
         elif _undelivered(known, told.outcome):
             if told.elsewhere and not mine and self._on_its_way(view, id_):
                 return
-            elsewhere = told.elsewhere and mine and told.outcome is not State.PENDING
+            elsewhere = told.elsewhere and mine and told.outcome is not RequestState.PENDING
         yield _draft(id_, replace(told, elsewhere=elsewhere))
 
 
@@ -274,7 +281,7 @@ class Record:
 class _Answer:
     """What audit events say of an answered request; `about` is what they say of the request itself."""
 
-    verdict: State
+    verdict: RequestState
     at: str
     reason: str
     about: dict[str, str]
@@ -306,36 +313,39 @@ def _answers(events: Sequence[Json]) -> dict[str, _Answer]:
             }
             about = {name: text for name, text in about.items() if text}
             answers.pop(id_, None)
-            edited = _ANSWERS[type_] is State.APPROVED and payload.get("aileron.approval.edited") is True
+            edited = _ANSWERS[type_] is RequestState.APPROVED and payload.get("aileron.approval.edited") is True
             answers[id_] = _Answer(_ANSWERS[type_], at, _text(payload, "aileron.approval.reason"), about, edited)
     return answers
 
 
 def _may_wait(known: Standing) -> bool:
     """Whether a request that was answered may wait after all: an end that the daemon itself told is the end."""
-    return known.daemon and not objection(known.state, known.told, State.PENDING)
+    return known.daemon and not objection(known.state, known.told, RequestState.PENDING)
 
 
-def _undelivered(known: Standing, outcome: State) -> bool:
+def _undelivered(known: Standing, outcome: RequestState) -> bool:
     """Whether an answer was recorded here that fits an outcome, and nothing is known of its arrival."""
-    return not known.told and known.state is not State.PENDING and not _not_ours(known, outcome)
+    return not known.told and known.state is not RequestState.PENDING and not _not_ours(known, outcome)
 
 
 def _draft(id_: str, told: Told) -> Draft:
-    return Draft(Kind.TOLD, told.body() | _bounded({"reason": told.reason, "error": told.error}), id_)
+    return Draft(EntryKind.TOLD, told.body() | _bounded({"reason": told.reason, "error": told.error}), id_)
 
 
-def _not_ours(known: Standing, outcome: State) -> bool:
+def _not_ours(known: Standing, outcome: RequestState) -> bool:
     """Whether an outcome can only come from another's answer: there is none of ours, or it was the opposite."""
     if outcome not in ANSWERED or known.surface == ELSEWHERE:
         return outcome in ANSWERED
     match known.state:
-        case State.PENDING:
-            return outcome not in (State.FAILED, State.INTERRUPTED)  # a daemon fails what it cannot carry out any more
-        case State.DENIED:
-            return outcome is not State.DENIED
+        case RequestState.PENDING:
+            return outcome not in (
+                RequestState.FAILED,
+                RequestState.INTERRUPTED,
+            )  # a daemon fails what it cannot carry out any more
+        case RequestState.DENIED:
+            return outcome is not RequestState.DENIED
         case _:
-            return outcome is State.DENIED
+            return outcome is RequestState.DENIED
 
 
 def _preview(item: Item) -> Iterator[Draft]:
@@ -344,7 +354,7 @@ def _preview(item: Item) -> Iterator[Draft]:
         body = preview_body(preview.fields(), keep=False)
         if preview.unavailable:
             body |= _bounded({"unavailable": preview.unavailable})
-        yield Draft(Kind.PREVIEWED, body, item.id)
+        yield Draft(EntryKind.PREVIEWED, body, item.id)
 
 
 def _bounded(texts: dict[str, str], args: JsonObject | None = None) -> JsonObject:

@@ -15,8 +15,8 @@ from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
-from aileron_tui.core.risk import Level, Risk, Rule, by_name, by_rule, by_steps
-from aileron_tui.core.states import State
+from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_name, by_rule, by_steps
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.kinds import ACTION, DRAFT, KINDS, SAVE, SAVE_AS, rows, told_row
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.errors import Untrustworthy
@@ -46,7 +46,7 @@ def read_request(  # noqa: PLR0913  # a request is put together from many places
     head: str,
     action: JsonObject | None,
     session: JsonObject | None,
-    rules: Sequence[Rule],
+    rules: Sequence[RiskRule],
     seen: datetime,
 ) -> Item:
     """The request in a daemon's JSON, or Untrustworthy where there is none.
@@ -85,7 +85,7 @@ def read_request(  # noqa: PLR0913  # a request is put together from many places
         id=id_,
         prompt=prompt,
         digest=digest,
-        state=State.PENDING,
+        state=RequestState.PENDING,
         requested_at=utc_time(value.get("requested_at")) or timestamp(seen),
         expires_at="",
         revision=0,
@@ -207,7 +207,7 @@ def _reason(text: str) -> str:
     return short("", inner) if inner.strip() else _NO_REASON
 
 
-def _ruled(name: str, connector: str, action: JsonObject | None, rules: Sequence[Rule]) -> Risk | None:
+def _ruled(name: str, connector: str, action: JsonObject | None, rules: Sequence[RiskRule]) -> Risk | None:
     return by_rule(name, _steps(action) or (Step("", connector, "", None, {}),), rules)
 
 
@@ -215,7 +215,7 @@ def _inherent(kind: str, name: str, args: JsonObject, action: JsonObject | None)
     if kind in KINDS:
         return KINDS[kind].risk(args)
     if kind != ACTION:
-        return Risk(Level.HIGH, "it is not known what it does")
+        return Risk(RiskLevel.HIGH, "it is not known what it does")
     steps = _steps(action)
     return by_steps(steps) if steps else by_name(name)
 

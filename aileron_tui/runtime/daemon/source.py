@@ -18,9 +18,9 @@ import httpx
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, Limits, read_object
-from aileron_tui.core.risk import Rule
-from aileron_tui.core.states import State
+from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, read_object
+from aileron_tui.core.risk import RiskRule
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.runtime.daemon import requests
@@ -43,7 +43,7 @@ _LOOKS_AT_ONCE: Final = 20
 _MOST_UNHEARD: Final = 1000
 _MOST_WAITING: Final = 20_000
 _SPELLED: Final = ("args", "preview", "input_fields")
-_EVENT: Final = Limits(size=LARGEST_EVENT, depth=80, count=20_000_000)
+_EVENT: Final = JsonLimits(size=LARGEST_EVENT, depth=80, count=20_000_000)
 
 
 def _now() -> datetime:
@@ -73,7 +73,7 @@ class DaemonSource:
         folder: Path,
         *,
         name: str = "",
-        rules: Sequence[Rule] = (),
+        rules: Sequence[RiskRule] = (),
         surface: str = "console",
         tracker: Tracker | None = None,
         list_every: float = LIST_EVERY,
@@ -269,7 +269,7 @@ class DaemonSource:
         elif id_ in self._answering.sending:
             self._tracker.resolved(id_)  # whether it was our own answer shows when the daemon replies to it
         else:
-            state = State.RUNNING if approved else State.DENIED
+            state = RequestState.RUNNING if approved else RequestState.DENIED
             words = self._client.untold(reason) if isinstance(reason, str) else ""
             yield from self._take_end(id_, Result(state, words))
 
@@ -280,19 +280,19 @@ class DaemonSource:
             self._keeper.follow(id_)
 
     def _take_result(self, id_: str, result: Result) -> Iterator[Happening]:
-        if result.state is State.PENDING:
+        if result.state is RequestState.PENDING:
             if id_ in self._tracker.gone:  # it waits after all, or cannot be read any more: the next list shows which
                 self._doubted.add(id_)
                 self._keeper.list_soon()
             return
         ours = self._answering.arrived(id_, result)
-        if result.state is State.WITHDRAWN and (ours or id_ in self._tracker.unconfirmed):
-            result = replace(result, state=State.INTERRUPTED)  # we answered it, and nobody knows how it went
+        if result.state is RequestState.WITHDRAWN and (ours or id_ in self._tracker.unconfirmed):
+            result = replace(result, state=RequestState.INTERRUPTED)  # we answered it, and nobody knows how it went
         # The reason of an approval says nothing about how it is carried out.
-        reason = "" if result.state is State.RUNNING else result.reason
+        reason = "" if result.state is RequestState.RUNNING else result.reason
         item = self._tracker.became(id_, result.state, result.note or reason, result.error)
         if item is not None:
-            elsewhere = not ours and result.state is not State.WITHDRAWN
+            elsewhere = not ours and result.state is not RequestState.WITHDRAWN
             self._record.told(id_, result.state, elsewhere=elsewhere, reason=result.reason, error=result.error)
             yield Happening(0, "updated", item.fields | {"state": item.state}, (item,), self.name)
 
@@ -348,7 +348,9 @@ class DaemonSource:
 
     # answering, the past, and the vault
 
-    def decide(self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None) -> State:
+    def decide(
+        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+    ) -> RequestState:
         """Answers exactly what the item shows, once. Whatever goes wrong, what really stands is looked up first."""
         if verdict is Verdict.APPROVE and item.instance != self.instance:  # what its id means here is not known yet
             raise PromptChanged(409, {"error": {"message": "the daemon was started anew since"}}, called="daemon")
@@ -366,7 +368,7 @@ class DaemonSource:
 
     def _note_end(self, id_: str, result: Result) -> None:
         if result.state.final:
-            elsewhere = result.state is not State.WITHDRAWN and not self._answering.arrived(id_, result)
+            elsewhere = result.state is not RequestState.WITHDRAWN and not self._answering.arrived(id_, result)
             self._record.told(id_, result.state, elsewhere=elsewhere, reason=result.reason, error=result.error)
 
     def past(self, id_: str) -> JsonObject:

@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from typing import Final
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.items import Item
 
@@ -76,7 +76,7 @@ class Tracker:
         """A request that waits, or lately did."""
         return self.waiting.get(id_) or self.gone.get(id_)
 
-    def became(self, id_: str, state: State, note: str = "", error: str = "") -> Item | None:
+    def became(self, id_: str, state: RequestState, note: str = "", error: str = "") -> Item | None:
         """What became of a request that waits no more; None if that is nothing new."""
         item = self.gone.get(id_)
         if item is None or (item.state.final and not state.final):

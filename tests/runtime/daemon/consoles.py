@@ -9,11 +9,11 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from aileron_tui.console.board import Board
-from aileron_tui.core.chain import Entry, Kind
 from aileron_tui.core.decision import Statement, Verdict
+from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.audit import audit
 from aileron_tui.ledger.index import decision_of
@@ -33,10 +33,10 @@ from tests.daemon.process import FakeDaemon
 PATIENCE: Final = 60.0
 
 _STEPS: Final = {
-    Kind.REQUESTED: "asked",
-    Kind.PREVIEWED: "preview",
-    Kind.SHOWN: "shown",
-    Kind.EDITED: "edited elsewhere",
+    EntryKind.REQUESTED: "asked",
+    EntryKind.PREVIEWED: "preview",
+    EntryKind.SHOWN: "shown",
+    EntryKind.EDITED: "edited elsewhere",
 }
 
 
@@ -142,7 +142,7 @@ class Console:
     def stale(self) -> bool:
         return bool(self.board.queue.stale)
 
-    def state(self, id_: str) -> State | None:
+    def state(self, id_: str) -> RequestState | None:
         request = self.board.queue.requests.get(id_)
         return request.state if request else None
 
@@ -164,14 +164,14 @@ class Console:
     def until_waiting(self, *ids: str) -> None:
         self.until(lambda: sorted(self.waiting) == sorted(ids))
 
-    def until_state(self, id_: str, state: State) -> None:
+    def until_state(self, id_: str, state: RequestState) -> None:
         self.until(lambda: self.state(id_) is state)
 
     # what the operator does
 
     def decide(
         self, id_: str, verdict: Verdict = Verdict.APPROVE, reason: str = "", edits: JsonObject | None = None
-    ) -> State:
+    ) -> RequestState:
         """Answers what is shown."""
         item = self.item(id_)
         if edits is not None:
@@ -192,7 +192,7 @@ class Console:
         """What was signed about a request, each checked against the keys of the ledger."""
         with Reader(self.folder / FILE) as reader:
             keys = Approvers.of(reader.key_changes())
-        decided = [entry for entry in self.entries(id_) if entry.kind == Kind.DECIDED]
+        decided = [entry for entry in self.entries(id_) if entry.kind == EntryKind.DECIDED]
         return [opened(read_envelope(entry.body["envelope"]), keys) for entry in decided]
 
 
@@ -205,14 +205,14 @@ def story(folder: Path, id_: str) -> list[str]:
     """`asked` and `shown`, each decision by its verdict, and what was told, with a + where it was elsewhere."""
     words: list[str] = []
     for entry in entries(folder, id_):
-        if entry.kind == Kind.DECIDED:
+        if entry.kind == EntryKind.DECIDED:
             found = decision_of(entry)
             assert found is not None
             words.append(f"decided {found[0].verdict}")
-        elif entry.kind == Kind.TOLD:
+        elif entry.kind == EntryKind.TOLD:
             words.append(f"told {entry.body['outcome']}{' +' if entry.body['elsewhere'] else ''}")
         else:
-            words.append(_STEPS[Kind(entry.kind)])
+            words.append(_STEPS[EntryKind(entry.kind)])
     return words
 
 
@@ -228,7 +228,7 @@ class Deciding:
     """An answer on its way in a thread of its own, until the end of the `with`."""
 
     def __init__(self, console: Console, item: Item, verdict: Verdict = Verdict.APPROVE) -> None:
-        self.state: State | None = None
+        self.state: RequestState | None = None
         self.fault: AileronError | None = None
         self._thread = threading.Thread(target=self._decide, args=(console.source, item, verdict))
 

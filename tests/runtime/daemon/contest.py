@@ -23,7 +23,7 @@ import httpx
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotFound, NotWaiting
 from aileron_tui.signing.keys import for_this_run
 from tests.daemon.gotext import Object
@@ -77,7 +77,7 @@ def by_console(console: Console) -> Try:
             return f"is {error.state}"
         except NotFound:
             return "gone"
-        assert state is (State.RUNNING if verdict is Verdict.APPROVE else State.DENIED)
+        assert state is (RequestState.RUNNING if verdict is Verdict.APPROVE else RequestState.DENIED)
         return "taken"
 
     return decide
@@ -152,7 +152,7 @@ class Contest:
     def _judge(self, id_: str, said: dict[str, Said], approved: bool) -> None:
         [winner] = [name for name, one in said.items() if one.words == "taken"]
         assert (said[winner].verdict is Verdict.APPROVE) is approved
-        truth = State.EXECUTED if approved else State.DENIED
+        truth = RequestState.EXECUTED if approved else RequestState.DENIED
         on_the_way = {"is running", "is approved"} if approved else set()
         for name, one in said.items():
             self.figures.told[one.words] += 1
@@ -166,7 +166,7 @@ class Contest:
             assert console.story(id_)[-1].endswith("+") is not here, (winner, console.story(id_), said)
 
     @staticmethod
-    def _told(console: Console, id_: str, truth: State) -> bool:
+    def _told(console: Console, id_: str, truth: RequestState) -> bool:
         return console.story(id_)[-1].startswith(f"told {truth}")
 
 

@@ -18,18 +18,18 @@ from typing import Final
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
 
 STATES: Final = {
-    "pending_approval": State.PENDING,
-    "approved_not_started": State.RUNNING,
-    "running": State.RUNNING,
-    "awaiting_vault": State.RUNNING,
-    "completed": State.EXECUTED,
-    "denied": State.DENIED,
-    "failed": State.FAILED,
+    "pending_approval": RequestState.PENDING,
+    "approved_not_started": RequestState.RUNNING,
+    "running": RequestState.RUNNING,
+    "awaiting_vault": RequestState.RUNNING,
+    "completed": RequestState.EXECUTED,
+    "denied": RequestState.DENIED,
+    "failed": RequestState.FAILED,
 }
 MOST_WAITING: Final = 300
 
@@ -94,9 +94,11 @@ class Storm:
         seen = [id_ for id_ in self._all if self.console.state(id_) is not None]
         self.console.until(lambda: all(self._agrees(id_, results.get(id_)) for id_ in seen))
 
-    def _agrees(self, id_: str, result: State | None) -> bool:
+    def _agrees(self, id_: str, result: RequestState | None) -> bool:
         state = self.console.state(id_)
-        return state is result or (result is None and state in (State.WITHDRAWN, State.INTERRUPTED, State.EXECUTED))
+        return state is result or (
+            result is None and state in (RequestState.WITHDRAWN, RequestState.INTERRUPTED, RequestState.EXECUTED)
+        )
 
     def _register(self) -> None:
         if len(self._waiting) < MOST_WAITING:

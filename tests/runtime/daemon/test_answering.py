@@ -13,7 +13,7 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.reader import Reader
@@ -53,7 +53,7 @@ def test_an_answer_carries_its_proof(daemon: FakeDaemon, folder: Path, kind: str
     with Console(daemon, folder) as console:
         item = console.item(id_)
         state = console.decide(id_, verdict, reason="because")
-        assert state is (State.RUNNING if verdict is Verdict.APPROVE else State.DENIED)
+        assert state is (RequestState.RUNNING if verdict is Verdict.APPROVE else RequestState.DENIED)
         [sent] = daemon.decisions(id_)
         said = sent["said"]
         assert said.keys() == {"approved", "reason", "envelope"}
@@ -93,10 +93,10 @@ def test_our_own_answer_is_not_taken_for_another(daemon: FakeDaemon, folder: Pat
     daemon.switch(reply_delay={"decide": 0.4})
     with Console(daemon, folder) as console:
         daemon.wait_for_watchers()
-        assert console.decide(id_) is State.RUNNING
-        console.until_state(id_, State.RUNNING)
+        assert console.decide(id_) is RequestState.RUNNING
+        console.until_state(id_, RequestState.RUNNING)
         daemon.finish(id_)
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
         assert console.story(id_) == [*SEEN, "decided approve", "told running", "told executed"]
 
 
@@ -108,8 +108,8 @@ def test_our_own_answer_is_not_taken_for_another_by_the_list(daemon: FakeDaemon,
         item = console.item(id_)
         with Deciding(console, item) as deciding:
             console.until(lambda: id_ in console.tracker.gone)
-        assert deciding.state is State.RUNNING
-        console.until_state(id_, State.EXECUTED)
+        assert deciding.state is RequestState.RUNNING
+        console.until_state(id_, RequestState.EXECUTED)
         assert console.story(id_) == [*SEEN, "decided approve", "told running", "told executed"]
 
 
@@ -124,7 +124,7 @@ def test_an_answer_that_outlives_its_connection_is_ours(daemon: FakeDaemon, fold
             time.sleep(1.0)  # by now it is on its way
             source.close()
         assert isinstance(deciding.fault, Unanswered)
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
         assert console.source is not source
         assert len(daemon.decisions(id_)) == 1
         assert not any("+" in words for words in console.story(id_))
@@ -136,9 +136,9 @@ def test_any_success_is_success(daemon: FakeDaemon, folder: Path) -> None:
         for how in ("", "not_json", "truncated", "cut", "wrong_shape", "empty", "null", "deep", "binary", "huge"):
             daemon.switch(garbage={"decide": how} if how else {}, huge_bytes=1_000_000)
             id_ = daemon.register()
-            assert console.decide(id_) is State.RUNNING
+            assert console.decide(id_) is RequestState.RUNNING
             assert len(daemon.decisions(id_)) == 1
-            console.until_state(id_, State.EXECUTED)
+            console.until_state(id_, RequestState.EXECUTED)
             assert console.story(id_) == [*SEEN, "decided approve", "told running", "told executed"]
 
 
@@ -149,7 +149,7 @@ def test_an_edited_draft_is_what_is_sent(daemon: FakeDaemon, folder: Path) -> No
     id_ = daemon.register("comms_draft")
     with Console(daemon, folder) as console:
         shown = console.item(id_)
-        assert console.decide(id_, edits={"draft_body": "No.\nNot yet."}) is State.RUNNING
+        assert console.decide(id_, edits={"draft_body": "No.\nNot yet."}) is RequestState.RUNNING
         [sent] = daemon.decisions(id_)
         assert sent["said"]["edited_payload"] == {"body": "No.\nNot yet."}
         assert daemon.effects(id_)[0]["args"]["draft_body"] == "No.\nNot yet."
@@ -226,7 +226,7 @@ def test_what_cannot_be_shown_exactly_can_only_be_denied(daemon: FakeDaemon, fol
             console.decide(id_)
         assert daemon.decisions(id_) == []
         assert console.story(id_) == SEEN
-        assert console.decide(id_, Verdict.DENY) is State.DENIED
+        assert console.decide(id_, Verdict.DENY) is RequestState.DENIED
 
 
 # replies that do not come
@@ -238,7 +238,11 @@ def test_a_lost_reply_to_an_answer_that_was_taken(daemon: FakeDaemon, folder: Pa
     with Console(daemon, folder) as console:
         console.until_waiting(id_)
         daemon.switch(lose_reply={"decide": 1})
-        state, end = (State.RUNNING, State.EXECUTED) if verdict is Verdict.APPROVE else (State.DENIED, State.DENIED)
+        state, end = (
+            (RequestState.RUNNING, RequestState.EXECUTED)
+            if verdict is Verdict.APPROVE
+            else (RequestState.DENIED, RequestState.DENIED)
+        )
         assert console.decide(id_, verdict) is state
         console.until_state(id_, end)
         assert len(daemon.decisions(id_)) == 1
@@ -256,7 +260,7 @@ def test_a_lost_answer_is_not_sent_again_by_itself(daemon: FakeDaemon, folder: P
         assert daemon.decisions(id_) == []
         assert console.waiting == [id_]
         assert console.story(id_) == [*SEEN, "decided approve", "told pending"]
-        assert console.decide(id_, Verdict.DENY) is State.DENIED
+        assert console.decide(id_, Verdict.DENY) is RequestState.DENIED
         assert len(daemon.decisions(id_)) == 1
         assert console.story(id_)[5:] == ["decided deny", "told denied"]
 
@@ -271,9 +275,9 @@ def test_an_answer_that_arrives_late_counts_when_it_is_given_again(daemon: FakeD
             console.decide(id_)
         item = console.item(id_)
         daemon.resolve(id_, silently=True)  # it was on its way
-        assert console.source.decide(item, Verdict.APPROVE) is State.RUNNING
+        assert console.source.decide(item, Verdict.APPROVE) is RequestState.RUNNING
         assert [one["applied"] for one in daemon.decisions(id_)] == [False]
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
         assert not any("+" in words for words in console.story(id_))
 
 
@@ -286,7 +290,7 @@ def test_an_answer_that_arrives_late_is_ours_also_when_nobody_asks(daemon: FakeD
         with pytest.raises(Unanswered):
             console.decide(id_)
         daemon.resolve(id_)  # it was on its way
-        console.until_state(id_, State.RUNNING)
+        console.until_state(id_, RequestState.RUNNING)
         assert console.story(id_)[3:] == ["decided approve", "told pending", "told running"]
 
 
@@ -299,7 +303,7 @@ def test_the_opposite_of_an_answer_that_was_lost_is_not_ours(daemon: FakeDaemon,
         with pytest.raises(Unanswered):
             console.decide(id_)
         daemon.resolve(id_, approved=False)
-        console.until_state(id_, State.DENIED)
+        console.until_state(id_, RequestState.DENIED)
         assert console.story(id_)[-1] == "told denied +"
 
 
@@ -317,9 +321,9 @@ def test_a_lost_reply_and_nobody_left_to_ask(tmp_path: Path, folder: Path) -> No
             console.source.decide(item, Verdict.APPROVE)
         daemon.start()
         console.until_waiting(lost)
-        console.until_state(taken, State.FAILED)  # it was running when the daemon died
-        assert console.decide(lost) is State.RUNNING
-        console.until_state(lost, State.EXECUTED)
+        console.until_state(taken, RequestState.FAILED)  # it was running when the daemon died
+        assert console.decide(lost) is RequestState.RUNNING
+        console.until_state(lost, RequestState.EXECUTED)
         assert len(daemon.decisions(taken)) == len(daemon.decisions(lost)) == 1
         assert "told failed" in console.story(taken)
 
@@ -337,7 +341,7 @@ def test_a_lost_reply_and_a_request_that_is_gone(daemon: FakeDaemon, folder: Pat
         )
         with pytest.raises(Unanswered):
             console.decide(id_)
-        console.until_state(id_, State.INTERRUPTED)
+        console.until_state(id_, RequestState.INTERRUPTED)
         assert console.story(id_)[3:] == ["decided approve", "told interrupted"]
 
 
@@ -373,7 +377,7 @@ def test_a_refused_answer_was_not_taken(
         assert console.waiting == [id_]
         assert daemon.decisions(id_) == []
         assert console.story(id_) == [*SEEN, "decided approve", "told pending"]
-        assert console.decide(id_, Verdict.DENY) is State.DENIED
+        assert console.decide(id_, Verdict.DENY) is RequestState.DENIED
 
 
 def test_a_daemon_that_cannot_keep_the_answer(daemon: FakeDaemon, folder: Path) -> None:
@@ -383,7 +387,7 @@ def test_a_daemon_that_cannot_keep_the_answer(daemon: FakeDaemon, folder: Path) 
         daemon.switch(decide_error=1)
         with pytest.raises(Rejected, match="could not be kept"):
             console.decide(id_)
-        assert console.decide(id_) is State.RUNNING
+        assert console.decide(id_) is RequestState.RUNNING
         assert [one["applied"] for one in daemon.decisions(id_)] == [False, True]
 
 
@@ -395,7 +399,7 @@ def test_an_error_after_the_answer_was_taken(daemon: FakeDaemon, folder: Path) -
         daemon.wait_for_watchers()
         daemon.switch(answers={"decide": {"status": 500, "body": {}, "times": 1}})
         daemon.resolve(id_, silently=True)
-        assert console.source.decide(item, Verdict.APPROVE) is State.RUNNING
+        assert console.source.decide(item, Verdict.APPROVE) is RequestState.RUNNING
         assert console.story(id_)[3:5] == ["decided approve", "told running"]
 
 
@@ -410,7 +414,7 @@ def test_an_answer_given_elsewhere_while_ours_is_refused(daemon: FakeDaemon, fol
             console.until(lambda: bool(console.source._answering.sending))
             daemon.resolve(id_, approved=False)
         assert isinstance(deciding.fault, Rejected)
-        console.until_state(id_, State.DENIED)
+        console.until_state(id_, RequestState.DENIED)
         assert console.story(id_)[-1] == "told denied +"
 
 
@@ -442,7 +446,7 @@ def test_too_late_says_how(daemon: FakeDaemon, folder: Path, approved: bool, out
             with pytest.raises(NotWaiting) as late:
                 console.source.decide(item, verdict)
             assert late.value.state == state
-        console.until_state(id_, State(state))
+        console.until_state(id_, RequestState(state))
         assert console.story(id_)[-1] == f"told {state} +"
         assert not any(one["applied"] for one in daemon.decisions(id_))
 
@@ -454,7 +458,7 @@ def test_too_late_for_a_request_that_is_gone(daemon: FakeDaemon, folder: Path) -
         daemon.forget(id_)
         with pytest.raises(NotFound):
             console.source.decide(item, Verdict.APPROVE)
-        console.until_state(id_, State.WITHDRAWN)
+        console.until_state(id_, RequestState.WITHDRAWN)
         assert console.story(id_)[3:] == ["decided approve", "told withdrawn"]
 
 
@@ -462,7 +466,7 @@ def test_two_answers_to_one_request_from_one_console(daemon: FakeDaemon, folder:
     id_ = daemon.register(outcome="running")
     with Console(daemon, folder) as console:
         item = console.item(id_)
-        assert console.source.decide(item, Verdict.APPROVE) is State.RUNNING
+        assert console.source.decide(item, Verdict.APPROVE) is RequestState.RUNNING
         with pytest.raises(NotWaiting) as late:
             console.source.decide(item, Verdict.DENY)
         assert late.value.state == "running"
@@ -486,7 +490,7 @@ def test_what_cannot_be_recorded_is_not_sent(daemon: FakeDaemon, folder: Path) -
         with sqlite3.connect(folder / FILE) as db:
             db.execute("DROP TRIGGER full")
         db.close()
-        assert console.decide(id_) is State.RUNNING
+        assert console.decide(id_) is RequestState.RUNNING
 
 
 def test_an_answer_that_was_taken_is_that_whatever_becomes_of_the_record(daemon: FakeDaemon, folder: Path) -> None:
@@ -498,7 +502,7 @@ def test_an_answer_that_was_taken_is_that_whatever_becomes_of_the_record(daemon:
         with sqlite3.connect(folder / FILE) as db:
             db.execute(refuse)
         db.close()
-        assert console.source.decide(item, Verdict.APPROVE) is State.RUNNING
+        assert console.source.decide(item, Verdict.APPROVE) is RequestState.RUNNING
         console.until(lambda: any(isinstance(fault, LedgerError) for fault in console.faults))  # and it is said
         with sqlite3.connect(folder / FILE) as db:
             db.execute("DROP TRIGGER full")
@@ -526,7 +530,7 @@ def test_what_was_never_shown_here_cannot_be_answered(daemon: FakeDaemon, folder
             with pytest.raises(AileronError):
                 other.decide(item, Verdict.APPROVE)
             assert daemon.decisions(id_) == []
-            assert other.decide(other.item(id_), Verdict.APPROVE) is State.RUNNING
+            assert other.decide(other.item(id_), Verdict.APPROVE) is RequestState.RUNNING
         assert story(tmp_path / "other", id_) == [*SEEN, "decided approve", "told running"]
 
 
@@ -568,7 +572,7 @@ def test_a_console_that_dies_before_it_sends(daemon: FakeDaemon, folder: Path, v
     assert story(folder, id_) == [*SEEN, "decided approve"]
     verified(folder)
     with Console(daemon, folder) as console:
-        assert console.decide(id_, verdict) in (State.RUNNING, State.DENIED)
+        assert console.decide(id_, verdict) in (RequestState.RUNNING, RequestState.DENIED)
         assert [one["applied"] for one in daemon.decisions(id_)] == [True]
         assert console.story(id_)[4:6] == ["told pending", f"decided {verdict}"]
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.client import LOCKED, UNKNOWN, DaemonClient, Result, WrongPassphrase
 from aileron_tui.runtime.daemon.discovery import Daemon
 from aileron_tui.runtime.errors import (
@@ -59,24 +59,24 @@ def fails(error: Exception) -> Line:
 @pytest.mark.parametrize(
     ("said", "result"),
     [
-        ({"status": "pending_approval"}, Result(State.PENDING)),
-        ({"status": "running"}, Result(State.RUNNING)),
-        ({"status": "awaiting_vault"}, Result(State.RUNNING, note=f"approved; {LOCKED}")),
-        ({"status": "completed", "audit_id": "audit-1", "result": "{}"}, Result(State.EXECUTED)),
-        ({"status": "denied"}, Result(State.DENIED)),
-        ({"status": "denied", "reason": "no"}, Result(State.DENIED, "no")),
-        ({"status": "denied", "reason": 7}, Result(State.DENIED)),
-        ({"status": "failed", "reason": "it broke"}, Result(State.FAILED, "it broke", error="it broke")),
+        ({"status": "pending_approval"}, Result(RequestState.PENDING)),
+        ({"status": "running"}, Result(RequestState.RUNNING)),
+        ({"status": "awaiting_vault"}, Result(RequestState.RUNNING, note=f"approved; {LOCKED}")),
+        ({"status": "completed", "audit_id": "audit-1", "result": "{}"}, Result(RequestState.EXECUTED)),
+        ({"status": "denied"}, Result(RequestState.DENIED)),
+        ({"status": "denied", "reason": "no"}, Result(RequestState.DENIED, "no")),
+        ({"status": "denied", "reason": 7}, Result(RequestState.DENIED)),
+        ({"status": "failed", "reason": "it broke"}, Result(RequestState.FAILED, "it broke", error="it broke")),
         (
             {"status": "failed", "failure": {"error": {"class": "network_error", "message": "no route"}}},
-            Result(State.FAILED, error="network_error: no route"),
+            Result(RequestState.FAILED, error="network_error: no route"),
         ),
-        ({"status": "failed", "failure": {"error": {"message": "odd"}}}, Result(State.FAILED, error="odd")),
-        ({"status": "failed", "failure": [], "reason": "r"}, Result(State.FAILED, "r", error="r")),
-        ({"status": "failed"}, Result(State.FAILED)),
-        ({"status": "on_hold", "reason": "r"}, Result(State.RUNNING, "r", note="the daemon calls it on_hold")),
-        ({"status": None}, Result(State.RUNNING, note="the daemon calls it null")),
-        ({}, Result(State.RUNNING, note="the daemon calls it null")),
+        ({"status": "failed", "failure": {"error": {"message": "odd"}}}, Result(RequestState.FAILED, error="odd")),
+        ({"status": "failed", "failure": [], "reason": "r"}, Result(RequestState.FAILED, "r", error="r")),
+        ({"status": "failed"}, Result(RequestState.FAILED)),
+        ({"status": "on_hold", "reason": "r"}, Result(RequestState.RUNNING, "r", note="the daemon calls it on_hold")),
+        ({"status": None}, Result(RequestState.RUNNING, note="the daemon calls it null")),
+        ({}, Result(RequestState.RUNNING, note="the daemon calls it null")),
     ],
     ids=str,
 )
@@ -94,7 +94,7 @@ def test_a_request_nobody_knows() -> None:
     client = always(404, {"error": {"code": "not_found", "message": "unknown"}}).client()
     with pytest.raises(NotFound):
         client.result("act-1")
-    assert client.ended("act-1") == Result(State.WITHDRAWN, note=UNKNOWN)
+    assert client.ended("act-1") == Result(RequestState.WITHDRAWN, note=UNKNOWN)
 
 
 def test_where_a_request_stands_is_looked_up_in_the_list_first() -> None:
@@ -104,9 +104,9 @@ def test_where_a_request_stands_is_looked_up_in_the_list_first() -> None:
         return httpx.Response(200, json={"status": "denied"})
 
     line = Line(answer)
-    assert line.client().standing("act-1") == Result(State.PENDING)
+    assert line.client().standing("act-1") == Result(RequestState.PENDING)
     assert [request.url.path for request in line.asked] == ["/v1/action-approvals"]
-    assert line.client().standing("act-2") == Result(State.DENIED)
+    assert line.client().standing("act-2") == Result(RequestState.DENIED)
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])

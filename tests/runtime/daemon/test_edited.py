@@ -8,7 +8,7 @@ import pytest
 
 from aileron_tui.console.past import shown_in_past
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotWaiting
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
@@ -29,7 +29,7 @@ def test_an_edited_draft_is_shown_as_asked_and_as_approved_to_the_end_and_after(
     with Console(daemon, folder) as console:
         asked = console.item(id_).prompt
         console.decide(id_, edits={"draft_body": EDITED})
-        for state in (State.RUNNING, State.EXECUTED):
+        for state in (RequestState.RUNNING, RequestState.EXECUTED):
             console.until_state(id_, state)
             for item in (console.board.items[id_], console.source.item(id_)):
                 assert item.edited_from == asked
@@ -37,7 +37,7 @@ def test_an_edited_draft_is_shown_as_asked_and_as_approved_to_the_end_and_after(
                 assert item.edit is not None
                 assert item.edit["changed"] == ["draft_body"]
             assert "(edited)" in console.board.pill(id_).words
-            if state is State.RUNNING:
+            if state is RequestState.RUNNING:
                 daemon.finish(id_)
         assert record(console, id_)["edited"] is True
         past = console.source.past(id_)
@@ -57,7 +57,7 @@ def test_an_edit_that_came_too_late_is_not_what_was_approved(daemon: FakeDaemon,
         daemon.resolve(id_, approved=False, silently=True)
         with pytest.raises(NotWaiting):
             console.source.decide(item, Verdict.APPROVE, edits={"draft_body": EDITED})
-        console.until_state(id_, State.DENIED)
+        console.until_state(id_, RequestState.DENIED)
         assert console.board.items[id_].edited_from is None
         assert record(console, id_)["edited"] is False
 
@@ -73,8 +73,8 @@ def test_an_edit_made_elsewhere_is_said_once_it_is_known(daemon: FakeDaemon, fol
             console.until_waiting(id_, plain)
             daemon.resolve(id_, payload={"body": "Later."})
             daemon.resolve(plain)
-            console.until_state(id_, State.EXECUTED)
-            console.until_state(plain, State.EXECUTED)
+            console.until_state(id_, RequestState.EXECUTED)
+            console.until_state(plain, RequestState.EXECUTED)
         found = record(console, id_)
         assert (found["edited"], found["surface"]) == (True, "elsewhere")
         assert console.source.past(id_)["edit"] is None
@@ -86,7 +86,7 @@ def test_our_own_edit_is_not_taken_for_one_from_elsewhere(daemon: FakeDaemon, fo
     id_ = daemon.register("comms_draft")
     with Console(daemon, folder) as console:
         console.decide(id_, edits={"draft_body": EDITED})
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
         found = record(console, id_)
         assert (found["edited"], found["surface"]) == (True, "console")
         assert "edited elsewhere" not in console.story(id_)
@@ -97,7 +97,7 @@ def test_a_shell_has_its_answer_and_nothing_more_is_claimed(daemon: FakeDaemon, 
     with Console(daemon, folder) as console:
         console.decide(id_)
         console.board.answered_here.add(id_)
-        console.until_state(id_, State.RUNNING)
+        console.until_state(id_, RequestState.RUNNING)
         assert console.board.pill(id_).words == "allowed ✓, its end is not told"
         found = record(console, id_)
         assert (found["kind"], found["outcome"]) == ("shell", "running")
@@ -111,15 +111,15 @@ def test_what_is_told_to_have_ended_and_still_listed_waits_on(daemon: FakeDaemon
         console.until_waiting(id_, other)
         daemon.wait_for_watchers()
         daemon.event("resolved", {"id": id_, "kind": "action", "approved": approved, "decided_at": ""})
-        state = State.RUNNING if approved else State.DENIED
+        state = RequestState.RUNNING if approved else RequestState.DENIED
         console.until(
             lambda: any(item.id == id_ and item.state is state for one in console.heard for item in one.items)
         )
         console.until_waiting(id_, other)
         assert console.board.pill(id_).words == ""
         if approved:
-            assert console.decide(id_) is State.RUNNING
-            console.until_state(id_, State.EXECUTED)
+            assert console.decide(id_) is RequestState.RUNNING
+            console.until_state(id_, RequestState.EXECUTED)
 
 
 @pytest.mark.parametrize("seed", range(3))

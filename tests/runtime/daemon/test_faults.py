@@ -13,7 +13,7 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.client import LONGEST_ID, WrongPassphrase
 from aileron_tui.runtime.daemon.discovery import Daemon, find
 from aileron_tui.runtime.daemon.source import DaemonSource
@@ -46,8 +46,8 @@ def test_garbage_for_a_list_takes_nothing_away(daemon: FakeDaemon, folder: Path,
         console.until_waiting(*ids, more)
         console.until(lambda: not console.stale and console.board.unread == 0)
         daemon.resolve(ids[0])
-        console.until_state(ids[0], State.EXECUTED)
-        assert console.decide(ids[1]) is State.RUNNING
+        console.until_state(ids[0], RequestState.EXECUTED)
+        assert console.decide(ids[1]) is RequestState.RUNNING
 
 
 @pytest.mark.parametrize("broken", [True, False], ids=["in a new connection", "in a list on the way"])
@@ -64,7 +64,7 @@ def test_requests_that_cannot_be_read_are_counted_and_come_back(daemon: FakeDaem
         daemon.switch(garbage={})
         console.until_waiting(*ids)
         console.until(lambda: console.board.unread == 0)
-        assert console.decide(ids[0]) is State.RUNNING
+        assert console.decide(ids[0]) is RequestState.RUNNING
 
 
 def test_a_list_that_was_wrong_once_is_asked_for_again(daemon: FakeDaemon, folder: Path) -> None:
@@ -85,7 +85,7 @@ def test_garbage_for_events_leaves_the_list(daemon: FakeDaemon, folder: Path, ho
         id_ = daemon.register()
         console.until_waiting(id_)
         daemon.resolve(id_)
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
         daemon.reset()
         console.until_waiting(daemon.register())
 
@@ -95,15 +95,15 @@ def test_garbage_for_a_result_is_asked_for_again(daemon: FakeDaemon, folder: Pat
     daemon.switch(garbage={"result": how}, **SMALL)
     id_ = daemon.register()
     with Console(daemon, folder, list_every=0.1) as console:
-        assert console.decide(id_) is State.RUNNING
+        assert console.decide(id_) is RequestState.RUNNING
         asked = len(daemon.asked("list"))
         console.until(lambda: len(daemon.asked("list")) > asked + 3)
         assert not console.faults  # the rest of the daemon is well
-        assert console.state(id_) is State.RUNNING
+        assert console.state(id_) is RequestState.RUNNING
         other = daemon.register()
         console.until_waiting(other)
         daemon.switch(garbage={})
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
 
 
 def test_a_bad_result_does_not_stand_between_us_and_the_list(daemon: FakeDaemon, folder: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_bad_result_does_not_stand_between_us_and_the_list(daemon: FakeDaemon,
         console.until(lambda: not console.stale)
         console.until_waiting(*ids[1:])
         daemon.switch(garbage={})
-        console.until_state(ids[0], State.EXECUTED)
+        console.until_state(ids[0], RequestState.EXECUTED)
 
 
 @pytest.mark.parametrize("how", GARBAGE)
@@ -149,8 +149,8 @@ def test_a_slow_daemon_is_waited_for(daemon: FakeDaemon, folder: Path) -> None:
     daemon.switch(delay={"*": 0.3}, reply_delay={"decide": 0.3})
     id_ = daemon.register()
     with Console(daemon, folder) as console:
-        assert console.decide(id_) is State.RUNNING
-        console.until_state(id_, State.EXECUTED)
+        assert console.decide(id_) is RequestState.RUNNING
+        console.until_state(id_, RequestState.EXECUTED)
         other = daemon.register()
         console.until_waiting(other)
         assert not console.faults
@@ -331,10 +331,10 @@ def test_an_odd_id_is_only_an_id(daemon: FakeDaemon, folder: Path, id_: str) -> 
     asked = len(daemon.asked())
     with Console(daemon, folder) as console:
         console.until_waiting(other, id_)
-        assert console.decide(id_) is State.RUNNING
+        assert console.decide(id_) is RequestState.RUNNING
         assert [one["applied"] for one in daemon.decisions(id_)] == [True]
-        console.until_state(id_, State.EXECUTED)
-        assert console.source.item(id_).state is State.EXECUTED
+        console.until_state(id_, RequestState.EXECUTED)
+        assert console.source.item(id_).state is RequestState.EXECUTED
         assert console.source.past(id_)
         assert console.waiting == [other]
         assert not console.faults
@@ -365,7 +365,7 @@ def test_odd_names_are_asked_for_nowhere_else(daemon: FakeDaemon, folder: Path, 
     with Console(daemon, folder) as console:
         item = console.item(id_)
         assert (item.prompt.action, item.prompt.asker.session) == (name, name)
-        assert console.decide(id_) is State.RUNNING
+        assert console.decide(id_) is RequestState.RUNNING
         assert not console.faults
     targets = {one["target"] for one in daemon.asked()[asked:]}
     plain = name.replace("-", "").replace("_", "").isascii() and name.isalnum() and len(name) <= 200
@@ -385,5 +385,5 @@ def test_what_is_very_large_is_shown_and_answered(daemon: FakeDaemon, folder: Pa
         assert item.prompt.args["body"] == args["body"]
         assert item.prompt.preview is not None
         assert len(item.prompt.preview.rows) == 3_000
-        assert console.decide(id_, Verdict.DENY) is State.DENIED
+        assert console.decide(id_, Verdict.DENY) is RequestState.DENIED
         assert console.signed(id_)[0].digest == item.digest

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.risk import Level
-from aileron_tui.core.states import State
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.client import LOCKED, UNKNOWN, WrongPassphrase
 from aileron_tui.runtime.daemon.discovery import Daemon, find
 from aileron_tui.runtime.daemon.source import DaemonSource
@@ -38,7 +38,7 @@ def test_an_answer_that_nobody_told_is_found_by_the_list(daemon: FakeDaemon, fol
     with Console(daemon, folder) as console:
         console.until_waiting(id_)
         daemon.resolve(id_, approved=False, reason="not today", silently=True)
-        console.until_state(id_, State.DENIED)
+        console.until_state(id_, RequestState.DENIED)
         assert console.note(id_) == "not today"
         assert console.story(id_) == ["asked", "preview", "shown", "told denied +"]
 
@@ -51,15 +51,15 @@ def test_what_is_told_again_and_again_is_heard_once(daemon: FakeDaemon, folder: 
         second = daemon.register(outcome="running")
         console.until_waiting(first, second)
         daemon.resolve(first)
-        console.until_state(first, State.RUNNING)
+        console.until_state(first, RequestState.RUNNING)
         daemon.finish(first)
-        console.until_state(first, State.EXECUTED)
+        console.until_state(first, RequestState.EXECUTED)
         told = [(event.name, item.id, item.state) for event in console.heard for item in event.items]
         assert told == [
-            ("snapshot", first, State.PENDING),
-            ("pending", second, State.PENDING),
-            ("updated", first, State.RUNNING),
-            ("updated", first, State.EXECUTED),
+            ("snapshot", first, RequestState.PENDING),
+            ("pending", second, RequestState.PENDING),
+            ("updated", first, RequestState.RUNNING),
+            ("updated", first, RequestState.EXECUTED),
         ]
         assert console.story(second) == ["asked", "preview", "shown"]
 
@@ -70,11 +70,11 @@ def test_an_old_answer_told_late_does_not_undo_the_end(daemon: FakeDaemon, folde
         console.until_waiting(id_)
         daemon.wait_for_watchers()
         daemon.resolve(id_)
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
         daemon.event("resolved", {"id": id_, "kind": "action", "approved": True, "decided_at": ""})
         console.until_waiting(daemon.register())
         told = [item.state for event in console.heard for item in event.items if item.id == id_]
-        assert told[-1] is State.EXECUTED
+        assert told[-1] is RequestState.EXECUTED
         assert len(told) <= 3
 
 
@@ -91,7 +91,7 @@ def test_more_events_than_the_daemon_keeps_are_lost_and_found(daemon: FakeDaemon
         daemon.switch(stall_streams=False)
         console.until_waiting(*ids[60:])
         for id_ in ids[:60]:
-            console.until_state(id_, State.EXECUTED)
+            console.until_state(id_, RequestState.EXECUTED)
 
 
 def test_heartbeats_without_end_and_without_news(daemon: FakeDaemon, folder: Path) -> None:
@@ -101,7 +101,7 @@ def test_heartbeats_without_end_and_without_news(daemon: FakeDaemon, folder: Pat
         console.until(lambda: console.beats > 20)
         console.until_waiting(id_)
         daemon.resolve(id_)
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
         assert not console.faults
 
 
@@ -129,7 +129,7 @@ def test_an_answer_between_the_list_and_the_stream_is_not_missed(daemon: FakeDae
     with Console(daemon, folder, list_every=NEVER) as console:
         daemon.resolve(first, approved=False)
         assert daemon.counters()["watchers"] == 0
-        console.until_state(first, State.DENIED)
+        console.until_state(first, RequestState.DENIED)
         console.until_waiting(second)
 
 
@@ -194,7 +194,7 @@ def test_a_request_without_a_kind_is_an_action(daemon: FakeDaemon, folder: Path)
         prompt = console.item(id_).prompt
         assert (prompt.kind, prompt.action, prompt.args) == ("action", "send-draft", {})
         daemon.resolve(id_)
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
 
 
 @pytest.mark.parametrize(
@@ -219,9 +219,9 @@ def test_a_kind_and_fields_nobody_knows_are_shown_whole(daemon: FakeDaemon, fold
     with Console(daemon, folder) as console:
         prompt = console.item(id_).prompt
         assert prompt.kind == "telepathy"
-        assert prompt.risk.level is Level.HIGH
+        assert prompt.risk.level is RiskLevel.HIGH
         assert {row.label for row in prompt.inputs} == {"to", "thought"}
-        assert console.decide(id_, Verdict.DENY) is State.DENIED
+        assert console.decide(id_, Verdict.DENY) is RequestState.DENIED
         assert daemon.decisions(id_)[0]["applied"]
 
 
@@ -232,10 +232,10 @@ def test_a_status_nobody_knows_is_said_as_it_is(daemon: FakeDaemon, folder: Path
         daemon.switch(result_status="paused_for_lunch")
         daemon.resolve(id_)
         console.until(lambda: "paused_for_lunch" in console.note(id_))
-        assert console.state(id_) is State.RUNNING
+        assert console.state(id_) is RequestState.RUNNING
         daemon.switch(result_status="")
         daemon.finish(id_)
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
         assert console.note(id_) == ""
 
 
@@ -267,8 +267,8 @@ def test_labels_never_stand_in_the_way(daemon: FakeDaemon, folder: Path, switche
     with Console(daemon, folder) as console:
         item = console.item(id_)
         assert (item.prompt.action, item.prompt.asker.session) == ("send-draft", "01J0ABCDEFGHJKMNPQRSTVWXYZ")
-        assert console.decide(id_) is State.RUNNING
-        console.until_state(id_, State.EXECUTED)
+        assert console.decide(id_) is RequestState.RUNNING
+        console.until_state(id_, RequestState.EXECUTED)
 
 
 def test_a_daemon_that_is_slow_to_tell_names_is_not_asked_for_each(daemon: FakeDaemon, folder: Path) -> None:
@@ -309,9 +309,12 @@ def test_an_answer_given_elsewhere_is_followed_to_its_end(daemon: FakeDaemon, fo
         console.until_waiting(id_)
         daemon.wait_for_watchers()
         daemon.resolve(id_, reason="looks fine")
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
         told = [(item.state, item.reason) for event in console.heard if event.name == "updated" for item in event.items]
-        assert told == [(State.RUNNING, ""), (State.EXECUTED, "")]  # a reason to approve is not about how it goes
+        assert told == [
+            (RequestState.RUNNING, ""),
+            (RequestState.EXECUTED, ""),
+        ]  # a reason to approve is not about how it goes
         assert console.board.pill(id_).words == "answered elsewhere: done ✓"
         assert console.story(id_)[-2:] == ["told running +", "told executed +"]
 
@@ -324,7 +327,7 @@ def test_a_failure_says_why(daemon: FakeDaemon, folder: Path) -> None:
         console.until_waiting(first, second)
         for id_ in (first, second):
             console.decide(id_)
-            console.until_state(id_, State.FAILED)
+            console.until_state(id_, RequestState.FAILED)
         assert console.board.items[first].fields["error"] == "external_api_error: Gmail said 404"
         assert console.board.items[second].fields["error"] == "it broke"
         assert [entry.body.get("error") for entry in console.entries(first)][-1] == "external_api_error: Gmail said 404"
@@ -335,7 +338,7 @@ def test_a_request_that_is_gone_without_trace(daemon: FakeDaemon, folder: Path) 
     with Console(daemon, folder) as console:
         console.until_waiting(id_)
         daemon.forget(id_)
-        console.until_state(id_, State.WITHDRAWN)
+        console.until_state(id_, RequestState.WITHDRAWN)
         assert console.note(id_) == UNKNOWN
         assert console.story(id_)[-1] == "told withdrawn"
 
@@ -344,9 +347,9 @@ def test_what_we_answered_and_the_daemon_forgot_has_an_unknown_outcome(daemon: F
     id_ = daemon.register(outcome="running")
     with Console(daemon, folder) as console:
         console.decide(id_)
-        console.until_state(id_, State.RUNNING)
+        console.until_state(id_, RequestState.RUNNING)
         daemon.forget(id_)
-        console.until_state(id_, State.INTERRUPTED)
+        console.until_state(id_, RequestState.INTERRUPTED)
         assert console.story(id_)[-2:] == ["told running", "told interrupted"]
 
 
@@ -361,7 +364,7 @@ def test_many_that_ended_while_nobody_listened_are_all_found_out(daemon: FakeDae
             daemon.resolve(id_, approved=number % 2 == 0)
         daemon.switch(answers={})
         for number, id_ in enumerate(ids):
-            console.until_state(id_, State.EXECUTED if number % 2 == 0 else State.DENIED)
+            console.until_state(id_, RequestState.EXECUTED if number % 2 == 0 else RequestState.DENIED)
 
 
 def test_what_runs_while_nobody_listens_is_followed_afterwards(daemon: FakeDaemon, folder: Path) -> None:
@@ -370,16 +373,16 @@ def test_what_runs_while_nobody_listens_is_followed_afterwards(daemon: FakeDaemo
         console.until_waiting(id_)
         daemon.resolve(id_, silently=True)
         daemon.disconnect()
-        console.until_state(id_, State.RUNNING)
+        console.until_state(id_, RequestState.RUNNING)
         daemon.finish(id_)
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
 
 
 def test_a_shell_that_gave_up_takes_an_answer_that_changes_nothing(daemon: FakeDaemon, folder: Path) -> None:
     id_ = daemon.register("shell", live=False)
     with Console(daemon, folder) as console:
-        assert console.decide(id_) is State.RUNNING
-        console.until_state(id_, State.RUNNING)
+        assert console.decide(id_) is RequestState.RUNNING
+        console.until_state(id_, RequestState.RUNNING)
         console.until_waiting()
         assert daemon.decisions(id_)[0]["applied"]
         assert daemon.effects(id_) == []
@@ -394,14 +397,14 @@ def test_what_waits_for_the_vault_says_so_and_goes_on(daemon: FakeDaemon, folder
     unlocks = daemon.counters()["unlocks"]
     with Console(daemon, folder) as console:
         assert console.source.vault() is Vault.LOCKED
-        assert console.decide(id_) is State.RUNNING
+        assert console.decide(id_) is RequestState.RUNNING
         console.until(lambda: LOCKED in console.note(id_))
         assert LOCKED in console.board.pill(id_).words
         with pytest.raises(WrongPassphrase):
             console.source.unlock_vault(bytearray(b"open barley"))
         assert console.source.vault() is Vault.LOCKED
         console.source.unlock_vault(bytearray(b"open sesame"))
-        console.until_state(id_, State.EXECUTED)
+        console.until_state(id_, RequestState.EXECUTED)
         assert console.source.vault() is Vault.UNLOCKED
         console.source.unlock_vault(bytearray(b"open sesame"))  # it is open already
         assert daemon.counters()["unlocks"] == unlocks + 3
@@ -424,7 +427,7 @@ def test_an_answer_that_needs_the_vault_waits_on(daemon: FakeDaemon, folder: Pat
         with pytest.raises(VaultLocked):
             console.decide(id_)
         assert console.waiting == [id_]
-        assert console.decide(id_) is State.RUNNING
+        assert console.decide(id_) is RequestState.RUNNING
         assert console.story(id_)[3:6] == ["decided approve", "told pending", "decided approve"]
 
 
@@ -437,7 +440,7 @@ def test_a_daemon_that_comes_back_elsewhere_is_found(tmp_path: Path, folder: Pat
         stays, ends, runs = (daemon.register(outcome=how) for how in ("completed", "completed", "running"))
         console.until_waiting(stays, ends, runs)
         console.decide(runs)
-        console.until_state(runs, State.RUNNING)
+        console.until_state(runs, RequestState.RUNNING)
         old = (daemon.url, daemon.token)
         instance = console.source.instance
         daemon.resolve(ends, silently=True)
@@ -445,11 +448,11 @@ def test_a_daemon_that_comes_back_elsewhere_is_found(tmp_path: Path, folder: Pat
         assert daemon.token != old[1]
         console.until(lambda: not console.stale and console.source.instance != instance)
         console.until_waiting(stays)
-        console.until_state(ends, State.EXECUTED)
-        console.until_state(runs, State.FAILED)  # it died with the daemon
+        console.until_state(ends, RequestState.EXECUTED)
+        console.until_state(runs, RequestState.FAILED)  # it died with the daemon
         assert console.item(stays).instance == console.source.instance
-        assert console.decide(stays) is State.RUNNING
-        console.until_state(stays, State.EXECUTED)
+        assert console.decide(stays) is RequestState.RUNNING
+        console.until_state(stays, RequestState.EXECUTED)
         assert console.story(runs)[3:] == ["decided approve", "told running", "told failed"]
 
 
@@ -523,7 +526,7 @@ def test_what_waits_where_approvals_are_switched_off_was_not_answered_elsewhere(
             daemon.disconnect()
         console.until(lambda: any(isinstance(fault, ApprovalsOff) for fault in console.faults))
         console.until(lambda: console.stale)
-        assert console.state(id_) is State.PENDING
+        assert console.state(id_) is RequestState.PENDING
         assert console.board.pill(id_).words == ""
         with console.connect() as source, pytest.raises(ApprovalsOff):
             source.decide(console.item(id_), Verdict.APPROVE)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.turns import FILE, NotOurTurn, Turns
 from aileron_tui.runtime.errors import NotWaiting
 from tests.daemon.process import FakeDaemon
@@ -30,11 +30,11 @@ def test_consoles_of_one_home_take_turns(daemon: FakeDaemon, folder: Path, verdi
             first.until(lambda: bool(first.source._answering.sending))
             with pytest.raises(NotWaiting) as late:
                 second.source.decide(other, verdict)
-        assert sent.state is State.RUNNING
+        assert sent.state is RequestState.RUNNING
         assert late.value.state == "running"
         assert len(daemon.decisions(id_)) == 1
         for console in (first, second):
-            console.until_state(id_, State.RUNNING)
+            console.until_state(id_, RequestState.RUNNING)
         assert first.story(id_) == ["asked", "preview", "shown", "decided approve", "told running"]
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from aileron_tui.core.chain import GENESIS, Entry, Kind
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.entry_chain import GENESIS, Entry, EntryKind
 from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
-from aileron_tui.core.risk import Level, Risk
-from aileron_tui.core.rows import Row
-from aileron_tui.core.states import InvalidTransition, State
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.ledger.audit import audit
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.pages import BadQuery
@@ -97,14 +97,14 @@ def item(id_: str = ID, **changes: Any) -> Item:
         "inputs": (Row("Draft id", "r-12345"),),
         "preview": PreviewResult((Row("To", "team@example.com"),)),
         "asker": Asker("claude", "01J0ABCDEF", "/src"),
-        "risk": Risk(Level.HIGH, "it sends"),
+        "risk": Risk(RiskLevel.HIGH, "it sends"),
     }
     prompt = Prompt(**fields | {name: value for name, value in changes.items() if name in fields})
     return Item(
         id=id_,
         prompt=prompt,
         digest=prompt.digest,
-        state=State.PENDING,
+        state=RequestState.PENDING,
         requested_at=changes.get("requested_at", "2026-05-12T12:15:30.123456789+02:00"),
         expires_at="",
         revision=0,
@@ -184,7 +184,7 @@ def test_what_is_asked_is_recorded_once_with_what_was_shown(record: Record) -> N
     assert (previewed["kind"], list(previewed["body"])) == ("preview.fetched", ["digest"])
     assert shown["body"] == {"digest": item().digest, "surface": "console"}
     assert listed(record)["asked"] == "2026-05-12T10:15:30.123456Z"
-    assert record.state(ID) is State.PENDING
+    assert record.state(ID) is RequestState.PENDING
     assert record.state("act-other") is None
 
 
@@ -225,13 +225,13 @@ def test_an_answer_of_ours_to_its_end(record: Record, key: UnlockedKey, clock: C
     record.asked([item()], "console")
     clock.on()
     answer(record, item(), key, clock)
-    assert record.state(ID) is State.APPROVED
-    assert record.told(ID, State.RUNNING)
-    assert not record.told(ID, State.RUNNING)
-    assert not record.told(ID, State.APPROVED)
-    assert record.told(ID, State.EXECUTED, elsewhere=True)
-    assert not record.told(ID, State.FAILED)
-    assert not record.told(ID, State.PENDING)
+    assert record.state(ID) is RequestState.APPROVED
+    assert record.told(ID, RequestState.RUNNING)
+    assert not record.told(ID, RequestState.RUNNING)
+    assert not record.told(ID, RequestState.APPROVED)
+    assert record.told(ID, RequestState.EXECUTED, elsewhere=True)
+    assert not record.told(ID, RequestState.FAILED)
+    assert not record.told(ID, RequestState.PENDING)
     request = listed(record)
     assert (request["outcome"], request["surface"], request["signer"], request["took"]) == (
         "executed",
@@ -246,7 +246,7 @@ def test_an_answer_of_ours_to_its_end(record: Record, key: UnlockedKey, clock: C
 def test_an_answer_by_a_key_is_verified_against_its_enrolment(record: Record, folder: Path, key: UnlockedKey) -> None:
     with Reader(folder / "ledger.db") as reader:
         (enrolled,) = reader.key_changes()
-    assert (enrolled.kind, enrolled.body["name"]) == (Kind.KEY_ENROLLED, "laptop")
+    assert (enrolled.kind, enrolled.body["name"]) == (EntryKind.KEY_ENROLLED, "laptop")
     with Record(folder, key):
         pass
     with Record(folder, for_this_run("laptop"), temporary=True), Reader(folder / "ledger.db") as reader:
@@ -255,7 +255,7 @@ def test_an_answer_by_a_key_is_verified_against_its_enrolment(record: Record, fo
         assert names[1].startswith("laptop-")
     with Reader(folder / "ledger.db") as reader:
         changes = [entry.kind for entry in reader.key_changes()]
-    assert changes == [Kind.KEY_ENROLLED, Kind.KEY_ENROLLED, Kind.KEY_REVOKED]
+    assert changes == [EntryKind.KEY_ENROLLED, EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED]
 
 
 def test_a_key_for_this_run_can_come_again(folder: Path, key: UnlockedKey, clock: Clock) -> None:
@@ -276,59 +276,62 @@ def test_an_answer_that_never_arrived_is_given_again(
     clock.on(LATER)
     with Record(folder, key, clock=clock) as after_a_crash:
         after_a_crash.asked([item()], "console")
-        assert after_a_crash.state(ID) is State.PENDING
+        assert after_a_crash.state(ID) is RequestState.PENDING
         assert entries(record)[-1]["body"]["outcome"] == "pending"
         answer(after_a_crash, item(), key, clock, Verdict.DENY)
-        assert after_a_crash.told(ID, State.DENIED)
-    assert record.state(ID) is State.DENIED
+        assert after_a_crash.told(ID, RequestState.DENIED)
+    assert record.state(ID) is RequestState.DENIED
 
 
 def test_an_older_list_does_not_undo_an_answer_on_its_way(record: Record, key: UnlockedKey, clock: Clock) -> None:
     record.asked([item()], "console")
     answer(record, item(), key, clock)
     record.asked([item()], "console")
-    assert record.state(ID) is State.APPROVED
-    record.told(ID, State.PENDING)
-    assert record.state(ID) is State.PENDING, "whoever knows better may say so at once"
+    assert record.state(ID) is RequestState.APPROVED
+    record.told(ID, RequestState.PENDING)
+    assert record.state(ID) is RequestState.PENDING, "whoever knows better may say so at once"
 
 
 def test_a_list_that_contradicts_an_end_is_not_believed(record: Record, clock: Clock) -> None:
     record.asked([item()], "console")
-    record.told(ID, State.DENIED, elsewhere=True)
+    record.told(ID, RequestState.DENIED, elsewhere=True)
     clock.on(LATER)
     record.asked([item()], "console")
-    assert record.state(ID) is State.DENIED
+    assert record.state(ID) is RequestState.DENIED
 
 
 def test_somebody_else_was_faster(record: Record, key: UnlockedKey, clock: Clock) -> None:
     record.asked([item()], "console")
     answer(record, item(), key, clock)
-    assert record.told(ID, State.RUNNING, elsewhere=True)
+    assert record.told(ID, RequestState.RUNNING, elsewhere=True)
     request = listed(record)
     assert (request["surface"], request["signer"], request["reason"]) == ("elsewhere", "", "")
-    assert record.told(ID, State.EXECUTED)
+    assert record.told(ID, RequestState.EXECUTED)
     assert (listed(record)["surface"], entries(record)[-1]["body"]["elsewhere"]) == ("elsewhere", True)
 
 
 @pytest.mark.parametrize(
     ("outcome", "elsewhere"),
     [
-        (State.APPROVED, True),
-        (State.RUNNING, True),
-        (State.EXECUTED, True),
-        (State.DENIED, True),
-        (State.FAILED, False),
-        (State.WITHDRAWN, False),
+        (RequestState.APPROVED, True),
+        (RequestState.RUNNING, True),
+        (RequestState.EXECUTED, True),
+        (RequestState.DENIED, True),
+        (RequestState.FAILED, False),
+        (RequestState.WITHDRAWN, False),
     ],
 )
-def test_an_outcome_without_an_answer_of_ours(record: Record, outcome: State, elsewhere: bool) -> None:
+def test_an_outcome_without_an_answer_of_ours(record: Record, outcome: RequestState, elsewhere: bool) -> None:
     record.asked([item()], "console")
     assert record.told(ID, outcome)
     assert listed(record)["surface"] == ("elsewhere" if elsewhere else "")
 
 
 def test_the_opposite_of_our_answer_is_anothers(record: Record, key: UnlockedKey, clock: Clock) -> None:
-    for id_, verdict, outcome in (("a", Verdict.DENY, State.EXECUTED), ("b", Verdict.APPROVE, State.DENIED)):
+    for id_, verdict, outcome in (
+        ("a", Verdict.DENY, RequestState.EXECUTED),
+        ("b", Verdict.APPROVE, RequestState.DENIED),
+    ):
         record.asked([item(id_)], "console")
         answer(record, item(id_), key, clock, verdict)
         assert record.told(id_, outcome)
@@ -342,10 +345,10 @@ def test_the_answer_of_another_console_is_not_called_elsewhere(
     with Record(folder, key, clock=clock) as other:
         other.asked([item()], "other")
         answer(other, item(), key, clock)
-        assert not record.told(ID, State.RUNNING, elsewhere=True), "the other has not heard yet what came of it"
-        assert record.state(ID) is State.APPROVED
-        assert other.told(ID, State.RUNNING)
-    assert record.told(ID, State.EXECUTED, elsewhere=True)
+        assert not record.told(ID, RequestState.RUNNING, elsewhere=True), "the other has not heard yet what came of it"
+        assert record.state(ID) is RequestState.APPROVED
+        assert other.told(ID, RequestState.RUNNING)
+    assert record.told(ID, RequestState.EXECUTED, elsewhere=True)
     assert (listed(record)["surface"], listed(record)["signer"]) == ("console", key.public.fingerprint)
     with pytest.raises(InvalidTransition):
         answer(record, item(), key, clock)
@@ -357,9 +360,9 @@ def test_the_answer_of_another_console_is_not_called_lost_while_it_may_be_on_its
     with Record(folder, key, clock=clock) as other:
         other.asked([item()], "other")
         answer(other, item(), key, clock)
-        assert not record.told(ID, State.PENDING, elsewhere=True)
+        assert not record.told(ID, RequestState.PENDING, elsewhere=True)
         clock.on(LATER)
-        assert record.told(ID, State.PENDING, elsewhere=True)
+        assert record.told(ID, RequestState.PENDING, elsewhere=True)
         assert entries(record)[-1]["body"] == {
             "outcome": "pending",
             "elsewhere": False,
@@ -376,13 +379,13 @@ def test_the_answer_of_a_console_that_died_is_taken_for_the_one_that_arrived(
         other.asked([item()], "other")
         answer(other, item(), key, clock)
     clock.on(LATER)
-    assert record.told(ID, State.EXECUTED, elsewhere=True)
+    assert record.told(ID, RequestState.EXECUTED, elsewhere=True)
     assert (listed(record)["outcome"], listed(record)["surface"]) == ("executed", "console")
 
 
 def test_nothing_is_told_of_what_is_not_known(record: Record) -> None:
     with pytest.raises(EntryRefused, match="of its own"):
-        record.told("act-other", State.EXECUTED)
+        record.told("act-other", RequestState.EXECUTED)
 
 
 def test_answers_from_elsewhere_are_heard(record: Record) -> None:
@@ -404,7 +407,7 @@ def test_answers_from_elsewhere_are_heard(record: Record) -> None:
     head = record.head
     assert record.heard(audit_events) == ["act-2"]
     assert record.head == head
-    record.told("act-2", State.EXECUTED, elsewhere=True)
+    record.told("act-2", RequestState.EXECUTED, elsewhere=True)
     assert record.heard(audit_events) == []
 
 
@@ -465,7 +468,7 @@ def test_several_consoles_ask_at_once(folder: Path, clock: Clock) -> None:
             for number in range(15):
                 record.asked([item(f"act-{number}"), item(f"act-{number + 1}")], "console")
                 record.heard([event("approval.approved", f"act-{number}")])
-                record.told(f"act-{number}", State.EXECUTED, elsewhere=True)
+                record.told(f"act-{number}", RequestState.EXECUTED, elsewhere=True)
         except BaseException as error:  # noqa: BLE001  # shown below
             failed.append(error)
 
@@ -479,7 +482,7 @@ def test_several_consoles_ask_at_once(folder: Path, clock: Clock) -> None:
         made = kinds(records[0], f"act-{number}")
         assert made[:3] == ["request.made", "preview.fetched", "prompt.shown"]
         assert made.count("prompt.shown") == 1
-        assert records[1].state(f"act-{number}") is State.EXECUTED
+        assert records[1].state(f"act-{number}") is RequestState.EXECUTED
     for record in records:
         record.close()
     verified(folder)
@@ -496,7 +499,7 @@ def test_a_request_too_large_for_an_entry_can_be_answered(record: Record, key: U
     assert set(body["args"]["body"]) == {"é"}
     assert body["args"]["list"].startswith('["xxx')
     answer(record, large, key, clock)
-    assert record.told(ID, State.FAILED, error="x" * 10_000_000)
+    assert record.told(ID, RequestState.FAILED, error="x" * 10_000_000)
     assert entries(record)[-1]["body"]["cut"]["error"]["bytes"] == 10_000_002
 
 
@@ -532,7 +535,7 @@ def ids(page: Any) -> list[str]:
 def test_history_has_the_shape_of_a_gates(record: Record) -> None:
     for number in range(5):
         record.asked([item(f"act-{number}", args={"n": f"number{number}"})], "console")
-    record.told("act-3", State.DENIED, elsewhere=True)
+    record.told("act-3", RequestState.DENIED, elsewhere=True)
     first: Any = record.history(limit=2)
     assert ids(first) == ["act-4", "act-3"]
     assert ids(record.history(limit=2, before=first["next"])) == ["act-2", "act-1"]

@@ -8,9 +8,9 @@ from aileron_tui.core.decision import Verdict, read_statement
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, read_object
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult
-from aileron_tui.core.risk import Level, Rule
-from aileron_tui.core.rows import Row
-from aileron_tui.core.states import State
+from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import RiskLevel, RiskRule
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.requests import NotEditable, edited, payload
 from aileron_tui.runtime.errors import Untrustworthy
 from tests.runtime.daemon.asked import ACTION, ARGS, GOOGLE, HASH, HEAD, KINDS, SEEN, SEND_DRAFT, asked, item, read
@@ -25,7 +25,7 @@ def row(item_rows: tuple[Row, ...], label: str) -> Row:
 def test_an_action_is_read_whole() -> None:
     made = read(SEND_DRAFT, action=ACTION, source="work")
     assert (made.id, made.source, made.key) == (SEND_DRAFT["id"], "work", f"work {SEND_DRAFT['id']}")
-    assert (made.state, made.requested_at, made.expires_at) == (State.PENDING, "2026-05-12T10:15:30.123456Z", "")
+    assert (made.state, made.requested_at, made.expires_at) == (RequestState.PENDING, "2026-05-12T10:15:30.123456Z", "")
     assert (made.instance, made.head, made.fetching) == ("http://127.0.0.1:54321", HEAD, False)
     assert made.daemon
     assert not made.refreshable
@@ -38,7 +38,7 @@ def test_an_action_is_read_whole() -> None:
     assert prompt.preview == PreviewResult(
         (Row("To", "alice@example.com"), Row("Cc", missing=True), Row("Body", "line one\nline two", multiline=True))
     )
-    assert prompt.risk.level is Level.HIGH
+    assert prompt.risk.level is RiskLevel.HIGH
     assert '"send_draft"' in prompt.risk.reason
     assert made.digest == prompt.digest
     assert made.fields == SEND_DRAFT | {"inputs": []}
@@ -103,7 +103,7 @@ def test_fields_of_other_types_are_spelled_out_and_never_lost() -> None:
     made = read({"id": "a", "kind": ["x"], "action_name": 7, "connector_fqn": {}, "session_id": 1, "unknown": True})
     assert (made.prompt.kind, made.prompt.action) == ('["x"]', "7")
     assert made.prompt.asker == Asker(session="1")
-    assert made.prompt.risk.level is Level.HIGH
+    assert made.prompt.risk.level is RiskLevel.HIGH
     assert made.fields["unknown"] is True
 
 
@@ -314,48 +314,49 @@ def step(op: str, **more: Json) -> JsonObject:
 @pytest.mark.parametrize(
     ("execute", "level"),
     [
-        ([step("get_draft")], Level.LOW),
-        ([step("move_file")], Level.NORMAL),
-        ([step("move_file", idempotent=True)], Level.LOW),
-        ([step("move_file", idempotent="yes")], Level.NORMAL),
-        ([step("get_draft"), step("delete_draft")], Level.HIGH),
-        ([step("get_draft"), {"op": 7}], Level.HIGH),
-        ([step("get_draft"), 7], Level.HIGH),
-        ([], Level.HIGH),
-        ("x", Level.HIGH),
-        (None, Level.HIGH),
+        ([step("get_draft")], RiskLevel.LOW),
+        ([step("move_file")], RiskLevel.NORMAL),
+        ([step("move_file", idempotent=True)], RiskLevel.LOW),
+        ([step("move_file", idempotent="yes")], RiskLevel.NORMAL),
+        ([step("get_draft"), step("delete_draft")], RiskLevel.HIGH),
+        ([step("get_draft"), {"op": 7}], RiskLevel.HIGH),
+        ([step("get_draft"), 7], RiskLevel.HIGH),
+        ([], RiskLevel.HIGH),
+        ("x", RiskLevel.HIGH),
+        (None, RiskLevel.HIGH),
     ],
 )
-def test_the_steps_of_an_action_tell_its_risk_else_its_name(execute: Json, level: Level) -> None:
+def test_the_steps_of_an_action_tell_its_risk_else_its_name(execute: Json, level: RiskLevel) -> None:
     assert read(SEND_DRAFT, action=ACTION | {"execute": execute}).prompt.risk.level is level
 
 
 @pytest.mark.parametrize(
-    ("name", "level"), [("send-draft", Level.HIGH), ("get-draft", Level.NORMAL), ("move-file", Level.NORMAL)]
+    ("name", "level"),
+    [("send-draft", RiskLevel.HIGH), ("get-draft", RiskLevel.NORMAL), ("move-file", RiskLevel.NORMAL)],
 )
-def test_a_name_alone_may_warn_but_not_reassure(name: str, level: Level) -> None:
+def test_a_name_alone_may_warn_but_not_reassure(name: str, level: RiskLevel) -> None:
     assert read(asked("action", action_name=name)).prompt.risk.level is level
 
 
 @pytest.mark.parametrize("kind", ["comms_send", "comms_draft", "shell", "carrier_pigeon", "http_request"])
 def test_other_kinds_are_of_high_risk(kind: str) -> None:
-    assert item(kind).prompt.risk.level is Level.HIGH
+    assert item(kind).prompt.risk.level is RiskLevel.HIGH
 
 
 @pytest.mark.parametrize(
     ("method", "body", "level"),
     [
-        ("GET", "", Level.NORMAL),
-        ("head", None, Level.NORMAL),
-        ("GET", "x", Level.HIGH),
-        ("GET", {}, Level.HIGH),
-        ("DELETE", "", Level.HIGH),
-        ("", "", Level.HIGH),
-        (None, "", Level.HIGH),
-        (["GET"], "", Level.HIGH),
+        ("GET", "", RiskLevel.NORMAL),
+        ("head", None, RiskLevel.NORMAL),
+        ("GET", "x", RiskLevel.HIGH),
+        ("GET", {}, RiskLevel.HIGH),
+        ("DELETE", "", RiskLevel.HIGH),
+        ("", "", RiskLevel.HIGH),
+        (None, "", RiskLevel.HIGH),
+        (["GET"], "", RiskLevel.HIGH),
     ],
 )
-def test_reading_over_http_is_of_normal_risk(method: Json, body: Json, level: Level) -> None:
+def test_reading_over_http_is_of_normal_risk(method: Json, body: Json, level: RiskLevel) -> None:
     args: JsonObject = {"method": method, "url": "https://x.example", "body": body, "secret_name": "s"}
     assert item("http_request", args=args).prompt.risk.level is level
 
@@ -363,24 +364,24 @@ def test_reading_over_http_is_of_normal_risk(method: Json, body: Json, level: Le
 @pytest.mark.parametrize(
     ("kind", "rule", "matches"),
     [
-        ("action", Rule(Level.LOW, action="send-*"), True),
-        ("action", Rule(Level.LOW, connector="github://ALRubinger/*"), True),
-        ("action", Rule(Level.LOW, op="send_*"), True),
-        ("action", Rule(Level.LOW, op="get_*"), False),
-        ("http_request", Rule(Level.LOW, action="http_request"), True),
-        ("shell", Rule(Level.LOW, connector="github://*"), False),
-        ("shell", Rule(Level.LOW, op="send_*"), False),
-        ("comms_send", Rule(Level.LOW), True),
+        ("action", RiskRule(RiskLevel.LOW, action="send-*"), True),
+        ("action", RiskRule(RiskLevel.LOW, connector="github://ALRubinger/*"), True),
+        ("action", RiskRule(RiskLevel.LOW, op="send_*"), True),
+        ("action", RiskRule(RiskLevel.LOW, op="get_*"), False),
+        ("http_request", RiskRule(RiskLevel.LOW, action="http_request"), True),
+        ("shell", RiskRule(RiskLevel.LOW, connector="github://*"), False),
+        ("shell", RiskRule(RiskLevel.LOW, op="send_*"), False),
+        ("comms_send", RiskRule(RiskLevel.LOW), True),
     ],
 )
-def test_the_users_rules_come_first(kind: str, rule: Rule, matches: bool) -> None:
+def test_the_users_rules_come_first(kind: str, rule: RiskRule, matches: bool) -> None:
     made = read(asked(kind), action=ACTION, rules=(rule,))
-    assert (made.prompt.risk.level is Level.LOW) is matches
+    assert (made.prompt.risk.level is RiskLevel.LOW) is matches
 
 
 def test_an_action_of_the_same_name_says_nothing_about_another_kind() -> None:
     reads: JsonObject = {"name": "shell", "execute": [step("get_draft")]}
-    assert read(asked("shell"), action=reads).prompt.risk.level is Level.HIGH
+    assert read(asked("shell"), action=reads).prompt.risk.level is RiskLevel.HIGH
 
 
 # what a digest cannot carry

@@ -7,8 +7,8 @@ import pytest
 from aileron_tui.console.source import Source
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.risk import Level, Rule
-from aileron_tui.core.states import State
+from aileron_tui.core.risk import RiskLevel, RiskRule
+from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.discovery import Daemon, find
 from aileron_tui.runtime.daemon.source import DaemonSource
 from aileron_tui.runtime.errors import NotFound
@@ -58,7 +58,7 @@ def test_every_happening_bears_the_name_of_its_source(daemon: FakeDaemon, folder
         second = daemon.register()
         console.until(lambda: len(console.waiting) == 2)
         daemon.resolve(first)
-        console.until(lambda: console.state(f"here {first}") is State.EXECUTED)
+        console.until(lambda: console.state(f"here {first}") is RequestState.EXECUTED)
         assert {event.source for event in console.heard} == {"here"}
         assert {item.source for event in console.heard for item in event.items} == {"here"}
         assert console.waiting == [f"here {second}"]
@@ -68,10 +68,10 @@ def test_one_request_as_it_is_now(daemon: FakeDaemon, folder: Path) -> None:
     waits, ended = daemon.register(), daemon.register(outcome="failed", error_message="it broke")
     with Console(daemon, folder) as console:
         console.until_waiting(waits, ended)
-        assert console.source.item(waits).state is State.PENDING
+        assert console.source.item(waits).state is RequestState.PENDING
         assert console.source.item(waits).digest == console.board.items[waits].digest
         daemon.resolve(ended)
-        assert console.source.item(ended).state is State.FAILED
+        assert console.source.item(ended).state is RequestState.FAILED
         with pytest.raises(NotFound):
             console.source.item("act-never")
 
@@ -86,15 +86,15 @@ def test_a_preview_is_fetched_only_by_the_daemon(daemon: FakeDaemon, folder: Pat
 
 def test_the_users_rules_say_how_risky_it_is(daemon: FakeDaemon, folder: Path) -> None:
     id_ = daemon.register()
-    rules = (Rule(Level.LOW, action="send-draft"),)
+    rules = (RiskRule(RiskLevel.LOW, action="send-draft"),)
     with Console(daemon, folder, rules=rules) as console:
-        assert console.item(id_).prompt.risk.level is Level.LOW
+        assert console.item(id_).prompt.risk.level is RiskLevel.LOW
 
 
 def test_a_daemon_that_needs_no_token_gets_none(tmp_path: Path, folder: Path) -> None:
     with FakeDaemon(tmp_path / "home", unprotected=True) as daemon, Console(daemon, folder) as console:
         assert find(env=daemon.environment).token == ""
-        assert console.decide(daemon.register()) is State.RUNNING
+        assert console.decide(daemon.register()) is RequestState.RUNNING
 
 
 def test_the_past_has_answers_of_everybody(tmp_path: Path, folder: Path) -> None:
@@ -106,8 +106,8 @@ def test_the_past_has_answers_of_everybody(tmp_path: Path, folder: Path) -> None
             console.decide(mine, reason="yes")
             console.until_waiting(theirs)
             daemon.resolve(theirs)
-            console.until_state(mine, State.EXECUTED)
-            console.until_state(theirs, State.EXECUTED)
+            console.until_state(mine, RequestState.EXECUTED)
+            console.until_state(theirs, RequestState.EXECUTED)
             page = console.source.history()
             assert isinstance(page["items"], list)
             found = {one["id"]: one for one in page["items"] if isinstance(one, dict)}

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.queue import Arrived, Changed, Event, Queue, Snapshot, apply_all
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.waiting import Arrived, Changed, Event, Queue, Snapshot, apply_all
 from aileron_tui.runtime.daemon.requests import read_request
 from aileron_tui.runtime.daemon.tracker import REMEMBERED, Tracker
 from aileron_tui.runtime.items import Item
@@ -95,9 +95,9 @@ class Network:
             self._ended(item.id)
 
     def _ended(self, id_: str) -> None:
-        after = self.tracker.became(id_, State.DENIED)
+        after = self.tracker.became(id_, RequestState.DENIED)
         if after is not None:
-            self._tell(Changed(id_, State.DENIED))
+            self._tell(Changed(id_, RequestState.DENIED))
 
     def _tell(self, event: Event) -> None:
         self.queue = apply_all(self.queue, [event])
@@ -167,11 +167,11 @@ def test_what_became_of_a_request_is_told_once() -> None:
     tracker = Tracker()
     tracker.pending(request("a"))
     tracker.resolved("a")
-    first = tracker.became("a", State.FAILED, error="it broke")
+    first = tracker.became("a", RequestState.FAILED, error="it broke")
     assert first is not None
-    assert first.state is State.FAILED
+    assert first.state is RequestState.FAILED
     assert first.fields["error"] == "it broke"
-    assert tracker.became("a", State.FAILED, error="it broke") is None
+    assert tracker.became("a", RequestState.FAILED, error="it broke") is None
 
 
 def test_the_past_is_forgotten_in_time() -> None:

@@ -10,14 +10,17 @@ from typing import Any, Final, Literal, TypeAlias
 from aileron_tui.core.findings import Path, Problems
 from aileron_tui.core.values import dataclass
 
-Fields: TypeAlias = dict[str, "type | Table | Tables | Named | Items | Texts | Free"]
+Fields: TypeAlias = dict[
+    str,
+    "type | TableSchema | TableListSchema | NamedTablesSchema | StringListSchema | StringTableSchema | AnyTableSchema",
+]
 
 _DEEPEST: Final = 32
 _GUESSES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableSchema:
     """A table with these keys and no others."""
 
     fields: Fields
@@ -30,7 +33,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class TableListSchema:
     """An array of tables with these keys and no others. An item that is none becomes an empty one."""
 
     fields: Fields
@@ -48,7 +51,7 @@ class Tables:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedTablesSchema:
     """A table of tables with these keys, under names of the author's choice."""
 
     fields: Fields
@@ -63,7 +66,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class StringListSchema:
     """An array of strings."""
 
     def fits(self, value: Any, path: Path, problems: Problems) -> bool:
@@ -77,7 +80,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class StringTableSchema:
     """A table of strings under keys of the author's choice. A value that is none becomes "", so that its key stays."""
 
     def fits(self, value: Any, path: Path, problems: Problems) -> bool:
@@ -91,7 +94,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class AnyTableSchema:
     """A table of any values that JSON can carry."""
 
     def fits(self, value: Any, path: Path, problems: Problems) -> bool:

@@ -4,7 +4,7 @@ from aileron_tui.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class HistoryRecord:
     """One request. `took` is the time from first shown to decided, in seconds; times are in UTC.
 
     `kind` and `daemon` are empty for a request of a gate. `edited` means that another call was approved than the one

@@ -4,17 +4,17 @@ import hashlib
 from enum import StrEnum
 from typing import Final
 
-from aileron_tui.core.jsontext import JsonError, JsonObject, Limits, canonical, kind, read_object
+from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, canonical, kind, read_object
 from aileron_tui.core.values import dataclass
 
 GENESIS: Final = "sha256:" + "0" * 64
 
 _DOMAIN: Final = b"aileron ledger v1\n"
-_LIMITS: Final = Limits(size=16 * 1024 * 1024)
+_LIMITS: Final = JsonLimits(size=16 * 1024 * 1024)
 _FIELDS: Final = {"seq": int, "time": str, "kind": str, "request": str, "body": dict}
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What an entry records: each step of a request, and each change of the gate itself.
 
     `TOLD` is what another runtime says became of a request that it carries out itself; it is never an approval of ours.
@@ -97,7 +97,7 @@ class Damage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ChainFault:
     """The first bad entry of a chain and what is wrong with it."""
 
     seq: int
@@ -105,21 +105,21 @@ class Fault:
     detail: str
 
 
-class Walker:
+class ChainWalker:
     """Checks a chain entry by entry in constant memory; `head` is the hash of the last good one."""
 
     def __init__(self, head: str = GENESIS, seq: int = 0) -> None:
         self.head = head
         self.seq = seq
 
-    def check(self, seq: int, data: bytes, stored: str) -> Fault | None:
+    def check(self, seq: int, data: bytes, stored: str) -> ChainFault | None:
         """Takes the next entry as stored; returns what is wrong with it, or None and moves on."""
         expected = self.seq + 1
         if seq != expected:
             damage = Damage.GAP if seq > expected else Damage.ORDER
-            return Fault(seq, damage, f"expected entry {expected}, found {seq}")
+            return ChainFault(seq, damage, f"expected entry {expected}, found {seq}")
         actual = link(self.head, data)
         if actual != stored:
-            return Fault(seq, Damage.CHANGED, f"its hash is {stored}, its content gives {actual}")
+            return ChainFault(seq, Damage.CHANGED, f"its hash is {stored}, its content gives {actual}")
         self.seq, self.head = seq, actual
         return None

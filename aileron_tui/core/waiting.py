@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from aileron_tui.core.states import State
+from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Request:
     prompt: "Prompt"
     requested_at: str
     expires_at: str = ""
-    state: State = State.PENDING
+    state: RequestState = RequestState.PENDING
     note: str = ""
     revision: int = 0
     source: str = ""
@@ -62,7 +62,7 @@ class Changed:
     """A request moved on; `note` says why, where there is something to say."""
 
     id: str
-    state: State
+    state: RequestState
     note: str = ""
     source: str = ""
     revision: int = 0
@@ -143,7 +143,7 @@ def _replaced(requests: dict[str, Request], snapshot: Snapshot) -> dict[str, Req
         elif told is not None:
             kept[id_] = _newer(request, told) if request.state.decidable else told
         else:
-            kept[id_] = replace(request, state=State.WITHDRAWN, note="", unseen=True)
+            kept[id_] = replace(request, state=RequestState.WITHDRAWN, note="", unseen=True)
     arrivals = [request for id_, request in waiting.items() if id_ not in kept]
     merged = kept | {request.id: request for request in arrivals}
     if not arrivals:
@@ -178,13 +178,13 @@ def _change(requests: dict[str, Request], change: Changed) -> None:
 
 
 _ORDER: Final = {
-    State.PENDING: 0,
-    State.APPROVED: 1,
-    State.RUNNING: 2,
-    State.EXECUTED: 3,
-    State.FAILED: 3,
-    State.DENIED: 3,
-    State.EXPIRED: 3,
-    State.WITHDRAWN: 3,
-    State.INTERRUPTED: 3,
+    RequestState.PENDING: 0,
+    RequestState.APPROVED: 1,
+    RequestState.RUNNING: 2,
+    RequestState.EXECUTED: 3,
+    RequestState.FAILED: 3,
+    RequestState.DENIED: 3,
+    RequestState.EXPIRED: 3,
+    RequestState.WITHDRAWN: 3,
+    RequestState.INTERRUPTED: 3,
 }
