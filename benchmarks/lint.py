@@ -11,8 +11,8 @@ from pathlib import Path
 import tomli
 
 from aileron_tui.core.frontmatter import split
-from aileron_tui.files.bundles import read_folder
-from aileron_tui.files.places import bundled
+from aileron_tui.files.manifest_files import read_folder
+from aileron_tui.files.paths import bundled
 
 Measured = tuple[str, float, float, str]
 

@@ -16,7 +16,7 @@ import httpx
 
 from aileron_tui.core.action import Action
 from aileron_tui.demo.bundle import materialise
-from aileron_tui.files.bundles import load_bundle
+from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.sandbox.connectors import Settings
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand
 from aileron_tui.sandbox.pinned import read_packages

@@ -15,7 +15,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import load_config
-from aileron_tui.files.places import places
+from aileron_tui.files.paths import paths
 from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged
 from aileron_tui.runtime.items import Item
 
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def give(options: argparse.Namespace, verdict: Verdict) -> int:
     """Exit codes: 0 denied, or approved and done; 1 not given, or failed; 5 nothing to answer; 75 still running."""
-    policy = load_config(places().config).policy
+    policy = load_config(paths().config).policy
     confirming.check_terminal(policy)
     with approver.approver(options) as sources:
         try:

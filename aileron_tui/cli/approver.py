@@ -22,7 +22,7 @@ from aileron_tui.core.prompt import lines
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, wrap
 from aileron_tui.files.config import load_config
-from aileron_tui.files.places import places
+from aileron_tui.files.paths import paths
 from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing import keys
@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def approver(options: argparse.Namespace) -> Iterator[Sources]:
     """The sources with an unlocked key. The passphrase is asked on the terminal and nowhere else."""
     protect_process()
-    config = load_config(places().config)
+    config = load_config(paths().config)
     choices = _wanted(chosen(options, config), options.source)
     for choice in choices:
         if choice.note:
@@ -177,8 +177,8 @@ def complain(error: AileronError) -> None:
 
 @contextmanager
 def _unlocked(name: str | None) -> Iterator[keys.UnlockedKey]:
-    folder = places().keys
-    stored = keys.choose(places().keys, name)
+    folder = paths().keys
+    stored = keys.choose(paths().keys, name)
     passphrase = None
     if stored.insecure:
         sys.stderr.write(f"warning: the key {inline(stored.name)} is {keys.INSECURE}\n")

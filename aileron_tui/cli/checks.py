@@ -15,8 +15,8 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Severity
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config, load_config
-from aileron_tui.files.places import Places, bundled
-from aileron_tui.files.private import private_folder
+from aileron_tui.files.paths import Paths, bundled
+from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.errors import LedgerOlder
 from aileron_tui.ledger.reader import Reader
@@ -114,7 +114,7 @@ def configuration(path: Path) -> tuple[Check, Config | None]:
     return Check("config", Status.OK, str(path)), config
 
 
-def folders(here: Places) -> Iterator[Check]:
+def folders(here: Paths) -> Iterator[Check]:
     """Whether what must be private is."""
     for name, path in (("data", here.data), ("keys", here.keys), ("cache", here.cache)):
         if not os.path.lexists(path):
@@ -129,7 +129,7 @@ def folders(here: Places) -> Iterator[Check]:
     yield from _shared_folder()
 
 
-def signing_keys(here: Places) -> Check:
+def signing_keys(here: Paths) -> Check:
     """Whether there is a key to sign answers with."""
     try:
         stored = keys.stored(here.keys)
@@ -145,7 +145,7 @@ def signing_keys(here: Places) -> Check:
     return Check("keys", Status.OK, words)
 
 
-def enrolment(here: Places, id_: str) -> Check:
+def enrolment(here: Paths, id_: str) -> Check:
     """Whether a key of this machine may approve on the gate of this home."""
     try:
         stored = keys.stored(here.keys)
@@ -163,7 +163,7 @@ def enrolment(here: Places, id_: str) -> Check:
     return Check(id_, Status.WARN, "no key of this machine may approve here", mend=mend)
 
 
-def ledgers(here: Places) -> Iterator[Check]:
+def ledgers(here: Paths) -> Iterator[Check]:
     """A quick look at the end of each ledger; only `history verify` reads all of it."""
     yield _ledger("ledger", here.data / FILE, "aileron-tui history verify")
     for path in sorted((here.data / DAEMONS).glob(f"*/{FILE}")):
@@ -183,7 +183,7 @@ def manifests() -> Check:
     return Check("manifests", Status.OK, f"{count} bundled, nothing wrong")
 
 
-def publishers(here: Places) -> Check:
+def publishers(here: Paths) -> Check:
     """Whether the list of trusted publishers can be read."""
     from aileron_tui.sandbox.pinned import load_keyring  # noqa: PLC0415  # only here
 

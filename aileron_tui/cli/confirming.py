@@ -8,7 +8,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Policy
-from aileron_tui.files.places import places
+from aileron_tui.files.paths import paths
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing import keys
 from aileron_tui.signing.keys import UnlockedKey
@@ -61,7 +61,7 @@ def _sure(item: Item, way: str, key: UnlockedKey) -> bool:
 def _knows_passphrase(key: UnlockedKey) -> bool:
     passphrase = ask_passphrase(f"High risk. Approve with the passphrase of {key.name}")
     try:
-        keys.unlock(places().keys, key.name, passphrase).lock()
+        keys.unlock(paths().keys, key.name, passphrase).lock()
     finally:
         wipe(passphrase)
     return True

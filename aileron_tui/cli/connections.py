@@ -11,7 +11,7 @@ from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.files.config import DAEMON, Config
-from aileron_tui.files.places import places
+from aileron_tui.files.paths import paths
 from aileron_tui.runtime.client import greeted
 from aileron_tui.runtime.daemon.discovery import ANY, Daemon, Search, Wanted, Why, search
 from aileron_tui.runtime.discovery import FILE, START, Found, discover
@@ -69,7 +69,7 @@ def daemon(id_: str, wanted: Wanted, env: Mapping[str, str], *, configured: bool
 
 def gate(id_: str, url: str = "", *, configured: bool = False) -> Iterator[Check]:
     """Whether a gate runs there, and whether a key of ours may approve on it."""
-    here = places()
+    here = paths()
     if not url and not configured and not (here.data / FILE).exists():
         yield Check(id_, Status.OK, "none is running here; the console can open one inside")
         return

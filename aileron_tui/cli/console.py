@@ -18,8 +18,8 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config, ConfigError, load_config
-from aileron_tui.files.places import bundled, places
-from aileron_tui.files.private import private_folder
+from aileron_tui.files.paths import bundled, paths
+from aileron_tui.files.private_files import private_folder
 from aileron_tui.runtime.discovery import Found
 from aileron_tui.signing import keys
 from aileron_tui.signing.errors import NoKey
@@ -80,13 +80,13 @@ def run(options: Options) -> int:
 
 def _open(options: Options) -> int:
     protect_process()
-    config = load_config(places().config)
+    config = load_config(paths().config)
     choices = chosen(options, config)
     from aileron_tui.console.app import Console  # noqa: PLC0415  # not needed to say that there is nothing to open
     from aileron_tui.console.source import Upstream  # noqa: PLC0415
 
     settings = _settings(options.theme, config)
-    start = None if keys.stored(places().keys) else _first_run(choices, settings.theme)
+    start = None if keys.stored(paths().keys) else _first_run(choices, settings.theme)
     if start and start.way is start.way.LEAVE:
         return OK
     if start and start.way is start.way.DEMO:
@@ -120,7 +120,7 @@ def _settings(theme: str | None, config: Config) -> ConsoleSettings:
 
         close = nearest(wanted, list(THEMES))
         hint = f'Did you mean "{close}"?' if close else f"Write one of {', '.join(THEMES)}."
-        raise ConfigError(f'there is no theme "{wanted}"', str(places().config), hint)
+        raise ConfigError(f'there is no theme "{wanted}"', str(paths().config), hint)
     console = config.console
     return ConsoleSettings(
         theme=wanted,
@@ -155,7 +155,7 @@ def _key(name: str, start: "Start | None", choices: Sequence[Chosen]) -> Iterato
     """The operator's key: the one that is stored, the one to make, or one for this run."""
     from aileron_tui.console.keys import RunKeyholder, StoredKeyholder  # noqa: PLC0415  # after the screen is loaded
 
-    here = places()
+    here = paths()
     if start and start.way is start.way.RUN_KEY:
         from aileron_tui.demo.embedded import enrolled  # noqa: PLC0415  # not needed with a stored key
 
@@ -178,7 +178,7 @@ def _made(passphrase: bytearray) -> "StoredKeyholder":
     from aileron_tui.core.entry_chain import EntryKind  # noqa: PLC0415
     from aileron_tui.demo.embedded import changing_keys  # noqa: PLC0415  # only the first time
 
-    here = places()
+    here = paths()
     try:
         with changing_keys(private_folder(here.data)) as (ledger, approvers):
             # A key whose file is lost keeps its name in the ledger.
@@ -202,7 +202,7 @@ def _inside(options: Options, config: "Config | None") -> Iterator[_Gate]:
     from aileron_tui.gate.server import Address, GateStartError  # noqa: PLC0415
     from aileron_tui.sandbox.pinned import load_keyring  # noqa: PLC0415
 
-    here = places()
+    here = paths()
     manifests: Path = options.manifests or bundled("manifests")
     if not manifests.is_dir():
         raise AileronError(f"there is no folder {manifests}", hint="Name one with --manifests.")

@@ -9,8 +9,8 @@ from aileron_tui.cli import FAILED, OK
 from aileron_tui.cli.screen import check_terminal, patience, show
 from aileron_tui.console.settings import THEMES, default_theme
 from aileron_tui.demo.agent import Agent, AgentLog
-from aileron_tui.files.places import places
-from aileron_tui.files.private import private_folder
+from aileron_tui.files.paths import paths
+from aileron_tui.files.private_files import private_folder
 from aileron_tui.runtime.client import AgentClient, ApproverClient
 from aileron_tui.runtime.discovery import Found, agent_token, discover
 
@@ -43,7 +43,7 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
 
     log = AgentLog()
     with ExitStack() as stack:
-        home = stack.enter_context(sample_home(private_folder(places().cache)))
+        home = stack.enter_context(sample_home(private_folder(paths().cache)))
         with patience("Preparing the sample connectors; the first time takes a few seconds…"):
             gate = stack.enter_context(EmbeddedGate(home.setup))
         client = stack.enter_context(AgentClient(gate.found, agent_token(gate.found)))

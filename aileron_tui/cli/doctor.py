@@ -47,9 +47,9 @@ def run(options: argparse.Namespace) -> int:
 def _checks() -> "Iterator[Check]":
     from aileron_tui.cli import checks  # noqa: PLC0415  # they load nearly everything
     from aileron_tui.cli.connections import connections  # noqa: PLC0415
-    from aileron_tui.files.places import places  # noqa: PLC0415
+    from aileron_tui.files.paths import paths  # noqa: PLC0415
 
-    here = places()
+    here = paths()
     check, config = checks.configuration(here.config)
     yield checks.program()
     yield checks.terminal(os.environ)

@@ -8,8 +8,8 @@ from pathlib import Path
 from aileron_tui.cli import OK
 from aileron_tui.core.errors import AileronError
 from aileron_tui.files.config import load_config
-from aileron_tui.files.places import bundled, places
-from aileron_tui.files.private import private_folder
+from aileron_tui.files.paths import bundled, paths
+from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.context import Setup
 from aileron_tui.gate.journal import Journal
 from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, Address
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """0 after a clean stop, 1 if it cannot start."""
     protect_process()
-    here = places()
+    here = paths()
     manifests: Path = options.manifests or bundled("manifests")
     if not manifests.is_dir():
         raise AileronError(f"there is no folder {manifests}", hint="Name one with --manifests.")

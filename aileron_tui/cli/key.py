@@ -12,7 +12,7 @@ from aileron_tui.cli import OK
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.places import places
+from aileron_tui.files.paths import paths
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Ledger
@@ -77,11 +77,11 @@ def _init(name: str, *, secure: bool) -> None:
     with _gate() as (ledger, approvers):
         if any(approver.name == name for approver in approvers.active):
             raise KeyFault(f"a key named {name} may approve already", hint="Choose another name with --name.")
-        if keys.exists(places().keys, name):
+        if keys.exists(paths().keys, name):
             raise KeyFault(f"there is already a key named {name}", hint="Choose another name with --name.")
         passphrase = ask_new_passphrase(name) if secure else None
         try:
-            made = keys.create(places().keys, name, passphrase)
+            made = keys.create(paths().keys, name, passphrase)
         finally:
             if passphrase is not None:
                 wipe(passphrase)
@@ -104,7 +104,7 @@ def _show(key: keys.StoredKey, *, as_json: bool) -> None:
 
 def _list(*, as_json: bool) -> None:
     approvers = _enrolled()
-    mine = keys.stored(places().keys)
+    mine = keys.stored(paths().keys)
     rows = [_described(key.name, key, approvers.get(key.public.fingerprint)) for key in mine]
     known = {key.public for key in mine}
     rows += [_described(other.name, None, other) for other in approvers.values() if other.public not in known]
@@ -134,10 +134,10 @@ def _revoke(name: str) -> None:
 def _passphrase(key: keys.StoredKey) -> None:
     old = None if key.insecure else ask_passphrase(f"Passphrase of {key.name}")
     try:
-        keys.unlock(places().keys, key.name, old).lock()
+        keys.unlock(paths().keys, key.name, old).lock()
         new = ask_new_passphrase(key.name)
         try:
-            keys.change_passphrase(places().keys, key.name, old, new)
+            keys.change_passphrase(paths().keys, key.name, old, new)
         finally:
             wipe(new)
     finally:
@@ -149,13 +149,13 @@ def _passphrase(key: keys.StoredKey) -> None:
 @contextmanager
 def _gate() -> Iterator[tuple[Ledger, Approvers]]:
     """The ledger of this home, for a key change beside whoever else writes it, and who may approve now."""
-    path = places().data / FILE
+    path = paths().data / FILE
     with Ledger(path, role="key", guest=True) as ledger, Reader(path) as reader:
         yield ledger, Approvers.of(reader.key_changes())
 
 
 def _enrolled() -> Approvers:
-    path = places().data / FILE
+    path = paths().data / FILE
     if not path.exists():
         return Approvers()
     with Reader(path) as reader:
@@ -163,7 +163,7 @@ def _enrolled() -> Approvers:
 
 
 def _chosen(name: str | None) -> keys.StoredKey:
-    return keys.choose(places().keys, name, "by its name")
+    return keys.choose(paths().keys, name, "by its name")
 
 
 def _described(name: str, key: keys.StoredKey | None, approver: Approver | None) -> JsonObject:
@@ -179,7 +179,7 @@ def _described(name: str, key: keys.StoredKey | None, approver: Approver | None)
         "public_key": public.line(name),
         "protection": protection,
         "enrolled": _enrolment(approver),
-        "gate": str(places().data),
+        "gate": str(paths().data),
         "file": str(key.path) if key else "",
     }
 

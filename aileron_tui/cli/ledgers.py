@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.places import places
+from aileron_tui.files.paths import paths
 from aileron_tui.ledger.access import DAEMONS, FILE, lock_path
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.holder import noted_head
@@ -12,12 +12,12 @@ from aileron_tui.ledger.holder import noted_head
 
 def gate() -> Path:
     """The gate's, which may not exist yet."""
-    return places().data / FILE
+    return paths().data / FILE
 
 
 def daemons() -> dict[str, Path]:
     """Those of daemons by the names of their sources, also one of which only the note beside it is left."""
-    folders = sorted((places().data / DAEMONS).glob("*/"))
+    folders = sorted((paths().data / DAEMONS).glob("*/"))
     return {folder.name: folder / FILE for folder in folders if _recorded(folder / FILE)}
 
 

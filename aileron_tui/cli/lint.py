@@ -13,8 +13,15 @@ from typing import Final
 from aileron_tui.cli import FAILED, OK, USAGE
 from aileron_tui.core.findings import Finding, Severity
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, visible
-from aileron_tui.files.bundles import SUITE_FILE, Manifests, Unreadable, read_file, read_folder, read_manifest
-from aileron_tui.files.places import bundled
+from aileron_tui.files.manifest_files import (
+    SUITE_FILE,
+    Manifests,
+    UnreadableFile,
+    read_file,
+    read_folder,
+    read_manifest,
+)
+from aileron_tui.files.paths import bundled
 
 _WIDEST: Final = 160
 _LONGEST: Final = 400
@@ -120,7 +127,7 @@ def _source_line(finding: Finding) -> str | None:
 def _lines(file: str) -> list[str]:
     try:
         return read_file(file).decode("utf-8", errors="replace").removeprefix("\ufeff").split("\n")
-    except Unreadable:
+    except UnreadableFile:
         return []
 
 

@@ -9,7 +9,7 @@ from aileron_tui.cli.sources import Chosen, DaemonChoice, GateChoice, InsideChoi
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
-from aileron_tui.files.places import places
+from aileron_tui.files.paths import paths
 from aileron_tui.signing.keys import UnlockedKey
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def record_folder(name: str) -> Path:
     """Where our own record of a daemon is kept."""
     from aileron_tui.ledger.access import DAEMONS  # noqa: PLC0415  # brings the database, which is not needed to paint
 
-    return places().data / DAEMONS / (name or "daemon")
+    return paths().data / DAEMONS / (name or "daemon")
 
 
 def connecting(choice: Chosen, config: Config, *, surface: str, leaving: ExitStack | None = None) -> "Connect":

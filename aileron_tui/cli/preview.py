@@ -23,10 +23,10 @@ from aileron_tui.core.risk import assess
 from aileron_tui.core.toml_schema import nearest
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.bundles import load_bundle
 from aileron_tui.files.config import Config, load_config
-from aileron_tui.files.places import bundled, places
-from aileron_tui.files.private import private_folder
+from aileron_tui.files.manifest_files import load_bundle
+from aileron_tui.files.paths import bundled, paths
+from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.calls import faults
 from aileron_tui.gate.installed import settings_of
 from aileron_tui.sandbox.pinned import load_keyring, read_packages
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _prompted(bench: _Bench, action: Action, args: JsonObject) -> tuple[Prompt, PreviewOutcome | None]:
-    settings = settings_of(bench.config, private_folder(places().cache), load_keyring(places().keyring))
+    settings = settings_of(bench.config, private_folder(paths().cache), load_keyring(paths().keyring))
     with Sandbox(read_packages(bench.manifests), settings) as sandbox:
         outcome = sandbox.preview(action, args) if action.gated else None
         connector = _connector(sandbox, action)
@@ -110,7 +110,7 @@ def _connector(sandbox: Sandbox, action: Action) -> ConnectorRef:
 
 @contextmanager
 def _own_bench(manifests: Path) -> Iterator[_Bench]:
-    yield _Bench(manifests, load_config(places().config))
+    yield _Bench(manifests, load_config(paths().config))
 
 
 @contextmanager

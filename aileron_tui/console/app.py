@@ -30,7 +30,7 @@ from aileron_tui.console.vaults import Vaults
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import clip, inline, prepare
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 
 if TYPE_CHECKING:
     from textual.command import Provider

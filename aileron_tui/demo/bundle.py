@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aileron_tui.demo.errors import DemoError
 from aileron_tui.demo.service import DEFAULT_PORT, HOST
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 
 _WRITTEN = f"{HOST}:{DEFAULT_PORT}"
 

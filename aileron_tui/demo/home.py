@@ -13,7 +13,7 @@ from aileron_tui.demo.embedded import enrolled
 from aileron_tui.demo.samples import LONG
 from aileron_tui.demo.service import Fault, SampleService
 from aileron_tui.files.config import Policy
-from aileron_tui.files.private import private_folder
+from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.context import Setup
 from aileron_tui.signing.keys import UnlockedKey, for_this_run
 

@@ -89,6 +89,6 @@ def load_config(path: Path) -> Config:
     """The configuration in this file; a missing file is the default one."""
     if not path.exists():
         return Config()
-    from aileron_tui.files.config_text import read_config  # noqa: PLC0415  # most have no such file
+    from aileron_tui.files.config_reader import read_config  # noqa: PLC0415  # most have no such file
 
     return read_config(path)

@@ -10,8 +10,8 @@ from aileron_tui.core.findings import Finding, Severity
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import ConnectorRef
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.bundles import load_bundle
 from aileron_tui.files.config import Config
+from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.sandbox.call import Bounds
 from aileron_tui.sandbox.connectors import Settings
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand, FromEnvironment, FromKeyring

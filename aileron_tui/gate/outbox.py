@@ -12,7 +12,7 @@ from typing import Final
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject, canonical, read_object
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.private import private_folder, write_private
+from aileron_tui.files.private_files import private_folder, write_private
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS answers (

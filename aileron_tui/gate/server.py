@@ -21,7 +21,7 @@ from aileron_tui import __version__
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.private import write_private
+from aileron_tui.files.private_files import write_private
 from aileron_tui.gate.border import Border, authority, is_loopback
 from aileron_tui.gate.doors import Doors
 from aileron_tui.gate.journal import Journal, JournalHandler

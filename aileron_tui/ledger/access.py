@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from aileron_tui.files.private import PrivateFileError
+from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, translated
 
 FILE: Final = "ledger.db"

@@ -22,7 +22,7 @@ from aileron_tui.core.decision import timestamp
 from aileron_tui.core.entry_chain import ChainWalker, Entry, EntryKind, decode, encode, link
 from aileron_tui.core.jsontext import JsonError, JsonObject
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.private import private_folder, write_private
+from aileron_tui.files.private_files import private_folder, write_private
 from aileron_tui.ledger import index, rules
 from aileron_tui.ledger.access import check_file, connect, is_busy, lock_path
 from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable, translated

@@ -10,8 +10,8 @@ from typing import Final, NoReturn
 from aileron_tui.core.address import Address, BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.places import places
-from aileron_tui.files.private import PrivateFileError, read_private
+from aileron_tui.files.paths import paths
+from aileron_tui.files.private_files import PrivateFileError, read_private
 from aileron_tui.runtime.errors import NoGate
 
 FILE: Final = "gate.json"
@@ -29,7 +29,7 @@ class Found:
 
 def discover(url: str = "", data: Path | None = None) -> Found:
     """The gate to talk to; whether it is alive shows when it is first asked."""
-    path = (data or places().data) / FILE
+    path = (data or paths().data) / FILE
     if not url:
         return _written(path)
     try:

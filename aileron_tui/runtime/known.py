@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonError, read_object
-from aileron_tui.files.places import places
-from aileron_tui.files.private import private_folder, read_private, write_private
+from aileron_tui.files.paths import paths
+from aileron_tui.files.private_files import private_folder, read_private, write_private
 from aileron_tui.runtime.discovery import discover
 from aileron_tui.runtime.errors import NoGate, Untrustworthy
 
@@ -30,7 +30,7 @@ _MOVE: Final = "Move it away; each gate is then met anew."
 
 def meet(url: str, ledger: str, instance: str, data: Path | None = None) -> None:
     """Raises Untrustworthy if the gate at an address is not the one it must be; remembers one that is new."""
-    folder = data or places().data
+    folder = data or paths().data
     if check(url, ledger, instance, folder):
         return
     with _alone(private_folder(folder)):
@@ -43,7 +43,7 @@ def check(url: str, ledger: str, instance: str, data: Path | None = None) -> boo
     """Whether this gate was met at this address before; Untrustworthy if it is not the one it must be."""
     if not _LEDGER.fullmatch(ledger):  # one gate must not fill the list of all
         raise Untrustworthy(f"the gate at {url} does not name its ledger")
-    folder = data or places().data
+    folder = data or paths().data
     path = folder / FILE
     known = _read(path)
     if known.get(url, ledger) != ledger:

@@ -15,7 +15,7 @@ from typing import Final
 
 import wasmtime
 
-from aileron_tui.files.private import PrivateFileError, private_folder, read_private, write_private
+from aileron_tui.files.private_files import PrivateFileError, private_folder, read_private, write_private
 
 _KEPT_FILES: Final = 48
 _LARGEST: Final = 1024 * 1024 * 1024

@@ -14,12 +14,12 @@ from aileron_tui.core.connector import Connector, read_connector
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.bundles import (
+from aileron_tui.files.manifest_files import (
     CONNECTOR_FILE,
     LARGEST_MODULE,
     MODULE_FILE,
     SIGNATURE_FILE,
-    Unreadable,
+    UnreadableFile,
     read_file,
 )
 from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused
@@ -97,7 +97,7 @@ def load_keyring(path: Path) -> Keyring:
         return Keyring()
     try:
         return read_keyring(read_file(str(path)))
-    except Unreadable as error:
+    except UnreadableFile as error:
         raise PackageError("the keyring cannot be read", f"{path}: {error}") from None
 
 
@@ -119,7 +119,7 @@ def read_package(folder: Path) -> Package:
         manifest = read_file(str(folder / CONNECTOR_FILE))
         signature = folder / SIGNATURE_FILE
         return Package(wasm, manifest, read_file(str(signature), 4096) if signature.exists() else None)
-    except Unreadable as error:
+    except UnreadableFile as error:
         raise PackageError(f"the connector in {folder} cannot be read", str(error)) from None
 
 

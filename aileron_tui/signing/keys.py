@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, Self
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.private import private_folder, read_private, write_private
+from aileron_tui.files.private_files import private_folder, read_private, write_private
 from aileron_tui.signing.errors import KeyFault, KeyLocked, NoKey
 from aileron_tui.signing.memory import wipe
 from aileron_tui.signing.public import PublicKey, read_public

@@ -16,7 +16,7 @@ LATER = (
     "argparse",
     "aileron_tui.core.action",
     "aileron_tui.core.prompt",
-    "aileron_tui.files.config_text",
+    "aileron_tui.files.config_reader",
     "aileron_tui.runtime.client",
     "aileron_tui.console.palette",
     "aileron_tui.console.screens.confirm",

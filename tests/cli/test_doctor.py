@@ -25,7 +25,7 @@ import pytest
 from aileron_tui.cli import main
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.visible_text import cells
-from aileron_tui.files.private import write_private
+from aileron_tui.files.private_files import write_private
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.store import Ledger
 from aileron_tui.signing import keys

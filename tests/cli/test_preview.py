@@ -11,7 +11,7 @@ from aileron_tui.core.prompt import read_prompt
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.samples import HOSTILE, NOT_A_DRAFT
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
-from aileron_tui.files.places import Places, bundled
+from aileron_tui.files.paths import Paths, bundled
 from tests.compiled import shared_cache
 
 CONFIG = f"""
@@ -35,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def home(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home where nothing is set up."""
-    here = Places(tmp_path / "config.toml", tmp_path / "keyring.json", tmp_path / "data", tmp_path / "keys", cache)
+    here = Paths(tmp_path / "config.toml", tmp_path / "keyring.json", tmp_path / "data", tmp_path / "keys", cache)
     monkeypatch.setattr("aileron_tui.cli.preview.places", lambda: here)
     return tmp_path
 

@@ -13,7 +13,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 from aileron_tui.runtime.items import Item, read_item
 
 MAIL = "local://samples/mail"

@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from aileron_tui.console.palette import ActionCommands
 from aileron_tui.console.themes import THEMES
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 
 P = ParamSpec("P")
 

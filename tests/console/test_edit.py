@@ -11,7 +11,7 @@ from textual.widgets import RadioSet, TextArea
 from aileron_tui.console.screens.edit import EditScreen, choices, unable
 from aileron_tui.console.themes import THEMES
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 from aileron_tui.runtime.items import Item
 from tests.console.pilots import SIZES, lines, piloted, unsafe
 from tests.console.scripted import request

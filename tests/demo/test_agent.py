@@ -10,8 +10,8 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.demo.agent import Agent, AgentLog, Pace
 from aileron_tui.demo.script import SCRIPT, Scene, Wish
-from aileron_tui.files.bundles import load_bundle
-from aileron_tui.files.places import bundled
+from aileron_tui.files.manifest_files import load_bundle
+from aileron_tui.files.paths import bundled
 from aileron_tui.gate.calls import faults
 from aileron_tui.runtime.errors import NoGate, NotFound, rejected
 

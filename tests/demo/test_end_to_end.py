@@ -11,7 +11,7 @@ from aileron_tui.core.jsontext import Json
 from aileron_tui.demo import samples
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, Fault, SampleService
-from aileron_tui.files.bundles import load_bundle
+from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.sandbox.connectors import Settings
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromEnvironment
 from aileron_tui.sandbox.execution import Execution

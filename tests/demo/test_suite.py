@@ -12,8 +12,8 @@ from aileron_tui.core.action import Action
 from aileron_tui.demo.bundle import materialise, pin
 from aileron_tui.demo.errors import DemoError
 from aileron_tui.demo.service import DEFAULT_PORT, HOST
-from aileron_tui.files.bundles import load_bundle
-from aileron_tui.files.places import bundled
+from aileron_tui.files.manifest_files import load_bundle
+from aileron_tui.files.paths import bundled
 
 SUITE = bundled("manifests")
 ACTIONS = {

@@ -17,8 +17,8 @@ from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.credentials import sample_config
 from aileron_tui.demo.embedded import changing_keys
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
-from aileron_tui.files.places import bundled
-from aileron_tui.files.private import private_folder
+from aileron_tui.files.paths import bundled
+from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.installed import install, settings_of
 from aileron_tui.sandbox.pinned import Keyring
 from aileron_tui.signing import keys

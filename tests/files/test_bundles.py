@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.findings import Finding
-from aileron_tui.files.bundles import (
+from aileron_tui.files.manifest_files import (
     LARGEST_MANIFEST,
-    Unreadable,
+    UnreadableFile,
     load_bundle,
     read_file,
     read_folder,
@@ -255,13 +255,13 @@ def test_reading_bytes(tmp_path: Path) -> None:
     for size in (0, 1, 65536, 200_001):
         file.write_bytes(b"x" * size)
         assert read_file(str(file)) == b"x" * size
-    with pytest.raises(Unreadable, match="it has 200,001 bytes; 10 are allowed"):
+    with pytest.raises(UnreadableFile, match="it has 200,001 bytes; 10 are allowed"):
         read_file(str(file), 10)
-    with pytest.raises(Unreadable, match="it is a folder"):
+    with pytest.raises(UnreadableFile, match="it is a folder"):
         read_file(str(tmp_path))
-    with pytest.raises(Unreadable, match="no file can have this name"):
+    with pytest.raises(UnreadableFile, match="no file can have this name"):
         read_file("a\0b")
-    with pytest.raises(Unreadable, match="file name too long"):
+    with pytest.raises(UnreadableFile, match="file name too long"):
         read_file("x" * 5000)
 
 
@@ -276,7 +276,7 @@ def test_a_manifest_that_is_too_large(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs /proc")
 def test_files_that_do_not_tell_their_size() -> None:
     assert b"Python" in read_file("/proc/self/maps") or read_file("/proc/self/maps")
-    with pytest.raises(Unreadable, match="it has more than 10 bytes"):
+    with pytest.raises(UnreadableFile, match="it has more than 10 bytes"):
         read_file("/proc/self/maps", 10)
-    with pytest.raises(Unreadable, match="input/output error"):
+    with pytest.raises(UnreadableFile, match="input/output error"):
         read_file("/proc/self/mem")

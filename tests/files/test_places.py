@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.files.places import bundled, places
+from aileron_tui.files.paths import bundled, paths
 
 
 def test_a_home_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AILERON_TUI_HOME", str(tmp_path))
-    here = places()
+    here = paths()
     assert here.config == tmp_path / "config.toml"
     assert {here.data, here.keys, here.cache} == {tmp_path / "data", tmp_path / "keys", tmp_path / "cache"}
     assert not any(tmp_path.iterdir()), "asking makes nothing"
@@ -19,9 +19,9 @@ def test_a_relative_home_is_made_absolute(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/home/somebody")
     monkeypatch.setenv("AILERON_TUI_HOME", "here")
-    assert places().config == tmp_path / "here" / "config.toml"
+    assert paths().config == tmp_path / "here" / "config.toml"
     monkeypatch.setenv("AILERON_TUI_HOME", "~/there")
-    assert places().config == Path("/home/somebody/there/config.toml")
+    assert paths().config == Path("/home/somebody/there/config.toml")
 
 
 def test_the_ordinary_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +29,7 @@ def test_the_ordinary_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    here = places()
+    here = paths()
     assert here.config == tmp_path / ".aileron" / "config.toml"
     assert here.keys.is_relative_to(here.data)
     assert here.data.is_relative_to(tmp_path)

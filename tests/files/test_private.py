@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.files.private import PrivateFileError, private_folder, read_private, write_private
+from aileron_tui.files.private_files import PrivateFileError, private_folder, read_private, write_private
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
 

@@ -13,7 +13,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.states import InvalidTransition, RequestState
-from aileron_tui.files.private import PrivateFileError
+from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.ledger import schema
 from aileron_tui.ledger.errors import (
     EntryRefused,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.files.private import write_private
+from aileron_tui.files.private_files import write_private
 from aileron_tui.runtime.discovery import Found, agent_token, discover
 from aileron_tui.runtime.errors import NoGate
 

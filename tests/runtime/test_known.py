@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.files.private import PrivateFileError, write_private
+from aileron_tui.files.private_files import PrivateFileError, write_private
 from aileron_tui.runtime import known
 from aileron_tui.runtime.errors import Untrustworthy
 

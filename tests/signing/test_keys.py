@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.files.private import PrivateFileError
+from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.signing import keys, pkcs8
 from aileron_tui.signing.errors import KeyFault, KeyLocked, WrongSecret
 from aileron_tui.signing.memory import wipe

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from aileron_tui.console.actions import offered
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
 from aileron_tui.console.widgets.key_line import KeyLine
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 
 _LOOK_SECONDS: Final = 0.5
 

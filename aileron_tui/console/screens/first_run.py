@@ -20,7 +20,7 @@ from aileron_tui.console.themes import THEMES, undyed
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 from aileron_tui.signing.keys import check_passphrase
 from aileron_tui.signing.memory import wipe
 

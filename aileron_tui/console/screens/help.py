@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from aileron_tui.console.actions import MOUSE, Action, Group, Scope, bindings, display, hints, keys_of, of
 from aileron_tui.console.render import ACCENT, MUTED, STRONG, own
 from aileron_tui.console.widgets.key_line import KeyLine
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 
 _COLUMNS_FROM: Final = 56
 _KEYS: Final = 10

@@ -32,7 +32,7 @@ from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.items import Item
 

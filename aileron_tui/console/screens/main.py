@@ -26,7 +26,7 @@ from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 
 if TYPE_CHECKING:
     from textual.widgets import Input

@@ -17,7 +17,7 @@ from aileron_tui.console.widgets.json_view import JsonView, spelled
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.visible_text import clip, inline
-from aileron_tui.files.places import bundled
+from aileron_tui.files.paths import bundled
 from aileron_tui.runtime.items import Item
 
 MOST_COPIED: Final = 1024 * 1024

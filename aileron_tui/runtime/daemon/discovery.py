@@ -17,7 +17,7 @@ from typing import Final, NoReturn
 from aileron_tui.core.address import Address, BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.private import PrivateFileError, read_private
+from aileron_tui.files.private_files import PrivateFileError, read_private
 from aileron_tui.runtime.errors import NoGate
 
 URL_VARIABLE: Final = "AILERON_API_URL"

@@ -22,7 +22,7 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, co
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.private import private_folder
+from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger import pages
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.preview import preview_body

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aileron_tui.files.private import write_private
+from aileron_tui.files.private_files import write_private
 from aileron_tui.runtime.daemon.discovery import (
     Daemon,
     NoDaemon,

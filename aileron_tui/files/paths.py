@@ -12,7 +12,7 @@ _APP: Final = "aileron-tui"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Paths:
     """One gate's files. Folders may not exist yet."""
 
     config: Path
@@ -22,17 +22,17 @@ class Places:
     cache: Path
 
 
-def places() -> Places:
+def paths() -> Paths:
     """Everything under AILERON_TUI_HOME if it is set, else the user's ordinary folders."""
     if home := os.environ.get(HOME_VARIABLE):
         root = Path(home).expanduser().absolute()
-        return Places(root / "config.toml", root / "keyring.json", root / "data", root / "keys", root / "cache")
+        return Paths(root / "config.toml", root / "keyring.json", root / "data", root / "keys", root / "cache")
     import platformdirs  # noqa: PLC0415  # not needed under a home of one's own
 
     data = Path(platformdirs.user_data_dir(_APP, appauthor=False))
     cache = Path(platformdirs.user_cache_dir(_APP, appauthor=False))
     aileron = Path.home() / ".aileron"
-    return Places(aileron / "config.toml", aileron / "keyring.json", data, data / "keys", cache)
+    return Paths(aileron / "config.toml", aileron / "keyring.json", data, data / "keys", cache)
 
 
 def bundled(name: Literal["manifests", "styles"]) -> Path:

@@ -31,7 +31,7 @@ _CHUNK: Final = 64 * 1024
 T = TypeVar("T")
 
 
-class Unreadable(OSError):
+class UnreadableFile(OSError):
     """A file that is there but cannot be read as one; the message is for people."""
 
 
@@ -87,18 +87,18 @@ def read_file(file: str, limit: int = LARGEST_MANIFEST) -> bytes:
             return _whole(descriptor, limit)
         finally:
             os.close(descriptor)
-    except Unreadable:
+    except UnreadableFile:
         raise
     except (OSError, ValueError) as error:
-        raise Unreadable(_why(error)) from None
+        raise UnreadableFile(_why(error)) from None
 
 
 def _whole(descriptor: int, limit: int) -> bytes:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise Unreadable("it is a folder" if stat.S_ISDIR(status.st_mode) else "it is not an ordinary file")
+        raise UnreadableFile("it is a folder" if stat.S_ISDIR(status.st_mode) else "it is not an ordinary file")
     if status.st_size > limit:
-        raise Unreadable(f"it has {status.st_size:,} bytes; {limit:,} are allowed")
+        raise UnreadableFile(f"it has {status.st_size:,} bytes; {limit:,} are allowed")
     data = os.read(descriptor, status.st_size + 1)
     if len(data) == status.st_size:
         return data
@@ -107,7 +107,7 @@ def _whole(descriptor: int, limit: int) -> bytes:
         chunks.append(chunk)
         size += len(chunk)
         if size > limit:
-            raise Unreadable(f"it has more than {limit:,} bytes")
+            raise UnreadableFile(f"it has more than {limit:,} bytes")
     return b"".join(chunks)
 
 
@@ -130,7 +130,7 @@ def read_manifest(file: str) -> Manifests:
 def _read(file: str, parse: Callable[[bytes, str], Reading[T]]) -> Reading[T]:
     try:
         data = read_file(file)
-    except Unreadable as error:
+    except UnreadableFile as error:
         mend = "Check that it is a file you may read."
         return Reading(None, (Finding("unreadable", f"cannot read it: {error}", mend, file),), TomlSource(file))
     return parse(data, file)
@@ -200,6 +200,6 @@ def _hash(folder: str) -> str:
         module = read_file(f"{folder}/{MODULE_FILE}", LARGEST_MODULE)
         digest = hashlib.sha256(module)
         digest.update(read_file(f"{folder}/{CONNECTOR_FILE}"))
-    except Unreadable:
+    except UnreadableFile:
         return ""
     return f"sha256:{digest.hexdigest()}"

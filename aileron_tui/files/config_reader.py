@@ -19,7 +19,6 @@ from aileron_tui.core.toml_schema import (
     TableSchema,
     conform,
 )
-from aileron_tui.files.bundles import Unreadable, read_file
 from aileron_tui.files.config import (
     DAEMON,
     GATE,
@@ -32,6 +31,7 @@ from aileron_tui.files.config import (
     Policy,
     SourceConfig,
 )
+from aileron_tui.files.manifest_files import UnreadableFile, read_file
 
 _CREDENTIAL: Final[Fields] = {
     "env": str,
@@ -72,7 +72,7 @@ def read_config(path: Path) -> Config:
     try:
         source = TomlSource(str(path), frontmatter.decode(read_file(str(path)), str(path)))
         table = frontmatter.tables(source)
-    except Unreadable as error:
+    except UnreadableFile as error:
         raise ConfigError(f"cannot read {path}", str(error)) from None
     except frontmatter.UnreadableManifest as error:
         raise _refusal((error.finding,)) from None
