@@ -22,7 +22,7 @@ from aileron_tui.console.source import Connect, Source, Upstream
 from aileron_tui.core.decision import timestamp
 from aileron_tui.runtime.feed import Happening, read_events
 from aileron_tui.runtime.items import Item
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 from benchmarks._served import SIZE
 from tests.console.scripted import ScriptedGate, request
 
@@ -77,7 +77,7 @@ class Watched(Console):
 
 
 @asynccontextmanager
-async def console(source: Source | Connect, key: keys.UnlockedKey) -> AsyncIterator[Watched]:
+async def console(source: Source | Connect, key: key_store.UnlockedKey) -> AsyncIterator[Watched]:
     """A console on this source, which has heard it."""
     connect = source if callable(source) else lambda _: source
     app = Watched([Upstream("", connect)], RunKeyholder(key), SETTINGS)

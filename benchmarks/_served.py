@@ -19,7 +19,7 @@ from aileron_tui.demo.embedded import EmbeddedGate, enrolled
 from aileron_tui.demo.home import SampleHome, sample_home
 from aileron_tui.runtime.client import AgentClient
 from aileron_tui.runtime.discovery import Found, agent_token
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 
 SIZE: Final = (120, 36)
 COMMAND: Final = ["-m", "aileron_tui"]
@@ -49,8 +49,8 @@ def served() -> Iterator[Served]:
     """A gate that runs, and a home with its key."""
     with ExitStack() as stack:
         home = stack.enter_context(sample_home())
-        keys.create(home.root / "keys", "bench", None)
-        stack.enter_context(enrolled(home.setup.data, keys.unlock(home.root / "keys", "bench", None)))
+        key_store.create(home.root / "keys", "bench", None)
+        stack.enter_context(enrolled(home.setup.data, key_store.unlock(home.root / "keys", "bench", None)))
         gate = stack.enter_context(EmbeddedGate(home.setup))
         agent = stack.enter_context(AgentClient(gate.found, agent_token(gate.found)))
         yield Served(home, gate.found, agent)

@@ -14,7 +14,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.runtime.client import ApproverClient
 from aileron_tui.runtime.items import Item
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 from benchmarks._inside import Stream, Watched, arrival, console, item, until
 from benchmarks._result import Result, against
 from benchmarks._served import Served, served
@@ -41,7 +41,7 @@ async def _arrival() -> Result:
     items = [item(1000 + number) for number in range(ARRIVALS)]
     for _ in range(3):
         gate = Stream()
-        async with console(gate, keys.for_this_run()) as app:
+        async with console(gate, key_store.for_this_run()) as app:
             for one in items:
                 await asyncio.sleep(random.uniform(0.03, 0.08))  # so as not to fall in step with frames
                 painted = await app.until_painted(partial(_has, one.prompt.action), partial(gate.send, arrival(one)))

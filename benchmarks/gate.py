@@ -30,10 +30,10 @@ from aileron_tui.demo.bundle import materialise
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Ledger
 from aileron_tui.runtime.items import read_item
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
-from aileron_tui.signing.session import session_proof
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.signing.session_proof import session_proof
 from benchmarks._bare import ANSWER, TOKEN, bare_call
 from benchmarks._result import Result
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Final
 
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 from benchmarks._inside import Watched, console, item
 from benchmarks._result import Result
 from tests.console.scripted import ScriptedGate
@@ -21,7 +21,7 @@ def measure() -> Iterator[Result]:
     sides = {count: [item(number) for number in range(count)] for count in (SMALL, LARGE)}
 
     async def side(count: int, work: Callable[[Watched], Awaitable[None]]) -> float:
-        async with console(ScriptedGate(*sides[count]), keys.for_this_run()) as app:
+        async with console(ScriptedGate(*sides[count]), key_store.for_this_run()) as app:
             await work(app)
             began = time.process_time()
             await work(app)

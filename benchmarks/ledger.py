@@ -20,10 +20,10 @@ from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.search import Filter, page
 from aileron_tui.ledger.store import Draft, Ledger
 from aileron_tui.ledger.verify import verify
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import Envelope, read_envelope, sign
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
-from aileron_tui.signing.record import RecordedSigners
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.signing.recorded_signers import RecordedSigners
 from benchmarks._result import Result
 
 TIME = "2026-05-12T10:15:30.000000Z"

@@ -8,7 +8,7 @@ from typing import Final
 
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.runtime.items import Item
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 from benchmarks._inside import Stream, arrival, console, item, until
 from benchmarks._result import LONGEST_STALL, Result
 from benchmarks._served import SIZE
@@ -67,7 +67,7 @@ async def _load() -> Result:
 
 async def _load_once(events: list[bytes]) -> Stalls:
     gate = Stream()
-    async with console(gate, keys.for_this_run()) as app:
+    async with console(gate, key_store.for_this_run()) as app:
         async with Stalls() as stalls:
             pouring = asyncio.create_task(asyncio.to_thread(_pour, gate, events))
             while not pouring.done():
@@ -121,7 +121,7 @@ async def _read(text: str) -> dict[str, float]:
 
 async def _read_once(text: str) -> dict[str, Stalls]:
     gate = ScriptedGate()
-    async with console(gate, keys.for_this_run()) as app:
+    async with console(gate, key_store.for_this_run()) as app:
         await asyncio.sleep(1.0)
         async with Stalls() as opening:
             gate.tell("pending", _with(text))

@@ -25,9 +25,9 @@ from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.items import Item
-from aileron_tui.signing import keys
-from aileron_tui.signing.memory import protect_process, wipe
-from aileron_tui.signing.terminal import ask_passphrase
+from aileron_tui.signing import key_store
+from aileron_tui.signing.secret_memory import protect_process, wipe
+from aileron_tui.signing.terminal_input import ask_passphrase
 
 PREVIEW_SECONDS: Final = 8.0
 
@@ -176,16 +176,16 @@ def complain(error: AileronError) -> None:
 
 
 @contextmanager
-def _unlocked(name: str | None) -> Iterator[keys.UnlockedKey]:
+def _unlocked(name: str | None) -> Iterator[key_store.UnlockedKey]:
     folder = paths().keys
-    stored = keys.choose(paths().keys, name)
+    stored = key_store.choose(paths().keys, name)
     passphrase = None
     if stored.insecure:
-        sys.stderr.write(f"warning: the key {inline(stored.name)} is {keys.INSECURE}\n")
+        sys.stderr.write(f"warning: the key {inline(stored.name)} is {key_store.INSECURE}\n")
     else:
         passphrase = ask_passphrase(f"Passphrase of {stored.name}")
     try:
-        key = keys.unlock(folder, stored.name, passphrase)
+        key = key_store.unlock(folder, stored.name, passphrase)
     finally:
         if passphrase is not None:
             wipe(passphrase)

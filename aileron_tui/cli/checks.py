@@ -21,8 +21,8 @@ from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.errors import LedgerOlder
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.runtime.daemon.discovery import daemon_file
-from aileron_tui.signing import keys
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing import key_store
+from aileron_tui.signing.approvers import Approvers
 
 DAEMONS: Final = "daemons"
 
@@ -132,7 +132,7 @@ def folders(here: Paths) -> Iterator[Check]:
 def signing_keys(here: Paths) -> Check:
     """Whether there is a key to sign answers with."""
     try:
-        stored = keys.stored(here.keys)
+        stored = key_store.stored(here.keys)
     except AileronError as error:
         return failed("keys", error, f"Look at {here.keys}.")
     if not stored:
@@ -148,7 +148,7 @@ def signing_keys(here: Paths) -> Check:
 def enrolment(here: Paths, id_: str) -> Check:
     """Whether a key of this machine may approve on the gate of this home."""
     try:
-        stored = keys.stored(here.keys)
+        stored = key_store.stored(here.keys)
         approvers = _approvers(here.data / FILE)
     except AileronError as error:
         return failed(id_, error, "`aileron-tui history verify` says more.")

@@ -10,10 +10,10 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Policy
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.items import Item
-from aileron_tui.signing import keys
-from aileron_tui.signing.keys import UnlockedKey
-from aileron_tui.signing.memory import wipe
-from aileron_tui.signing.terminal import ask_line, ask_passphrase
+from aileron_tui.signing import key_store
+from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.signing.secret_memory import wipe
+from aileron_tui.signing.terminal_input import ask_line, ask_passphrase
 
 MOMENT: Final = 0.7
 """How long a prompt is on the terminal before the question comes; what is typed before it is dropped."""
@@ -61,7 +61,7 @@ def _sure(item: Item, way: str, key: UnlockedKey) -> bool:
 def _knows_passphrase(key: UnlockedKey) -> bool:
     passphrase = ask_passphrase(f"High risk. Approve with the passphrase of {key.name}")
     try:
-        keys.unlock(paths().keys, key.name, passphrase).lock()
+        key_store.unlock(paths().keys, key.name, passphrase).lock()
     finally:
         wipe(passphrase)
     return True

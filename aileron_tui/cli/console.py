@@ -21,9 +21,9 @@ from aileron_tui.files.config import Config, ConfigError, load_config
 from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.runtime.discovery import Found
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 from aileron_tui.signing.errors import NoKey
-from aileron_tui.signing.memory import protect_process, wipe
+from aileron_tui.signing.secret_memory import protect_process, wipe
 
 if TYPE_CHECKING:
     import argparse
@@ -86,7 +86,7 @@ def _open(options: Options) -> int:
     from aileron_tui.console.source import Upstream  # noqa: PLC0415
 
     settings = _settings(options.theme, config)
-    start = None if keys.stored(paths().keys) else _first_run(choices, settings.theme)
+    start = None if key_store.stored(paths().keys) else _first_run(choices, settings.theme)
     if start and start.way is start.way.LEAVE:
         return OK
     if start and start.way is start.way.DEMO:
@@ -160,12 +160,14 @@ def _key(name: str, start: "Start | None", choices: Sequence[Chosen]) -> Iterato
         from aileron_tui.demo.embedded import enrolled  # noqa: PLC0415  # not needed with a stored key
 
         with ExitStack() as stack:
-            key = stack.enter_context(keys.for_this_run(f"run-{os.urandom(4).hex()}"))
+            key = stack.enter_context(key_store.for_this_run(f"run-{os.urandom(4).hex()}"))
             if any(choice.kind != "daemon" for choice in choices):
                 stack.enter_context(enrolled(private_folder(here.data), key))
             yield RunKeyholder(key)
         return
-    holder = _made(start.passphrase) if start else StoredKeyholder(here.keys, keys.choose(here.keys, name or None).name)
+    holder = (
+        _made(start.passphrase) if start else StoredKeyholder(here.keys, key_store.choose(here.keys, name or None).name)
+    )
     try:
         yield holder
     finally:
@@ -183,7 +185,7 @@ def _made(passphrase: bytearray) -> "StoredKeyholder":
         with changing_keys(private_folder(here.data)) as (ledger, approvers):
             # A key whose file is lost keeps its name in the ledger.
             taken = any(approver.name == _KEY for approver in approvers.active)
-            made = keys.create(here.keys, f"{_KEY}-{os.urandom(4).hex()}" if taken else _KEY, passphrase)
+            made = key_store.create(here.keys, f"{_KEY}-{os.urandom(4).hex()}" if taken else _KEY, passphrase)
             ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(made.name, made.public))
         holder = StoredKeyholder(here.keys, made.name)
         holder.unlock(passphrase)

@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0 if nothing failed, 1 otherwise. Warnings fail nothing."""
-    from aileron_tui.signing.memory import protect_process  # noqa: PLC0415  # `--help` needs none of it
+    from aileron_tui.signing.secret_memory import protect_process  # noqa: PLC0415  # `--help` needs none of it
 
     protect_process()
     checks = list(_checks())

@@ -16,7 +16,7 @@ from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, Address
 from aileron_tui.gate.server import run as serve
 from aileron_tui.gate.service import Gate
 from aileron_tui.sandbox.pinned import load_keyring
-from aileron_tui.signing.memory import protect_process
+from aileron_tui.signing.secret_memory import protect_process
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

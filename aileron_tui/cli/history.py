@@ -250,7 +250,7 @@ def _print_line(line: str, hang: str) -> None:
 
 def _signature(record: HistoryRecord, entries: tuple[Entry, ...], changes: tuple[Entry, ...]) -> str:
     """Whether the decision that counted was signed by a key that might, in words."""
-    from aileron_tui.signing.record import RecordedSigners  # noqa: PLC0415  # signatures are not needed to list
+    from aileron_tui.signing.recorded_signers import RecordedSigners  # noqa: PLC0415  # signatures are not needed to list
 
     decided = next((entry for entry in reversed(entries) if entry.kind == EntryKind.DECIDED), None)
     if record.surface == ELSEWHERE:
@@ -282,7 +282,7 @@ def _print_head(path: Path, *, as_json: bool) -> int:
 
 
 def _verify(path: Path, against: Head | None, *, as_json: bool, foreign: bool = False, source: str = "") -> int:
-    from aileron_tui.signing.record import RecordedSigners  # noqa: PLC0415  # needs cryptography
+    from aileron_tui.signing.recorded_signers import RecordedSigners  # noqa: PLC0415  # needs cryptography
 
     expected = [against] if against else []
     signers = RecordedSigners()

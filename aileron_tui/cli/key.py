@@ -16,12 +16,12 @@ from aileron_tui.files.paths import paths
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Ledger
-from aileron_tui.signing import keys
-from aileron_tui.signing.enrolment import Approver, Approvers
+from aileron_tui.signing import key_store
+from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.errors import KeyFault, NoKey
-from aileron_tui.signing.memory import protect_process, wipe
-from aileron_tui.signing.public import read_public
-from aileron_tui.signing.terminal import ask_new_passphrase, ask_passphrase
+from aileron_tui.signing.public_key import read_public
+from aileron_tui.signing.secret_memory import protect_process, wipe
+from aileron_tui.signing.terminal_input import ask_new_passphrase, ask_passphrase
 
 NOT_FOUND: Final = 5
 
@@ -73,15 +73,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _init(name: str, *, secure: bool) -> None:
-    keys.key_name(name)
+    key_store.key_name(name)
     with _gate() as (ledger, approvers):
         if any(approver.name == name for approver in approvers.active):
             raise KeyFault(f"a key named {name} may approve already", hint="Choose another name with --name.")
-        if keys.exists(paths().keys, name):
+        if key_store.exists(paths().keys, name):
             raise KeyFault(f"there is already a key named {name}", hint="Choose another name with --name.")
         passphrase = ask_new_passphrase(name) if secure else None
         try:
-            made = keys.create(paths().keys, name, passphrase)
+            made = key_store.create(paths().keys, name, passphrase)
         finally:
             if passphrase is not None:
                 wipe(passphrase)
@@ -92,7 +92,7 @@ def _init(name: str, *, secure: bool) -> None:
         _warn("whoever can read the file can approve. `aileron-tui key passphrase` protects it.")
 
 
-def _show(key: keys.StoredKey, *, as_json: bool) -> None:
+def _show(key: key_store.StoredKey, *, as_json: bool) -> None:
     fields = _described(key.name, key, _enrolled().get(key.public.fingerprint))
     if as_json:
         _print_json(fields)
@@ -104,7 +104,7 @@ def _show(key: keys.StoredKey, *, as_json: bool) -> None:
 
 def _list(*, as_json: bool) -> None:
     approvers = _enrolled()
-    mine = keys.stored(paths().keys)
+    mine = key_store.stored(paths().keys)
     rows = [_described(key.name, key, approvers.get(key.public.fingerprint)) for key in mine]
     known = {key.public for key in mine}
     rows += [_described(other.name, None, other) for other in approvers.values() if other.public not in known]
@@ -131,13 +131,13 @@ def _revoke(name: str) -> None:
     _say(f"{inline(approver.name)} may no longer approve on this gate", approver.public.fingerprint)
 
 
-def _passphrase(key: keys.StoredKey) -> None:
+def _passphrase(key: key_store.StoredKey) -> None:
     old = None if key.insecure else ask_passphrase(f"Passphrase of {key.name}")
     try:
-        keys.unlock(paths().keys, key.name, old).lock()
+        key_store.unlock(paths().keys, key.name, old).lock()
         new = ask_new_passphrase(key.name)
         try:
-            keys.change_passphrase(paths().keys, key.name, old, new)
+            key_store.change_passphrase(paths().keys, key.name, old, new)
         finally:
             wipe(new)
     finally:
@@ -162,17 +162,17 @@ def _enrolled() -> Approvers:
         return Approvers.of(reader.key_changes())
 
 
-def _chosen(name: str | None) -> keys.StoredKey:
-    return keys.choose(paths().keys, name, "by its name")
+def _chosen(name: str | None) -> key_store.StoredKey:
+    return key_store.choose(paths().keys, name, "by its name")
 
 
-def _described(name: str, key: keys.StoredKey | None, approver: Approver | None) -> JsonObject:
+def _described(name: str, key: key_store.StoredKey | None, approver: Approver | None) -> JsonObject:
     public = key.public if key else approver.public if approver else None
     if public is None:
         raise NoKey(f"there is no key named {name}")
     protection = key.protection if key else "not on this machine"
     if key is None and approver and approver.insecure:
-        protection = keys.INSECURE
+        protection = key_store.INSECURE
     return {
         "name": name,
         "fingerprint": public.fingerprint,

@@ -10,7 +10,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.paths import paths
-from aileron_tui.signing.keys import UnlockedKey
+from aileron_tui.signing.key_store import UnlockedKey
 
 if TYPE_CHECKING:
     from aileron_tui.console.source import Connect, Source

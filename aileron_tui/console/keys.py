@@ -3,8 +3,8 @@
 import threading
 from pathlib import Path
 
-from aileron_tui.signing import keys
-from aileron_tui.signing.keys import UnlockedKey
+from aileron_tui.signing import key_store
+from aileron_tui.signing.key_store import UnlockedKey
 
 
 class StoredKeyholder:
@@ -15,7 +15,7 @@ class StoredKeyholder:
         self._guard = threading.Lock()
         self._key: UnlockedKey | None = None
         self._wiped = False
-        found = keys.find(folder, name)
+        found = key_store.find(folder, name)
         self.name = found.name
         self.insecure = found.insecure
 
@@ -30,12 +30,12 @@ class StoredKeyholder:
         with self._guard:
             if self.insecure and self._key is None and not self._wiped:
                 # Not before it is asked for: loading what this needs takes as long as painting the screen.
-                self._key = keys.unlock(self._folder, self.name, None)
+                self._key = key_store.unlock(self._folder, self.name, None)
             return self._key
 
     def unlock(self, passphrase: bytearray) -> None:
         """Unlocks the key; of an unlocked one it only checks the passphrase."""
-        fresh = keys.unlock(self._folder, self.name, passphrase)
+        fresh = key_store.unlock(self._folder, self.name, passphrase)
         with self._guard:
             if self._key is None:
                 self._key = fresh

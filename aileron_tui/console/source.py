@@ -7,7 +7,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.signing.keys import UnlockedKey
+from aileron_tui.signing.key_store import UnlockedKey
 
 if TYPE_CHECKING:
     from aileron_tui.runtime.feed import Happening

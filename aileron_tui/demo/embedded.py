@@ -17,8 +17,8 @@ from aileron_tui.gate.service import LEDGER_FILE, Gate
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Ledger
 from aileron_tui.runtime.discovery import Found, discover
-from aileron_tui.signing.enrolment import Approvers
-from aileron_tui.signing.keys import UnlockedKey
+from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.key_store import UnlockedKey
 
 
 class EmbeddedGate:

@@ -15,7 +15,7 @@ from aileron_tui.demo.service import Fault, SampleService
 from aileron_tui.files.config import Policy
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.context import Setup
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 
 WAIT_SECONDS: Final = 300
 """How long a request of the demo waits for an answer."""

@@ -22,9 +22,9 @@ from aileron_tui.gate.running import Running
 from aileron_tui.ledger import search
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.store import Draft
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import verify
-from aileron_tui.signing.errors import Reason, Refused
+from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 
 _LONGEST_DETAIL: Final = 300
 
@@ -128,7 +128,7 @@ class Deciding:
         digest = edit.prompt.digest if edit else live.digest
         try:
             self._verify(live, decision, digest)
-        except Refused as refused:
+        except EnvelopeRefused as refused:
             return await self._refuse(live, refused)
         if decision.approved and (changed := await self._changed_meanwhile(live, edit)):
             return changed
@@ -195,18 +195,20 @@ class Deciding:
         )
         signed = (statement.verdict is Verdict.APPROVE, statement.reason, statement.edits)
         if signed != (decision.approved, decision.reason, decision.edits):
-            raise Refused(Reason.MALFORMED, "the signed statement says something else than the fields around it")
+            raise EnvelopeRefused(
+                RefusalReason.MALFORMED, "the signed statement says something else than the fields around it"
+            )
         if (statement.action, statement.connector) != (live.action.name, live.connector.hash):
-            raise Refused(Reason.MALFORMED, "it names another action or connector")
+            raise EnvelopeRefused(RefusalReason.MALFORMED, "it names another action or connector")
 
-    async def _refuse(self, live: Request, refused: Refused) -> Reply:
+    async def _refuse(self, live: Request, refused: EnvelopeRefused) -> Reply:
         # What is quoted here was sent by whoever holds a session, and may be as long as a body.
         detail = clip(inline(refused.detail), _LONGEST_DETAIL)
         log.warning("a decision on %s was refused: %s: %s", live.id, refused.reason.value, detail)
         body: JsonObject = {"reason": refused.reason.value, "detail": detail}
         with contextlib.suppress(AileronError):  # it is refused whether or not that can be recorded
             await self._context.recorder.record(Draft(EntryKind.REFUSED, body, live.id))
-        if refused.reason is Reason.DIGEST_DIFFERS:
+        if refused.reason is RefusalReason.DIGEST_DIFFERS:
             return self._changed(live, self._context.item(live))
         return replies.error(403, refused.reason.name.lower(), str(refused))
 

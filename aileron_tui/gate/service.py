@@ -30,7 +30,7 @@ from aileron_tui.ledger import search
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Draft, Ledger
 from aileron_tui.sandbox.connectors import Settings
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 
 LEDGER_FILE: Final = "ledger.db"
 OUTBOX_FILE: Final = "answers.db"

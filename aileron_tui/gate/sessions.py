@@ -19,8 +19,8 @@ from typing import Final
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.limits import Bucket, Limits
-from aileron_tui.signing.enrolment import Approver, Approvers
-from aileron_tui.signing.session import session_proof
+from aileron_tui.signing.approvers import Approver, Approvers
+from aileron_tui.signing.session_proof import session_proof
 
 CHALLENGE_SECONDS: Final = 60
 IDLE_SECONDS: Final = 10 * 60

@@ -35,8 +35,8 @@ from aileron_tui.runtime.items import Item, read_item
 from aileron_tui.runtime.vault import Vault
 from aileron_tui.runtime.wire import Query, Wire
 from aileron_tui.signing.envelope import Envelope, sign
-from aileron_tui.signing.keys import UnlockedKey
-from aileron_tui.signing.session import session_proof
+from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.signing.session_proof import session_proof
 
 LONGEST_HOLD: Final = 300
 

@@ -9,9 +9,9 @@ from typing import Final
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, moment, pae, read_statement
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read
 from aileron_tui.core.values import dataclass
-from aileron_tui.signing.enrolment import Approver
-from aileron_tui.signing.errors import Reason, Refused
-from aileron_tui.signing.keys import UnlockedKey
+from aileron_tui.signing.approvers import Approver
+from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
+from aileron_tui.signing.key_store import UnlockedKey
 
 SKEW: Final = timedelta(seconds=5)
 LONGEST_LIFE: Final = timedelta(minutes=15)
@@ -54,7 +54,7 @@ def read_envelope(data: bytes | Json) -> Envelope:
         try:
             data = read(data, _LIMITS)
         except JsonError as error:
-            raise Refused(Reason.MALFORMED, str(error)) from None
+            raise EnvelopeRefused(RefusalReason.MALFORMED, str(error)) from None
     match data:
         case {
             "payload": str() as payload,
@@ -63,27 +63,29 @@ def read_envelope(data: bytes | Json) -> Envelope:
         }:
             return Envelope(_decoded(payload), kind, keyid, _decoded(signature))
         case {"signatures": list() as signatures} if len(signatures) != 1:
-            raise Refused(Reason.MALFORMED, f"{len(signatures)} signatures instead of one")
+            raise EnvelopeRefused(RefusalReason.MALFORMED, f"{len(signatures)} signatures instead of one")
         case _:
-            raise Refused(Reason.MALFORMED, "payload, payloadType or the signature with its keyid is missing")
+            raise EnvelopeRefused(
+                RefusalReason.MALFORMED, "payload, payloadType or the signature with its keyid is missing"
+            )
 
 
 def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
     """The statement of an envelope whose type, key and signature hold; says nothing about time or purpose."""
     if envelope.type != PAYLOAD_TYPE:
-        raise Refused(Reason.WRONG_TYPE, f"{envelope.type!r} instead of {PAYLOAD_TYPE!r}")
+        raise EnvelopeRefused(RefusalReason.WRONG_TYPE, f"{envelope.type!r} instead of {PAYLOAD_TYPE!r}")
     approver = keys.get(envelope.keyid)
     if approver is None:
         hint = "Let it approve with `aileron-tui key enroll`."
-        raise Refused(Reason.UNKNOWN_KEY, f"{envelope.keyid!r} is not enrolled here", hint)
+        raise EnvelopeRefused(RefusalReason.UNKNOWN_KEY, f"{envelope.keyid!r} is not enrolled here", hint)
     if not approver.public.accepts(envelope.signature, pae(envelope.type, envelope.payload)):
-        raise Refused(Reason.BAD_SIGNATURE, f"it was not made by {approver.name}")
+        raise EnvelopeRefused(RefusalReason.BAD_SIGNATURE, f"it was not made by {approver.name}")
     if approver.revoked:
-        raise Refused(Reason.REVOKED_KEY, f"{approver.name} was revoked at {approver.revoked}")
+        raise EnvelopeRefused(RefusalReason.REVOKED_KEY, f"{approver.name} was revoked at {approver.revoked}")
     try:
         return read_statement(envelope.payload)
     except JsonError as error:
-        raise Refused(Reason.MALFORMED, str(error)) from None
+        raise EnvelopeRefused(RefusalReason.MALFORMED, str(error)) from None
 
 
 def verify(  # noqa: PLR0913  # everything a decision is bound to must be named by the caller
@@ -99,15 +101,15 @@ def verify(  # noqa: PLR0913  # everything a decision is bound to must be named 
     """The statement of a decision that may take effect now for this request, or Refused with the first reason."""
     statement = opened(read_envelope(data), keys)
     if statement.instance != instance:
-        raise Refused(Reason.WRONG_INSTANCE, f"it names {statement.instance!r}, this is {instance!r}")
+        raise EnvelopeRefused(RefusalReason.WRONG_INSTANCE, f"it names {statement.instance!r}, this is {instance!r}")
     if statement.request != request:
-        raise Refused(Reason.WRONG_REQUEST, f"it names {statement.request!r} instead of {request!r}")
+        raise EnvelopeRefused(RefusalReason.WRONG_REQUEST, f"it names {statement.request!r} instead of {request!r}")
     if statement.digest != digest:
         detail = f"it covers {statement.digest}, the request is {digest}"
-        raise Refused(Reason.DIGEST_DIFFERS, detail, "Look at the request again and decide anew.")
+        raise EnvelopeRefused(RefusalReason.DIGEST_DIFFERS, detail, "Look at the request again and decide anew.")
     _check_time(statement, now)
     if seen_nonce(statement.nonce):
-        raise Refused(Reason.REPLAYED, f"nonce {statement.nonce}")
+        raise EnvelopeRefused(RefusalReason.REPLAYED, f"nonce {statement.nonce}")
     return statement
 
 
@@ -115,15 +117,15 @@ def _check_time(statement: Statement, now: datetime) -> None:
     try:
         made, end = moment(statement.time), moment(statement.expires)
     except ValueError:
-        raise Refused(Reason.MALFORMED, "a time that does not exist") from None
+        raise EnvelopeRefused(RefusalReason.MALFORMED, "a time that does not exist") from None
     if made > now + SKEW:
         ahead = (made - now).total_seconds()
         hint = "Set the clocks of both machines."
-        raise Refused(Reason.NOT_YET_VALID, f"made {ahead:.0f} s in the future", hint)
+        raise EnvelopeRefused(RefusalReason.NOT_YET_VALID, f"made {ahead:.0f} s in the future", hint)
     if end - made > LONGEST_LIFE or end <= made:
-        raise Refused(Reason.MALFORMED, f"valid from {statement.time} to {statement.expires}")
+        raise EnvelopeRefused(RefusalReason.MALFORMED, f"valid from {statement.time} to {statement.expires}")
     if now >= end:
-        raise Refused(Reason.EXPIRED, f"at {statement.expires}", "Decide again.")
+        raise EnvelopeRefused(RefusalReason.EXPIRED, f"at {statement.expires}", "Decide again.")
 
 
 def _decoded(text: str) -> bytes:
@@ -131,4 +133,4 @@ def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text.translate(_FROM_URL_SAFE), validate=True)
     except (binascii.Error, ValueError):
-        raise Refused(Reason.MALFORMED, "damaged base64") from None
+        raise EnvelopeRefused(RefusalReason.MALFORMED, "damaged base64") from None

@@ -36,7 +36,7 @@ class KeyLocked(SigningError):
     """A key that was locked again was asked to sign."""
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """Why an envelope is refused, in words for a person."""
 
     MALFORMED = "malformed envelope"
@@ -52,9 +52,9 @@ class Reason(StrEnum):
     REPLAYED = "nonce was used before"
 
 
-class Refused(SigningError):
+class EnvelopeRefused(SigningError):
     """An envelope that is not a valid decision."""
 
-    def __init__(self, reason: Reason, detail: str = "", hint: str = "") -> None:
+    def __init__(self, reason: RefusalReason, detail: str = "", hint: str = "") -> None:
         super().__init__(f"decision refused, {reason}", detail, hint)
         self.reason = reason

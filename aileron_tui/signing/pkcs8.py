@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from aileron_tui.signing.errors import KeyFault, WrongSecret
-from aileron_tui.signing.memory import wipe
+from aileron_tui.signing.secret_memory import wipe
 
 WORK: Final = 2**17
 

@@ -13,7 +13,7 @@ from aileron_tui import cli
 from aileron_tui.cli import confirming, following
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.reader import Reader
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 from tests.daemon.process import FakeDaemon
 
 PASSPHRASE = "correct horse"
@@ -62,7 +62,7 @@ class Desk:
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
     home = tmp_path / "tui"
     home.mkdir(mode=0o700)
-    keys.create(home / "keys", "default", None)
+    key_store.create(home / "keys", "default", None)
     with FakeDaemon(tmp_path / "user") as daemon:
         made = Desk(home, daemon, capsys)
         monkeypatch.setenv("AILERON_TUI_HOME", str(home))
@@ -247,7 +247,7 @@ def test_high_risk_can_take_the_name(desk: Desk) -> None:
 
 
 def test_high_risk_can_take_the_passphrase(desk: Desk) -> None:
-    keys.create(desk.home / "keys", "mine", bytearray(PASSPHRASE.encode()))
+    key_store.create(desk.home / "keys", "mine", bytearray(PASSPHRASE.encode()))
     desk.configure('high_risk = "passphrase"')
     id_ = desk.daemon.register("comms_send")
     words = ("approve", id_, "--key", "mine")

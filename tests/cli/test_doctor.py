@@ -28,8 +28,8 @@ from aileron_tui.core.visible_text import cells
 from aileron_tui.files.private_files import write_private
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.store import Ledger
-from aileron_tui.signing import keys
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing import key_store
+from aileron_tui.signing.approvers import Approvers
 from tests.daemon.process import FakeDaemon
 from tests.project.test_layers import loaded_by
 
@@ -239,11 +239,11 @@ def test_folders_that_are_open(home: Path, doctor: Doctor) -> None:
 
 
 def test_keys(home: Path, doctor: Doctor) -> None:
-    keys.create(home / "ours" / "keys", "mine", bytearray(b"correct horse"))
+    key_store.create(home / "ours" / "keys", "mine", bytearray(b"correct horse"))
     done = doctor()
     assert done.status("keys") == "ok"
     assert "mine (passphrase)" in done.words("keys")
-    keys.create(home / "ours" / "keys", "bare", None)
+    key_store.create(home / "ours" / "keys", "bare", None)
     done = doctor()
     assert done.status("keys") == "warn"
     assert "key passphrase bare" in done.words("keys")
@@ -275,7 +275,7 @@ def test_publishers(home: Path, doctor: Doctor) -> None:
 def recorded(path: Path, count: int = 3) -> None:
     with Ledger(path, role="test") as ledger:
         for number in range(count):
-            made = keys.for_this_run(f"k{number}")
+            made = key_store.for_this_run(f"k{number}")
             ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment(made.name, made.public))
 
 
@@ -474,7 +474,7 @@ def test_a_gate_and_who_may_approve_on_it(home: Path, doctor: Doctor) -> None:
         done = doctor()
         assert (done.status("gate"), done.status("gate.keys")) == ("ok", "warn")
         assert "gate-1" in done.words("gate")
-        made = keys.create(home / "ours" / "keys", "mine", None)
+        made = key_store.create(home / "ours" / "keys", "mine", None)
         assert "key enroll" in doctor().words("gate.keys")
         with Ledger(home / "ours" / "data" / FILE, role="test") as ledger:
             ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("mine", made.public))

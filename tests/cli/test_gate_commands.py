@@ -28,8 +28,8 @@ from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.store import Ledger
 from aileron_tui.runtime.client import ApproverClient
 from aileron_tui.runtime.discovery import discover
-from aileron_tui.signing import keys
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing import key_store
+from aileron_tui.signing.approvers import Approvers
 
 CONFIG = """
 [policy]
@@ -73,7 +73,7 @@ def command(home: Home, *words: str, **options: Any) -> "subprocess.CompletedPro
 def enrol(folder: Path, passphrase: str | None) -> None:
     """As `key init` does."""
     secret = bytearray(passphrase.encode()) if passphrase else None
-    made = keys.create(folder / "keys", "default", secret)
+    made = key_store.create(folder / "keys", "default", secret)
     with Ledger(folder / "data" / FILE, role="test") as ledger:
         ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("default", made.public, insecure=made.insecure))
 
@@ -186,9 +186,9 @@ def test_ask_look_approve_collect(call: Any, home: Home) -> None:
 def test_an_edited_approval_is_shown_beside_what_was_asked(call: Any, home: Home) -> None:
     id_ = ask(call, "r-20417")
     edits: JsonObject = {"draft_id": "r-5 \x1b[2J"}
-    [stored] = keys.stored(home.folder / "keys")
+    [stored] = key_store.stored(home.folder / "keys")
     with (
-        keys.unlock(home.folder / "keys", stored.name, None) as key,
+        key_store.unlock(home.folder / "keys", stored.name, None) as key,
         ApproverClient(discover(data=home.folder / "data"), key) as client,
     ):
         client.decide(client.refresh(id_, edits), Verdict.APPROVE, edits=edits)
@@ -289,7 +289,7 @@ def test_a_preview_that_changes_while_it_is_read_is_not_approved(
 
     def reads(_: str) -> str:
         home.service.mailbox.delete_draft("r-20417")
-        with ApproverClient(discover(), keys.unlock(home.folder / "keys", "default", None)) as other:
+        with ApproverClient(discover(), key_store.unlock(home.folder / "keys", "default", None)) as other:
             other.refresh(id_)
         return "y"
 

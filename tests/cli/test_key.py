@@ -15,7 +15,7 @@ import pytest
 from aileron_tui import cli
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.ledger.reader import Reader
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 
 LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAVFSbLEOFFaBRdGPeLtU17HEBjfXbjY3ZuR/BU9idNG someone"
 FINGERPRINT = "SHA256:3EWd9N28tLC/qIUJ6m8AlmBMgEyIZHzt7SV2WW+9WUY"
@@ -72,7 +72,7 @@ def test_a_key_is_made_on_the_terminal_enrolled_and_given_a_new_passphrase(home:
         home, ["key", "passphrase"], ["correct horse\n", "battery staple\n", "battery staple\n"]
     )
     assert (code, "default has a new passphrase" in screen) == (0, True)
-    assert not keys.unlock(home / "keys", "default", bytearray(b"battery staple")).locked
+    assert not key_store.unlock(home / "keys", "default", bytearray(b"battery staple")).locked
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_another_machines_key_is_enrolled_and_revoked(
     assert cli.main(["key", "enroll", str(public), "--name", "phone"]) == 0
     assert cli.main(["key", "list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out.split("\n", 2)[2])
-    assert [(key["name"], key["fingerprint"], key["protection"]) for key in listed["keys"]] == [
+    assert [(key["name"], key["fingerprint"], key["protection"]) for key in listed["key_store"]] == [
         ("phone", FINGERPRINT, "not on this machine")
     ]
     assert cli.main(["key", "enroll", str(public), "--name", "again"]) == 1

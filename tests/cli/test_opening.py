@@ -13,8 +13,8 @@ from aileron_tui.files.config import Config
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.runtime.daemon.discovery import find
-from aileron_tui.signing.enrolment import Approvers
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.process import FakeDaemon
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 from tests.cli.test_gate_commands import Home, command, gate
 
 SESSION = "/v1/approver/session"
@@ -90,7 +90,7 @@ def operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with a key and no gate of its own."""
     home = tmp_path / "operator"
     home.mkdir(mode=0o700)
-    keys.create(home / "keys", "default", None)
+    key_store.create(home / "keys", "default", None)
     monkeypatch.setenv("AILERON_TUI_HOME", str(home))
     monkeypatch.setattr("aileron_tui.cli.approver.protect_process", lambda: None)
     return home

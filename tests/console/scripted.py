@@ -26,7 +26,7 @@ from aileron_tui.runtime.errors import NotFound, NotWaiting, Unanswered
 from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
 from aileron_tui.runtime.vault import Vault
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from tests.console import items as samples
 from tests.console.pilots import lines, settle
 

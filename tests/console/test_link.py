@@ -13,7 +13,7 @@ from aileron_tui.console.source import Upstream
 from aileron_tui.core.errors import AileronError
 from aileron_tui.runtime.errors import NotAllowed, Unanswered
 from aileron_tui.runtime.feed import Happening
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from tests.console.scripted import ScriptedGate, request
 
 

@@ -20,7 +20,7 @@ from aileron_tui.runtime.client import AgentClient, ApproverClient
 from aileron_tui.runtime.discovery import agent_token, discover
 from aileron_tui.runtime.errors import NoGate, NotAllowed
 from aileron_tui.runtime.items import Item
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.key_store import for_this_run
 from tests.compiled import shared_cache
 
 

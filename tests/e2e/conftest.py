@@ -21,7 +21,7 @@ from aileron_tui.files.paths import bundled
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.installed import install, settings_of
 from aileron_tui.sandbox.pinned import Keyring
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 from tests.compiled import shared_cache
 from tests.daemon.process import FakeDaemon
 from tests.e2e.terminal import Terminal, environment
@@ -53,7 +53,7 @@ class House:
     def make_key(self, passphrase: str = "") -> None:
         """A key that may approve; without a passphrase nothing has to be unlocked."""
         secret = bytearray(passphrase.encode()) if passphrase else None
-        made = keys.create(self.home / "keys", "default", secret)
+        made = key_store.create(self.home / "keys", "default", secret)
         with changing_keys(private_folder(self.home / "data")) as (ledger, approvers):
             ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment("default", made.public, insecure=made.insecure))
 
@@ -114,7 +114,7 @@ class Connected:
 
     def make_key(self) -> None:
         """A key that has not to be unlocked."""
-        keys.create(self.home / "keys", "default", None)
+        key_store.create(self.home / "keys", "default", None)
 
     def configure(self, text: str) -> None:
         """The whole configuration."""

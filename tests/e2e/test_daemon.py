@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.decision import Verdict, pae, read_statement
-from aileron_tui.signing import keys
+from aileron_tui.signing import key_store
 from aileron_tui.signing.envelope import read_envelope
 from tests.daemon.process import FakeDaemon
 from tests.e2e.conftest import CONFIG, Connected, House
@@ -62,7 +62,7 @@ def test_an_approval_has_exactly_one_effect_and_is_on_record(connected: Connecte
     said = decision["said"]
     assert said["approved"] is True
     envelope = read_envelope(said["envelope"])
-    public = keys.find(connected.home / "keys", "default").public
+    public = key_store.find(connected.home / "keys", "default").public
     assert public.accepts(envelope.signature, pae(envelope.type, envelope.payload))
     statement = read_statement(envelope.payload)
     assert (statement.request, statement.verdict) == (request, Verdict.APPROVE)
@@ -366,5 +366,5 @@ def test_a_key_for_this_run_and_a_console_killed_before_it_sent(connected: Conne
         assert terminal.end() == 0
         assert clean(terminal)
     assert len(daemon.decisions()) == len(daemon.effects(request)) == 1
-    assert keys.stored(connected.home / "keys") == ()
+    assert key_store.stored(connected.home / "keys") == ()
     assert connected.command("history", "verify", "--source", "daemon").returncode == 0

@@ -2,8 +2,8 @@
 
 from aileron_tui.ledger.access import FILE
 from aileron_tui.ledger.reader import Reader
-from aileron_tui.signing import keys
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing import key_store
+from aileron_tui.signing.approvers import Approvers
 from tests.e2e.conftest import House, answer
 from tests.e2e.terminal import DOWN, ENTER, clean
 
@@ -45,7 +45,7 @@ def test_a_key_is_made_and_the_gate_runs_inside(house: House) -> None:
         assert clean(terminal)
         assert "correct horse" not in terminal.raw.decode(errors="replace")
     assert house.service.drive.files["f-1001"].sample.parents == ("d-reports",)
-    assert [key.protection for key in keys.stored(house.home / "keys")] == ["passphrase"]
+    assert [key.protection for key in key_store.stored(house.home / "keys")] == ["passphrase"]
     assert approvers(house) == ["default"]
 
 
@@ -57,7 +57,7 @@ def test_a_key_for_this_run_leaves_no_file_and_no_right(house: House) -> None:
         assert [name[:4] for name in approvers(house)] == ["run-"]
         terminal.press("q")
         assert terminal.end() == 0
-    assert keys.stored(house.home / "keys") == ()
+    assert key_store.stored(house.home / "keys") == ()
     assert approvers(house) == []
 
 

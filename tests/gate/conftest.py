@@ -24,9 +24,9 @@ from aileron_tui.gate.context import Limits, Setup
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.service import LEDGER_FILE, Gate
 from aileron_tui.ledger.store import Ledger
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from tests.compiled import shared_cache
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from aileron_tui.gate.journal import Journal
 from aileron_tui.gate.limits import Limits
 from aileron_tui.gate.server import new_token, serving
 from aileron_tui.gate.service import Gate
-from aileron_tui.signing.keys import UnlockedKey
-from aileron_tui.signing.session import session_proof
+from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.signing.session_proof import session_proof
 from tests.gate.conftest import Bench
 
 SEND = "/v1/actions/send-draft/run"

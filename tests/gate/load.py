@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json
-from aileron_tui.signing.session import session_proof
+from aileron_tui.signing.session_proof import session_proof
 from tests.gate.lives import ACTION, Plan, World, world
 from tests.gate.process import ROOT, Caller, Place, Process, decision
 

@@ -29,8 +29,8 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.runtime.items import read_item
 from aileron_tui.signing.envelope import sign
-from aileron_tui.signing.keys import UnlockedKey
-from aileron_tui.signing.session import session_proof
+from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.signing.session_proof import session_proof
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PATIENCE: Final = 30.0

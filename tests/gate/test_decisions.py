@@ -13,7 +13,7 @@ from aileron_tui.gate.service import LEDGER_FILE
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Ledger
 from aileron_tui.signing.envelope import sign
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.key_store import for_this_run
 from tests.gate.conftest import Bench, ask, code, ending, shown, until
 
 

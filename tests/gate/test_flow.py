@@ -23,7 +23,7 @@ from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.store import Draft, Ledger
 from aileron_tui.ledger.verify import verify
 from aileron_tui.sandbox.pinned import UNKNOWN_PUBLISHER, Keyring, load_keyring
-from aileron_tui.signing.record import RecordedSigners
+from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.gate.conftest import ASKER, Bench, ask, code, dig, ending, shown, until
 
 

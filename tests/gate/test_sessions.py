@@ -15,9 +15,9 @@ from aileron_tui.gate.sessions import (
     NotProven,
     Sessions,
 )
-from aileron_tui.signing.enrolment import Approver, Approvers
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
-from aileron_tui.signing.session import session_proof
+from aileron_tui.signing.approvers import Approver, Approvers
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.signing.session_proof import session_proof
 from tests.gate.conftest import Bench, until
 from tests.gate.house import DRAFT, SEND, WAITING, error_code, house, prove, session
 

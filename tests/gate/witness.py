@@ -19,7 +19,7 @@ from aileron_tui.gate.service import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.ledger.audit import audit
 from aileron_tui.ledger.index import decision_of
 from aileron_tui.ledger.reader import Reader
-from aileron_tui.signing.record import RecordedSigners
+from aileron_tui.signing.recorded_signers import RecordedSigners
 
 LONGEST_HOLD: Final = 30.0
 

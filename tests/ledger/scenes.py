@@ -21,10 +21,10 @@ from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.search import shown
 from aileron_tui.ledger.store import Draft, Ledger
 from aileron_tui.ledger.verify import Report, verify
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
-from aileron_tui.signing.record import RecordedSigners
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.signing.recorded_signers import RecordedSigners
 
 START = datetime(2026, 5, 12, 10, 0, tzinfo=UTC)
 DIGEST = "sha256:" + "d1" * 32

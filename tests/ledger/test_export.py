@@ -14,7 +14,7 @@ from aileron_tui.ledger.export import Exported, cell, write_csv, write_jsonl
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.search import every
-from aileron_tui.signing.record import RecordedSigners
+from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.ledger.scenes import START, Scene
 
 

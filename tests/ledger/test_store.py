@@ -30,7 +30,7 @@ from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.search import page
 from aileron_tui.ledger.store import LARGEST_ENTRY, Draft, Ledger, set_aside
 from aileron_tui.signing.envelope import sign
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.key_store import for_this_run
 from tests.ledger.scenes import Scene, check, tampering
 
 

@@ -19,7 +19,7 @@ from aileron_tui.ledger.export import Exported, write_jsonl
 from aileron_tui.ledger.reader import Reader
 from aileron_tui.ledger.search import Filter, find, page
 from aileron_tui.ledger.standing import ENDS, OUTCOMES, objection
-from aileron_tui.signing.record import RecordedSigners
+from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.ledger.scenes import START, Scene, check
 
 ASKED = "2026-05-12T09:00:00.000000Z"

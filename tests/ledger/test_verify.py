@@ -11,7 +11,7 @@ from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.verify import Report
 from aileron_tui.signing.envelope import read_envelope
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.key_store import for_this_run
 from tests.ledger.scenes import DIGEST, START, Scene, change_entry, check, tampering
 
 # Entry 1 enrols the key; act-1 has 2 to 7, act-2 has 8 to 13, act-3 (denied) 14 to 17.

@@ -28,10 +28,10 @@ from aileron_tui.runtime.errors import (
     Untrustworthy,
 )
 from aileron_tui.runtime.items import read_item
-from aileron_tui.signing.enrolment import Approver, Approvers
+from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.envelope import verify
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
-from aileron_tui.signing.session import session_proof
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.signing.session_proof import session_proof
 from tests.runtime.examples import INSTANCE, LEDGER, URL, FakeGate, item, prompt
 
 Answer = Callable[[httpx.Request], httpx.Response]

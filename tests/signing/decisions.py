@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from aileron_tui.core.decision import Statement, Verdict, timestamp
-from aileron_tui.signing.enrolment import Approver, Approvers
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from aileron_tui.signing.approvers import Approver, Approvers
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 
 NOW = datetime(2026, 5, 12, 10, 15, 30, tzinfo=UTC)
 DIGEST = "sha256:" + "d1" * 32

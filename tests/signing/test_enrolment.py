@@ -4,10 +4,10 @@ import pytest
 
 from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.errors import KeyFault
-from aileron_tui.signing.record import RecordedSigners
+from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.signing.decisions import key, statement
 
 

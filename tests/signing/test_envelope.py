@@ -14,10 +14,10 @@ from securesystemslib.signer._key import SSlibKey
 
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, pae, timestamp
 from aileron_tui.core.jsontext import Json
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import Envelope, read_envelope, sign, verify
-from aileron_tui.signing.errors import Reason, Refused
-from aileron_tui.signing.keys import UnlockedKey
+from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
+from aileron_tui.signing.key_store import UnlockedKey
 from tests.signing.decisions import DIGEST, INSTANCE, NOW, REQUEST, approvers, key, statement
 
 
@@ -33,8 +33,8 @@ def check(data: bytes | Json, keys: Approvers, now: datetime = NOW, used: str = 
     )
 
 
-def refusal(data: bytes | Json, keys: Approvers, now: datetime = NOW, used: str = "") -> Reason:
-    with pytest.raises(Refused) as caught:
+def refusal(data: bytes | Json, keys: Approvers, now: datetime = NOW, used: str = "") -> RefusalReason:
+    with pytest.raises(EnvelopeRefused) as caught:
         check(data, keys, now, used)
     return caught.value.reason
 
@@ -49,19 +49,19 @@ def test_a_good_decision_returns_what_was_signed() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"instance": "gate-2"}, Reason.WRONG_INSTANCE),
-        ({"request": "act-2"}, Reason.WRONG_REQUEST),
-        ({"digest": "sha256:" + "d2" * 32}, Reason.DIGEST_DIFFERS),
-        ({"expires": timestamp(NOW)}, Reason.EXPIRED),
-        ({"time": timestamp(NOW + timedelta(seconds=6))}, Reason.NOT_YET_VALID),
-        ({"expires": timestamp(NOW + timedelta(days=1))}, Reason.MALFORMED),
-        ({"expires": timestamp(NOW - timedelta(seconds=1))}, Reason.MALFORMED),
-        ({"time": "2026-02-30T10:15:30.000000Z"}, Reason.MALFORMED),
-        ({"nonce": "short"}, Reason.MALFORMED),
-        ({"head": "sha256:zz"}, Reason.MALFORMED),
+        ({"instance": "gate-2"}, RefusalReason.WRONG_INSTANCE),
+        ({"request": "act-2"}, RefusalReason.WRONG_REQUEST),
+        ({"digest": "sha256:" + "d2" * 32}, RefusalReason.DIGEST_DIFFERS),
+        ({"expires": timestamp(NOW)}, RefusalReason.EXPIRED),
+        ({"time": timestamp(NOW + timedelta(seconds=6))}, RefusalReason.NOT_YET_VALID),
+        ({"expires": timestamp(NOW + timedelta(days=1))}, RefusalReason.MALFORMED),
+        ({"expires": timestamp(NOW - timedelta(seconds=1))}, RefusalReason.MALFORMED),
+        ({"time": "2026-02-30T10:15:30.000000Z"}, RefusalReason.MALFORMED),
+        ({"nonce": "short"}, RefusalReason.MALFORMED),
+        ({"head": "sha256:zz"}, RefusalReason.MALFORMED),
     ],
 )
-def test_a_signed_statement_that_does_not_fit_is_refused(changes: dict[str, object], reason: Reason) -> None:
+def test_a_signed_statement_that_does_not_fit_is_refused(changes: dict[str, object], reason: RefusalReason) -> None:
     laptop = key()
     assert refusal(sign(statement(**changes), laptop).encode(), approvers(laptop)) is reason
 
@@ -74,27 +74,27 @@ def test_a_little_clock_skew_is_forgiven() -> None:
 def test_a_nonce_serves_once() -> None:
     laptop = key()
     data = sign(statement(), laptop).encode()
-    assert refusal(data, approvers(laptop), used=statement().nonce) is Reason.REPLAYED
+    assert refusal(data, approvers(laptop), used=statement().nonce) is RefusalReason.REPLAYED
 
 
 def test_time_passes() -> None:
     laptop = key()
     data = sign(statement(), laptop).encode()
-    assert refusal(data, approvers(laptop), now=NOW + timedelta(seconds=60)) is Reason.EXPIRED
+    assert refusal(data, approvers(laptop), now=NOW + timedelta(seconds=60)) is RefusalReason.EXPIRED
 
 
 def test_keys_must_be_enrolled_and_not_revoked() -> None:
     laptop, other = key(), key("other")
     data = sign(statement(), laptop).encode()
-    assert refusal(data, approvers(other)) is Reason.UNKNOWN_KEY
-    assert refusal(data, approvers(laptop, revoked=timestamp(NOW))) is Reason.REVOKED_KEY
+    assert refusal(data, approvers(other)) is RefusalReason.UNKNOWN_KEY
+    assert refusal(data, approvers(laptop, revoked=timestamp(NOW))) is RefusalReason.REVOKED_KEY
 
 
 def test_another_keys_signature_does_not_pass_under_a_good_name() -> None:
     laptop, other = key(), key("other")
     forged = sign(statement(), other)
     data = Envelope(forged.payload, forged.type, laptop.public.fingerprint, forged.signature).encode()
-    assert refusal(data, approvers(laptop, other)) is Reason.BAD_SIGNATURE
+    assert refusal(data, approvers(laptop, other)) is RefusalReason.BAD_SIGNATURE
 
 
 def test_a_signature_for_another_type_does_not_pass() -> None:
@@ -103,9 +103,9 @@ def test_a_signature_for_another_type_does_not_pass() -> None:
     signature = laptop.sign(pae("text/plain", payload))
     assert refusal(
         Envelope(payload, "text/plain", laptop.public.fingerprint, signature).encode(), approvers(laptop)
-    ) is (Reason.WRONG_TYPE)
+    ) is (RefusalReason.WRONG_TYPE)
     relabelled = Envelope(payload, PAYLOAD_TYPE, laptop.public.fingerprint, signature)
-    assert refusal(relabelled.encode(), approvers(laptop)) is Reason.BAD_SIGNATURE
+    assert refusal(relabelled.encode(), approvers(laptop)) is RefusalReason.BAD_SIGNATURE
 
 
 def test_every_bit_of_the_signature_and_many_of_the_payload_matter() -> None:
@@ -116,12 +116,12 @@ def test_every_bit_of_the_signature_and_many_of_the_payload_matter() -> None:
         spoilt = bytearray(good.signature)
         spoilt[position // 8] ^= 1 << position % 8
         data = Envelope(good.payload, good.type, good.keyid, bytes(spoilt)).fields()
-        assert refusal(data, keys) is Reason.BAD_SIGNATURE
+        assert refusal(data, keys) is RefusalReason.BAD_SIGNATURE
     for position in range(0, len(good.payload), 7):
         changed = bytearray(good.payload)
         changed[position] ^= 1
         assert refusal(Envelope(bytes(changed), good.type, good.keyid, good.signature).fields(), keys) is (
-            Reason.BAD_SIGNATURE
+            RefusalReason.BAD_SIGNATURE
         )
 
 
@@ -147,12 +147,12 @@ def _twice(fields: dict[str, Json]) -> dict[str, Json]:
 def test_a_malformed_envelope_is_refused(spoil: Callable[[dict[str, Json]], Json]) -> None:
     laptop = key()
     data = json.dumps(spoil(sign(statement(), laptop).fields())).encode()
-    assert refusal(data, approvers(laptop)) is Reason.MALFORMED
+    assert refusal(data, approvers(laptop)) is RefusalReason.MALFORMED
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b'{"payload":"","payload":""}', b"[" * 1000, b" " * 3_000_000])
 def test_bytes_that_are_no_envelope_are_refused(data: bytes) -> None:
-    assert refusal(data, approvers()) is Reason.MALFORMED
+    assert refusal(data, approvers()) is RefusalReason.MALFORMED
 
 
 def test_a_signed_payload_that_is_no_statement_is_refused() -> None:
@@ -164,7 +164,7 @@ def test_a_signed_payload_that_is_no_statement_is_refused() -> None:
         statement().payload() + b" ",
     ):
         signed = Envelope(payload, PAYLOAD_TYPE, laptop.public.fingerprint, laptop.sign(pae(PAYLOAD_TYPE, payload)))
-        assert refusal(signed.encode(), approvers(laptop)) is Reason.MALFORMED
+        assert refusal(signed.encode(), approvers(laptop)) is RefusalReason.MALFORMED
 
 
 def test_url_safe_base64_is_read_too() -> None:
@@ -198,4 +198,4 @@ def test_we_verify_what_securesystemslib_signs() -> None:
     data = json.dumps(theirs.to_dict()).encode()
     assert check(data, approvers(laptop)) == statement()
     theirs.payload = statement(reason="other").payload()
-    assert refusal(json.dumps(theirs.to_dict()).encode(), approvers(laptop)) is Reason.BAD_SIGNATURE
+    assert refusal(json.dumps(theirs.to_dict()).encode(), approvers(laptop)) is RefusalReason.BAD_SIGNATURE

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.files.private_files import PrivateFileError
-from aileron_tui.signing import keys, pkcs8
+from aileron_tui.signing import key_store, pkcs8
 from aileron_tui.signing.errors import KeyFault, KeyLocked, WrongSecret
-from aileron_tui.signing.memory import wipe
-from aileron_tui.signing.public import PublicKey, read_public
+from aileron_tui.signing.public_key import PublicKey, read_public
+from aileron_tui.signing.secret_memory import wipe
 
 LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAVFSbLEOFFaBRdGPeLtU17HEBjfXbjY3ZuR/BU9idNG someone"
 FINGERPRINT = "SHA256:3EWd9N28tLC/qIUJ6m8AlmBMgEyIZHzt7SV2WW+9WUY"  # as ssh-keygen -l says
@@ -33,39 +33,39 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_key_is_written_privately_and_unlocked_again(folder: Path) -> None:
-    made = keys.create(folder, "laptop", SECRET)
+    made = key_store.create(folder, "laptop", SECRET)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert [stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()] == [0o600, 0o600]
     assert made.path.read_bytes().startswith(b"-----BEGIN ENCRYPTED PRIVATE KEY-----")
-    with keys.unlock(folder, "laptop", SECRET) as key:
+    with key_store.unlock(folder, "laptop", SECRET) as key:
         assert key.public == made.public
         assert made.public.accepts(key.sign(b"data"), b"data")
         assert not made.public.accepts(key.sign(b"data"), b"other")
-    assert keys.stored(folder) == (made,)
+    assert key_store.stored(folder) == (made,)
     assert (made.insecure, made.protection) == (False, "passphrase")
 
 
 def test_the_real_cost_of_a_guess_is_128_mib() -> None:
-    seed = keys.new_seed()
+    seed = key_store.new_seed()
     pem = pkcs8.write(seed, SECRET)
     assert pkcs8.WORK * 128 * 8 == 128 * 1024 * 1024
     assert pkcs8.read(pem, SECRET).private_bytes_raw() == bytes(seed)
 
 
 def test_a_wrong_passphrase_is_told_from_a_damaged_file(folder: Path) -> None:
-    made = keys.create(folder, "laptop", SECRET)
+    made = key_store.create(folder, "laptop", SECRET)
     with pytest.raises(WrongSecret, match="wrong passphrase"):
-        keys.unlock(folder, "laptop", bytearray(b"incorrect horse"))
+        key_store.unlock(folder, "laptop", bytearray(b"incorrect horse"))
     with pytest.raises(WrongSecret, match="needs its passphrase"):
-        keys.unlock(folder, "laptop", None)
+        key_store.unlock(folder, "laptop", None)
     made.path.write_bytes(made.path.read_bytes()[:80])
     with pytest.raises(KeyFault, match="damaged"):
-        keys.unlock(folder, "laptop", SECRET)
+        key_store.unlock(folder, "laptop", SECRET)
 
 
 def test_a_locked_key_does_not_sign(folder: Path) -> None:
-    keys.create(folder, "laptop", SECRET)
-    key = keys.unlock(folder, "laptop", SECRET)
+    key_store.create(folder, "laptop", SECRET)
+    key = key_store.unlock(folder, "laptop", SECRET)
     before = key.locked
     key.lock()
     assert (before, key.locked) == (False, True)
@@ -84,7 +84,7 @@ def test_locking_drops_the_last_reference_to_the_private_key() -> None:
 
     private = Tracked()
     gone = weakref.ref(private)
-    key = keys.UnlockedKey("laptop", private, insecure=False)  # type: ignore[arg-type]  # real ones take no weakref
+    key = key_store.UnlockedKey("laptop", private, insecure=False)  # type: ignore[arg-type]  # real ones take no weakref
     del private
     key.lock()
     gc.collect()
@@ -92,7 +92,7 @@ def test_locking_drops_the_last_reference_to_the_private_key() -> None:
 
 
 def test_an_unlocked_key_cannot_be_copied() -> None:
-    key = keys.for_this_run()
+    key = key_store.for_this_run()
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="cannot be copied"):
             attempt(key)
@@ -106,13 +106,13 @@ def test_wiping_overwrites_in_place() -> None:
 
 
 def test_seeds_differ() -> None:
-    assert keys.new_seed() != keys.new_seed()
+    assert key_store.new_seed() != key_store.new_seed()
 
 
 def test_an_existing_key_is_never_overwritten(folder: Path) -> None:
-    before = keys.create(folder, "laptop", SECRET).path.read_bytes()
+    before = key_store.create(folder, "laptop", SECRET).path.read_bytes()
     with pytest.raises(KeyFault, match="already a key named laptop"):
-        keys.create(folder, "laptop", SECRET)
+        key_store.create(folder, "laptop", SECRET)
     assert (folder / "laptop.pem").read_bytes() == before
 
 
@@ -126,30 +126,30 @@ def test_a_passphrase_is_wrong_however_well_it_seems_to_fit() -> None:
 
 
 def test_a_passphrase_changes_and_the_key_stays(folder: Path) -> None:
-    made = keys.create(folder, "laptop", SECRET)
+    made = key_store.create(folder, "laptop", SECRET)
     fresh = bytearray(b"battery staple")
-    keys.change_passphrase(folder, "laptop", SECRET, fresh)
+    key_store.change_passphrase(folder, "laptop", SECRET, fresh)
     with pytest.raises(WrongSecret):
-        keys.unlock(folder, "laptop", SECRET)
-    assert keys.unlock(folder, "laptop", fresh).public == made.public
+        key_store.unlock(folder, "laptop", SECRET)
+    assert key_store.unlock(folder, "laptop", fresh).public == made.public
     with pytest.raises(WrongSecret):
-        keys.change_passphrase(folder, "laptop", SECRET, SECRET)
-    assert keys.unlock(folder, "laptop", fresh).public == made.public
+        key_store.change_passphrase(folder, "laptop", SECRET, SECRET)
+    assert key_store.unlock(folder, "laptop", fresh).public == made.public
 
 
 def test_a_key_without_passphrase_is_called_insecure_until_it_has_one(folder: Path) -> None:
-    made = keys.create(folder, "laptop", None)
-    assert made.protection == keys.find(folder, "laptop").protection == "insecure: no passphrase"
-    assert keys.unlock(folder, "laptop", None).insecure
-    keys.change_passphrase(folder, "laptop", None, SECRET)
-    assert keys.find(folder, "laptop").protection == "passphrase"
+    made = key_store.create(folder, "laptop", None)
+    assert made.protection == key_store.find(folder, "laptop").protection == "insecure: no passphrase"
+    assert key_store.unlock(folder, "laptop", None).insecure
+    key_store.change_passphrase(folder, "laptop", None, SECRET)
+    assert key_store.find(folder, "laptop").protection == "passphrase"
 
 
 @pytest.mark.parametrize("short", [b"", b"1234567"])
 def test_a_short_passphrase_is_refused_and_nothing_is_written(folder: Path, short: bytes) -> None:
     with pytest.raises(KeyFault, match="too short"):
-        keys.create(folder, "laptop", bytearray(short))
-    assert keys.stored(folder) == ()
+        key_store.create(folder, "laptop", bytearray(short))
+    assert key_store.stored(folder) == ()
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_short_passphrase_is_refused_and_nothing_is_written(folder: Path, shor
     ],
 )
 def test_names_that_could_be_paths_or_options_are_refused(folder: Path, name: str) -> None:
-    for attempt in (lambda: keys.create(folder, name, None), lambda: keys.unlock(folder, name, None)):
+    for attempt in (lambda: key_store.create(folder, name, None), lambda: key_store.unlock(folder, name, None)):
         with pytest.raises(KeyFault, match="not a key name"):
             attempt()
     assert not folder.exists() or not list(folder.iterdir())
@@ -182,48 +182,48 @@ def test_names_that_could_be_paths_or_options_are_refused(folder: Path, name: st
 
 @pytest.mark.parametrize("name", ["a", "laptop", "work-2", "a.b_c", "0", "x" * 32])
 def test_ordinary_names_are_fine(name: str) -> None:
-    assert keys.key_name(name) == name
+    assert key_store.key_name(name) == name
 
 
 def test_a_swapped_public_file_is_noticed(folder: Path) -> None:
-    made = keys.create(folder, "laptop", SECRET)
+    made = key_store.create(folder, "laptop", SECRET)
     made.path.with_suffix(".pub").write_text(LINE)
     with pytest.raises(KeyFault, match="do not belong together"):
-        keys.unlock(folder, "laptop", SECRET)
+        key_store.unlock(folder, "laptop", SECRET)
 
 
 def test_a_link_in_place_of_a_key_is_refused(folder: Path, tmp_path: Path) -> None:
-    made = keys.create(folder, "laptop", SECRET)
+    made = key_store.create(folder, "laptop", SECRET)
     made.path.rename(tmp_path / "elsewhere.pem")
     made.path.symlink_to(tmp_path / "elsewhere.pem")
     with pytest.raises(PrivateFileError, match="symbolic link"):
-        keys.unlock(folder, "laptop", SECRET)
+        key_store.unlock(folder, "laptop", SECRET)
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o660, 0o601])
 def test_a_key_open_to_others_is_refused(folder: Path, mode: int) -> None:
-    keys.create(folder, "laptop", SECRET).path.chmod(mode)
+    key_store.create(folder, "laptop", SECRET).path.chmod(mode)
     with pytest.raises(PrivateFileError, match="open to others"):
-        keys.unlock(folder, "laptop", SECRET)
+        key_store.unlock(folder, "laptop", SECRET)
 
 
 def test_a_folder_open_to_others_is_refused(folder: Path) -> None:
-    keys.create(folder, "laptop", SECRET)
+    key_store.create(folder, "laptop", SECRET)
     folder.chmod(0o755)
     with pytest.raises(PrivateFileError, match="open to others"):
-        keys.unlock(folder, "laptop", SECRET)
+        key_store.unlock(folder, "laptop", SECRET)
 
 
 def test_another_users_key_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys.create(folder, "laptop", SECRET)
+    key_store.create(folder, "laptop", SECRET)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     with pytest.raises(PrivateFileError, match="another user"):
-        keys.unlock(folder, "laptop", SECRET)
+        key_store.unlock(folder, "laptop", SECRET)
 
 
 def test_no_key_of_that_name(folder: Path) -> None:
     with pytest.raises(KeyFault, match="no key named phone"):
-        keys.unlock(folder, "phone", SECRET)
+        key_store.unlock(folder, "phone", SECRET)
 
 
 def test_a_public_key_is_read_from_a_line_and_from_pem() -> None:
@@ -253,7 +253,7 @@ def test_other_text_is_no_public_key(text: str) -> None:
 
 
 def test_a_private_key_is_recognised_and_refused(folder: Path) -> None:
-    pem = keys.create(folder, "laptop", None).path.read_text()
+    pem = key_store.create(folder, "laptop", None).path.read_text()
     with pytest.raises(KeyFault, match="this is a private key"):
         read_public(pem)
 
@@ -278,7 +278,7 @@ def _order_divides_8(encoded: bytes) -> bool:
 
 
 def test_keys_under_which_anyone_can_sign_are_refused() -> None:
-    from aileron_tui.signing.public import _SMALL_ORDER  # noqa: PLC0415  # the table itself is what is checked
+    from aileron_tui.signing.public_key import _SMALL_ORDER  # noqa: PLC0415  # the table itself is what is checked
 
     assert all(map(_order_divides_8, _SMALL_ORDER))
     assert not _order_divides_8(read_public(LINE).raw)
@@ -291,7 +291,7 @@ def test_keys_under_which_anyone_can_sign_are_refused() -> None:
 def test_the_process_cannot_be_dumped() -> None:
     program = (
         "import ctypes, resource\n"
-        "from aileron_tui.signing.memory import protect_process\n"
+        "from aileron_tui.signing.secret_memory import protect_process\n"
         "print(protect_process(), resource.getrlimit(resource.RLIMIT_CORE), ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

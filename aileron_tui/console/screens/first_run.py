@@ -21,8 +21,8 @@ from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.paths import bundled
-from aileron_tui.signing.keys import check_passphrase
-from aileron_tui.signing.memory import wipe
+from aileron_tui.signing.key_store import check_passphrase
+from aileron_tui.signing.secret_memory import wipe
 
 
 class Way(StrEnum):

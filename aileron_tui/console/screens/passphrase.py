@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.core.errors import AileronError
-from aileron_tui.signing.memory import wipe
+from aileron_tui.signing.secret_memory import wipe
 
 
 class PassphraseScreen(Dialog[bool]):

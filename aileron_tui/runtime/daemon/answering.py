@@ -29,7 +29,7 @@ from aileron_tui.runtime.errors import (
 )
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing.envelope import sign
-from aileron_tui.signing.keys import UnlockedKey
+from aileron_tui.signing.key_store import UnlockedKey
 
 _UNCERTAIN: Final = "whether the daemon took the answer is not known"
 

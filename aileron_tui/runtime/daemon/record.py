@@ -31,8 +31,8 @@ from aileron_tui.ledger.standing import ANSWERED, Standing, Told, objection
 from aileron_tui.ledger.store import LARGEST_ENTRY, Draft, Ledger
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.items import Item
-from aileron_tui.signing.enrolment import Approvers
-from aileron_tui.signing.keys import UnlockedKey
+from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.key_store import UnlockedKey
 
 ON_ITS_WAY: Final = timedelta(seconds=30)
 """How long after an answer a list that still has the request may simply be older than the answer."""

@@ -37,7 +37,7 @@ from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
 from aileron_tui.runtime.sse import Frame
 from aileron_tui.runtime.vault import Vault
-from aileron_tui.signing.keys import UnlockedKey
+from aileron_tui.signing.key_store import UnlockedKey
 
 _LOOKS_AT_ONCE: Final = 20
 _MOST_UNHEARD: Final = 1000

@@ -24,10 +24,10 @@ from aileron_tui.runtime.daemon.source import DaemonSource
 from aileron_tui.runtime.daemon.tracker import Tracker
 from aileron_tui.runtime.feed import Happening
 from aileron_tui.runtime.items import Item
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import opened, read_envelope
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
-from aileron_tui.signing.record import RecordedSigners
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.daemon.process import FakeDaemon
 
 PATIENCE: Final = 60.0

@@ -25,7 +25,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotFound, NotWaiting
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.gotext import Object
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import PATIENCE, Console

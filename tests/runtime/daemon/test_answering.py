@@ -32,9 +32,9 @@ from aileron_tui.runtime.errors import (
     Unanswered,
     Untrustworthy,
 )
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import verify
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.process import ROOT, FakeDaemon
 from tests.runtime.daemon.consoles import Console, Deciding, story, verified
 
@@ -541,7 +541,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.runtime.daemon.client import DaemonClient
 from aileron_tui.runtime.daemon.discovery import find
 from aileron_tui.runtime.daemon.source import DaemonSource
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.key_store import for_this_run
 
 home, folder, id_, when = sys.argv[1:]
 send = DaemonClient.decide

@@ -19,7 +19,7 @@ from aileron_tui.runtime.daemon.source import DaemonSource
 from aileron_tui.runtime.discovery import Found
 from aileron_tui.runtime.errors import NoGate, PromptChanged
 from aileron_tui.runtime.wire import Wire
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
 

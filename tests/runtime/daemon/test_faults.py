@@ -18,7 +18,7 @@ from aileron_tui.runtime.daemon.client import LONGEST_ID, WrongPassphrase
 from aileron_tui.runtime.daemon.discovery import Daemon, find
 from aileron_tui.runtime.daemon.source import DaemonSource
 from aileron_tui.runtime.errors import RuntimeFault, Unanswered, Untrustworthy
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.garbage import KINDS as GARBAGE
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console

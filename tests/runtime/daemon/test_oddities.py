@@ -14,7 +14,7 @@ from aileron_tui.runtime.daemon.discovery import Daemon, find
 from aileron_tui.runtime.daemon.source import DaemonSource
 from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered, Untrustworthy, VaultLocked
 from aileron_tui.runtime.vault import Vault
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
 

@@ -28,8 +28,8 @@ from aileron_tui.runtime.daemon.record import ON_ITS_WAY, Record
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing.envelope import sign
-from aileron_tui.signing.keys import UnlockedKey, for_this_run
-from aileron_tui.signing.record import RecordedSigners
+from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.signing.recorded_signers import RecordedSigners
 
 ID = "act-20260512T101530-9f1c2ab34d5e6f70"
 START = datetime(2026, 5, 12, 10, 15, 40, tzinfo=UTC)

@@ -12,7 +12,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.discovery import Daemon, find
 from aileron_tui.runtime.daemon.source import DaemonSource
 from aileron_tui.runtime.errors import NotFound
-from aileron_tui.signing.keys import for_this_run
+from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console, story, verified
 from tests.runtime.daemon.storm import storm

@@ -5,11 +5,11 @@ from typing import Final
 from aileron_tui.core.decision import Statement
 from aileron_tui.core.entry_chain import Damage, Entry
 from aileron_tui.core.jsontext import Json
-from aileron_tui.signing.enrolment import Approvers
+from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import opened, read_envelope
-from aileron_tui.signing.errors import Reason, Refused
+from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 
-_KEY: Final = frozenset({Reason.UNKNOWN_KEY, Reason.REVOKED_KEY})
+_KEY: Final = frozenset({RefusalReason.UNKNOWN_KEY, RefusalReason.REVOKED_KEY})
 
 
 class RecordedSigners:
@@ -27,6 +27,6 @@ class RecordedSigners:
         try:
             signed = read_envelope(envelope)
             return opened(signed, self.approvers), signed.keyid
-        except Refused as error:
+        except EnvelopeRefused as error:
             damage = Damage.KEY if error.reason in _KEY else Damage.SIGNATURE
             return damage, str(error)

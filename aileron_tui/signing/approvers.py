@@ -12,8 +12,8 @@ from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import KeyFault, NoKey
-from aileron_tui.signing.keys import key_name
-from aileron_tui.signing.public import PublicKey, read_public
+from aileron_tui.signing.key_store import key_name
+from aileron_tui.signing.public_key import PublicKey, read_public
 
 
 @dataclass(frozen=True, slots=True)

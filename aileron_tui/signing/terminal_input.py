@@ -5,7 +5,7 @@ import termios
 from typing import Final
 
 from aileron_tui.signing.errors import KeyFault, NoTerminal
-from aileron_tui.signing.memory import wipe
+from aileron_tui.signing.secret_memory import wipe
 
 _LONGEST_LINE: Final = 4096
 _MARK_PASTES: Final = (b"\x1b[?2004h", b"\x1b[?2004l")

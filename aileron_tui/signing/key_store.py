@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NoReturn, Self
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import private_folder, read_private, write_private
 from aileron_tui.signing.errors import KeyFault, KeyLocked, NoKey
-from aileron_tui.signing.memory import wipe
-from aileron_tui.signing.public import PublicKey, read_public
+from aileron_tui.signing.public_key import PublicKey, read_public
+from aileron_tui.signing.secret_memory import wipe
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
