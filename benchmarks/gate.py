@@ -27,8 +27,8 @@ from aileron_tui.core.decision import Verdict, pae
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.demo.bundle import materialise
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.items import read_item
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
@@ -229,7 +229,7 @@ class Ours(Side):
 
     def written(self) -> tuple[list[bytes], list[bytes]]:
         """The entries that the last request and the last decision made durable."""
-        with Reader(self.data / "ledger.db") as reader:
+        with LedgerReader(self.data / "ledger.db") as reader:
             entries = [(json.loads(data)["kind"], data) for _, data, _ in reader.rows()]
         asked = [data for kind, data in entries if kind == EntryKind.REQUESTED]
         begun = [data for kind, data in entries if kind in (EntryKind.DECIDED, EntryKind.RUNNING)]

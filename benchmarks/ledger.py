@@ -16,10 +16,10 @@ from pathlib import Path
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, Verdict, moment, pae, read_statement
 from aileron_tui.core.entry_chain import GENESIS, Damage, Entry, EntryKind, encode, link
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import Filter, page
-from aileron_tui.ledger.store import Draft, Ledger
-from aileron_tui.ledger.verify import verify
+from aileron_tui.ledger.entry_check import verify
+from aileron_tui.ledger.history_search import HistoryFilter, page
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import EntryDraft, Ledger
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import Envelope, read_envelope, sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -39,19 +39,19 @@ def measure() -> list[Result]:
         return [_append(here), _verify(here), *_growth(here)]
 
 
-def _life(request: str, number: int, head: Callable[[], str], key: UnlockedKey | None = None) -> Iterator[Draft]:
+def _life(request: str, number: int, head: Callable[[], str], key: UnlockedKey | None = None) -> Iterator[EntryDraft]:
     """The entries of one approved request, each made when the one before it is recorded."""
     args: JsonObject = {"draft_id": f"r-{number}", "to": f"person{number % 977}@example.com"}
     connector: JsonObject = {"name": "local://samples/mail", "version": "1.0.0", "hash": HASH}
     made: JsonObject = {"action": "send-draft", "connector": connector, "agent": "claude", "risk": "high", "args": args}
-    yield Draft(EntryKind.REQUESTED, made, request)
-    yield Draft(EntryKind.PREVIEWED, {"digest": HASH}, request)
-    yield Draft(EntryKind.SHOWN, {"digest": HASH, "surface": "tui"}, request)
+    yield EntryDraft(EntryKind.REQUESTED, made, request)
+    yield EntryDraft(EntryKind.PREVIEWED, {"digest": HASH}, request)
+    yield EntryDraft(EntryKind.SHOWN, {"digest": HASH, "surface": "tui"}, request)
     statement = _statement(request, head())
     envelope = sign(statement, key) if key else Envelope(statement.payload(), PAYLOAD_TYPE, "SHA256:nobody", bytes(64))
-    yield Draft(EntryKind.DECIDED, {"envelope": envelope.fields()}, request)
-    yield Draft(EntryKind.RUNNING, {"digest": HASH}, request)
-    yield Draft(EntryKind.EXECUTED, {}, request)
+    yield EntryDraft(EntryKind.DECIDED, {"envelope": envelope.fields()}, request)
+    yield EntryDraft(EntryKind.RUNNING, {"digest": HASH}, request)
+    yield EntryDraft(EntryKind.EXECUTED, {}, request)
 
 
 def _statement(request: str, head: str) -> Statement:
@@ -112,7 +112,7 @@ def _verify(folder: Path) -> Result:
         _fill(ledger, requests, key)
     mine: list[float] = []
     base: list[float] = []
-    with Reader(path) as reader:
+    with LedgerReader(path) as reader:
         for _ in range(7):
             mine.append(_busy(lambda: _checked(verify(reader.rows(), RecordedSigners()).fault is None)))
             base.append(_busy(lambda: _bare(reader, key)))
@@ -130,7 +130,7 @@ def _fill(ledger: Ledger, requests: int, key: UnlockedKey) -> None:
             ledger.append(draft.kind, draft.body, draft.request)
 
 
-def _bare(reader: Reader, key: UnlockedKey) -> None:
+def _bare(reader: LedgerReader, key: UnlockedKey) -> None:
     previous = bytes(32)
     for _, data, stored in reader.rows():
         digest = hashlib.sha256(b"aileron ledger v1\n" + previous + data).digest()
@@ -153,11 +153,11 @@ def _growth(folder: Path) -> Iterator[Result]:
     for count, path in paths.items():
         _bulk(path, count)
     built = time.perf_counter() - built
-    looks: dict[str, Filter] = {
-        "history, first page": Filter(),
-        "history, search for one": Filter(text="r-600"),
-        "history, search for many": Filter(text="send-draft"),
-        "history, filtered": Filter(outcomes=("executed",), actions=("send-draft",)),
+    looks: dict[str, HistoryFilter] = {
+        "history, first page": HistoryFilter(),
+        "history, search for one": HistoryFilter(text="r-600"),
+        "history, search for many": HistoryFilter(text="send-draft"),
+        "history, filtered": HistoryFilter(outcomes=("executed",), actions=("send-draft",)),
     }
     for name, wanted in looks.items():
         small, large = (_median(partial(_look, path, wanted)) for path in paths.values())
@@ -168,8 +168,8 @@ def _growth(folder: Path) -> Iterator[Result]:
     yield "ledger verify, memory", large / small, 1.5, note
 
 
-def _look(path: Path, wanted: Filter) -> None:
-    with Reader(path) as reader:
+def _look(path: Path, wanted: HistoryFilter) -> None:
+    with LedgerReader(path) as reader:
         _checked(len(page(reader, wanted)) > 0)
 
 
@@ -218,7 +218,7 @@ def _memory(path: Path) -> float:
 
 
 def _peak(path: Path) -> float:
-    with Reader(path) as reader:
+    with LedgerReader(path) as reader:
         _checked(verify(reader.rows(), _Unsigned()).fault is None)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 

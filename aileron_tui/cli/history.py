@@ -24,16 +24,16 @@ from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, ending, unhea
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import Visible, block, cells, clip, inline, wrap
-from aileron_tui.ledger import pages, search
-from aileron_tui.ledger.access import MAGIC, lock_path
-from aileron_tui.ledger.audit import audit, audit_export
+from aileron_tui.ledger import history_pages, history_search
+from aileron_tui.ledger.connection import MAGIC, lock_path
+from aileron_tui.ledger.entry_check import CheckReport, verify
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
 from aileron_tui.ledger.export import Exported, write_csv, write_jsonl
+from aileron_tui.ledger.full_check import audit, audit_export
 from aileron_tui.ledger.head import Head, read_head
-from aileron_tui.ledger.holder import noted_head
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import Ledger, set_aside
-from aileron_tui.ledger.verify import Report, verify
+from aileron_tui.ledger.lock_file import noted_head
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import Ledger, set_aside
 
 NOT_FOUND: Final = 5
 
@@ -46,7 +46,9 @@ _SOURCE: Final = "the ledger of this daemon instead of the gate's"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     _filters(parser)
-    parser.add_argument("--limit", type=_positive, default=search.PAGE, help=f"at most so many ({search.PAGE})")
+    parser.add_argument(
+        "--limit", type=_positive, default=history_search.PAGE, help=f"at most so many ({history_search.PAGE})"
+    )
     parser.add_argument("--before", type=_positive, help="only requests older than this number (`next` of --json)")
     parser.add_argument("--json", action="store_true", help="as one JSON document")
     parser.add_argument("--source", metavar="NAME", help=_SOURCE)
@@ -108,13 +110,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _reading(path: Path, *, history: bool = False) -> Iterator[Reader | None]:
+def _reading(path: Path, *, history: bool = False) -> Iterator[LedgerReader | None]:
     """A ledger of this home, or None where nothing was ever recorded.
 
     The `history` in a ledger of an older version is made anew; the entries themselves can be read as they are.
     """
     if path.exists() or path.is_symlink():
-        with Reader(path) as reader:
+        with LedgerReader(path) as reader:
             if history and not reader.indexed():
                 Ledger(path, role="history", guest=True).close()
             yield reader
@@ -124,8 +126,8 @@ def _reading(path: Path, *, history: bool = False) -> Iterator[Reader | None]:
     yield None
 
 
-def _wanted(options: argparse.Namespace) -> search.Filter:
-    return search.Filter(
+def _wanted(options: argparse.Namespace) -> history_search.HistoryFilter:
+    return history_search.HistoryFilter(
         options.search,
         options.since or "",
         options.until or "",
@@ -138,7 +140,7 @@ def _wanted(options: argparse.Namespace) -> search.Filter:
 def _list(path: Path, options: argparse.Namespace) -> int:
     wanted = _wanted(options)
     with _reading(path, history=True) as reader:
-        records = search.page(reader, wanted, before=options.before, limit=options.limit) if reader else ()
+        records = history_search.page(reader, wanted, before=options.before, limit=options.limit) if reader else ()
     more = records[-1].seq if len(records) == options.limit else None
     if options.json:
         _print_json({"requests": [_fields(record) for record in records], "next": more})
@@ -147,7 +149,9 @@ def _list(path: Path, options: argparse.Namespace) -> int:
     for record in records:
         sys.stdout.write("".join(f"{line}\n" for line in _row(record, width)))
     if not records:
-        sys.stderr.write("nothing recorded yet\n" if wanted == search.ALL and not options.before else "nothing found\n")
+        sys.stderr.write(
+            "nothing recorded yet\n" if wanted == history_search.ALL and not options.before else "nothing found\n"
+        )
     elif more is not None:
         sys.stderr.write(f"older ones: --before {more}\n")
     return OK
@@ -193,13 +197,13 @@ def _span(seconds: float) -> str:
 
 def _show(path: Path, request: str, *, as_json: bool) -> int:
     with _reading(path, history=True) as reader:
-        record = search.find(reader, request) if reader else None
+        record = history_search.find(reader, request) if reader else None
         if reader is None or record is None:
             sys.stderr.write(f"error: there is no request {inline(request)}\n")
             return NOT_FOUND
         entries = reader.of_request(request)
         signature = _signature(record, entries, reader.key_changes())
-        edit = pages.edit(record, entries)
+        edit = history_pages.edit(record, entries)
     if as_json:
         steps: list[JsonObject] = [
             {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
@@ -290,7 +294,7 @@ def _verify(path: Path, against: Head | None, *, as_json: bool, foreign: bool = 
         with _reading(path) as reader:
             report = audit(reader, signers, expected) if reader else verify((), signers, expected)
     elif _is_database(path):
-        with Reader(path, foreign=True) as reader:
+        with LedgerReader(path, foreign=True) as reader:
             report = audit(reader, signers, expected)
     else:
         report = audit_export(Exported(path), signers, expected)
@@ -302,7 +306,7 @@ def _verify(path: Path, against: Head | None, *, as_json: bool, foreign: bool = 
     return FAILED if report.fault else OK
 
 
-def _report(report: Report, names: dict[str, str]) -> JsonObject:
+def _report(report: CheckReport, names: dict[str, str]) -> JsonObject:
     fault = report.fault
     return {
         "good": fault is None,
@@ -321,7 +325,7 @@ def _fault(fault: ChainFault) -> JsonObject:
     return {"entry": fault.seq, "damage": fault.damage.name.lower(), "words": fault.damage, "detail": fault.detail}
 
 
-def _print_report(report: Report, names: dict[str, str], source: str) -> None:
+def _print_report(report: CheckReport, names: dict[str, str], source: str) -> None:
     if report.fault:
         fault = report.fault
         sys.stdout.write(f"DAMAGED at entry {fault.seq}: {fault.damage}\n  {inline(fault.detail)}\n")
@@ -345,7 +349,7 @@ def _counted(count: int, one: str, many: str) -> str:
 
 def _export(ledger: Path, options: argparse.Namespace) -> int:
     wanted = _wanted(options)
-    if options.format == "jsonl" and wanted != search.ALL:
+    if options.format == "jsonl" and wanted != history_search.ALL:
         raise LedgerError(
             "a part of the ledger cannot be verified",
             "filters work with --format csv only",
@@ -387,11 +391,11 @@ def _export(ledger: Path, options: argparse.Namespace) -> int:
     return OK
 
 
-def _write(reader: Reader, kind: str, wanted: search.Filter, out: IO[bytes]) -> None:
+def _write(reader: LedgerReader, kind: str, wanted: history_search.HistoryFilter, out: IO[bytes]) -> None:
     if kind == "jsonl":
         write_jsonl(reader, out, datetime.now(UTC))
     else:
-        write_csv(search.every(reader, wanted), out)
+        write_csv(history_search.every(reader, wanted), out)
 
 
 def _is_database(path: Path) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def record_folder(name: str) -> Path:
     """Where our own record of a daemon is kept."""
-    from aileron_tui.ledger.access import DAEMONS  # noqa: PLC0415  # brings the database, which is not needed to paint
+    from aileron_tui.ledger.connection import DAEMONS  # noqa: PLC0415  # brings the database, which is not needed to paint
 
     return paths().data / DAEMONS / (name or "daemon")
 

@@ -14,8 +14,8 @@ from aileron_tui.gate.context import Setup
 from aileron_tui.gate.journal import Journal
 from aileron_tui.gate.server import Address, opened
 from aileron_tui.gate.service import LEDGER_FILE, Gate
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.discovery import Found, discover
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey
@@ -79,7 +79,7 @@ class EmbeddedGate:
 def changing_keys(data: Path) -> Iterator[tuple[Ledger, Approvers]]:
     """The ledger of a data folder for a change of keys, beside a gate that may be running, and who may approve now."""
     path = data / LEDGER_FILE
-    with Ledger(path, role="key", guest=True) as ledger, Reader(path) as reader:
+    with Ledger(path, role="key", guest=True) as ledger, LedgerReader(path) as reader:
         yield ledger, Approvers.of(reader.key_changes())
 
 

@@ -14,11 +14,11 @@ from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.wire import Refusal
-from aileron_tui.ledger import pages
-from aileron_tui.ledger import search as ledger_search
-from aileron_tui.ledger.index import decision_of
-from aileron_tui.ledger.pages import SEARCH, Query, past, search
-from aileron_tui.ledger.reader import Reader, read_entry, translating
+from aileron_tui.ledger import history_pages
+from aileron_tui.ledger import history_search as ledger_search
+from aileron_tui.ledger.history_pages import SEARCH, Query, past, search
+from aileron_tui.ledger.reader import LedgerReader, read_entry, translating
+from aileron_tui.ledger.request_index import decision_of
 
 __all__ = ["AUDIT", "SEARCH", "AuditSearch", "audit", "audit_event", "past", "read_audit", "read_search", "search"]
 
@@ -62,25 +62,27 @@ class AuditSearch:
     limit: int = _EVENTS
 
 
-def read_search(query: Query) -> pages.Search:
+def read_search(query: Query) -> history_pages.HistoryPageQuery:
     """The page of the history that a query string asks for."""
     with _refusing():
-        return pages.read_search(query)
+        return history_pages.read_search(query)
 
 
 def read_audit(query: Query) -> AuditSearch:
     """The events that a query string asks for."""
     with _refusing():
-        limit = pages.number(query, "limit", _EVENTS, _MOST_EVENTS)
-        audit_id, connector, class_ = (pages.one(query, name) for name in ("audit_id", "connector_fqn", "class"))
-        return AuditSearch(pages.time(query, "since"), audit_id, connector, class_, limit)
+        limit = history_pages.number(query, "limit", _EVENTS, _MOST_EVENTS)
+        audit_id, connector, class_ = (
+            history_pages.one(query, name) for name in ("audit_id", "connector_fqn", "class")
+        )
+        return AuditSearch(history_pages.time(query, "since"), audit_id, connector, class_, limit)
 
 
 @contextmanager
 def _refusing() -> Iterator[None]:
     try:
         yield
-    except pages.BadQuery as error:
+    except history_pages.BadHistoryQuery as error:
         raise Refusal(400, "invalid_query", error.title) from None
 
 
@@ -92,7 +94,7 @@ def audit(ledger: Path, wanted: AuditSearch) -> JsonObject:
             "events": [event] if event and _wanted(event, wanted) and str(event["timestamp"]) >= wanted.since else []
         }
     events: list[Json] = []
-    with Reader(ledger) as reader, translating(ledger):
+    with LedgerReader(ledger) as reader, translating(ledger):
         for seq, data in _rows(reader, wanted):
             entry = read_entry(ledger, seq, data)
             if entry.time < wanted.since:
@@ -105,7 +107,7 @@ def audit(ledger: Path, wanted: AuditSearch) -> JsonObject:
     return {"events": events}
 
 
-def _rows(reader: Reader, wanted: AuditSearch) -> Iterable[tuple[int, bytes]]:
+def _rows(reader: LedgerReader, wanted: AuditSearch) -> Iterable[tuple[int, bytes]]:
     """The entries that may be wanted, newest first. SQLite passes over the others faster than we could read them."""
     db = reader.db
     if wanted.connector and _is_rare(reader, wanted.connector):
@@ -117,7 +119,7 @@ def _rows(reader: Reader, wanted: AuditSearch) -> Iterable[tuple[int, bytes]]:
     return db.execute("SELECT seq, data FROM entries ORDER BY seq DESC")
 
 
-def _is_rare(reader: Reader, connector: str) -> bool:
+def _is_rare(reader: LedgerReader, connector: str) -> bool:
     """Whether so few requests are of a connector that it is quicker to look for those than to go through the newest."""
     query = "SELECT count(*) FROM (SELECT 1 FROM requests WHERE connector = ? LIMIT ?)"
     return int(reader.db.execute(query, (connector, _FEW + 1)).fetchone()[0]) <= _FEW
@@ -128,7 +130,7 @@ def audit_event(ledger: Path, audit_id: str) -> JsonObject | None:
     found = _AUDIT_ID.fullmatch(audit_id)
     if found is None:
         return None
-    with Reader(ledger) as reader:
+    with LedgerReader(ledger) as reader:
         if found[2]:
             entries = [entry for entry in reader.of_request(found[2]) if entry.kind in _ENDS]
         else:
@@ -139,7 +141,7 @@ def audit_event(ledger: Path, audit_id: str) -> JsonObject | None:
     return event if event and event["audit_id"] == audit_id else None
 
 
-def _event(reader: Reader, entry: Entry) -> JsonObject | None:
+def _event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
     """An entry as an event, or None where Aileron has no event for it."""
     if entry.kind == EntryKind.DECIDED:
         return _decided(reader, entry)
@@ -156,7 +158,7 @@ def _event(reader: Reader, entry: Entry) -> JsonObject | None:
     return _shaped(entry, type_, {"type": actor, "id": "agent" if actor == "agent" else "aileron-tui"}, payload)
 
 
-def _decided(reader: Reader, entry: Entry) -> JsonObject | None:
+def _decided(reader: LedgerReader, entry: Entry) -> JsonObject | None:
     found = decision_of(entry)
     if found is None:
         return None
@@ -175,7 +177,7 @@ def _decided(reader: Reader, entry: Entry) -> JsonObject | None:
     return _shaped(entry, f"approval.{word}", {"type": "human", "id": "user"}, payload)
 
 
-def _about(reader: Reader, entry: Entry) -> JsonObject:
+def _about(reader: LedgerReader, entry: Entry) -> JsonObject:
     record = ledger_search.find(reader, entry.request)
     if record is None:
         return {"aileron.approval.action": str(entry.body.get("action", ""))} if entry.body.get("action") else {}

@@ -20,8 +20,8 @@ from aileron_tui.gate.context import Context, log
 from aileron_tui.gate.outbox import Answer
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request import Fetching, Request, new_id
-from aileron_tui.ledger.preview import preview_body
-from aileron_tui.ledger.store import Draft
+from aileron_tui.ledger.preview_entry import preview_body
+from aileron_tui.ledger.writer import EntryDraft
 
 _REMIND_ABOVE: Final = timedelta(seconds=1)
 
@@ -58,7 +58,7 @@ class Asking:
         return Reply(200, answer.body)
 
     async def _deliver(self, answer: Answer) -> bool:
-        return await self._context.deliver(answer, Draft(EntryKind.DELIVERED, {}, answer.request))
+        return await self._context.deliver(answer, EntryDraft(EntryKind.DELIVERED, {}, answer.request))
 
     async def _attend(self, live: Request, wait: float | None) -> Reply:
         """Waits until the request is recorded and, if the agent wants to, until it ends.
@@ -130,7 +130,7 @@ class Asking:
         else:
             self.open(live)
 
-    def request(self, live: Request) -> Draft:
+    def request(self, live: Request) -> EntryDraft:
         """The fact that something is asked."""
         connector = live.connector
         body: JsonObject = {
@@ -147,7 +147,7 @@ class Asking:
         }
         if live.after:
             body["after"] = live.after
-        return Draft(EntryKind.REQUESTED, body, live.id)
+        return EntryDraft(EntryKind.REQUESTED, body, live.id)
 
     def open(self, live: Request) -> None:
         """A recorded request begins to wait. Those who watch come first, then the agent, then the preview."""
@@ -189,18 +189,18 @@ class Asking:
         body = preview_body(shown.fields(), keep=self._context.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
-        await self._context.recorder.record(Draft(EntryKind.PREVIEWED, body, live.id))
+        await self._context.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, live.id))
         return shown
 
     async def note_shown(self, requests: Sequence[Request], surface: str = "") -> None:
         """Records what watching surfaces were given; with nobody watching nothing was shown."""
         if not surface and not self._context.feed.watched:
             return
-        drafts: list[Draft] = []
+        drafts: list[EntryDraft] = []
         for live in requests:
             if live.state is RequestState.PENDING:
                 body: JsonObject = {"digest": live.digest}
-                drafts.append(Draft(EntryKind.SHOWN, body | {"surface": surface} if surface else body, live.id))
+                drafts.append(EntryDraft(EntryKind.SHOWN, body | {"surface": surface} if surface else body, live.id))
         if drafts:
             await self._context.recorder.record(*drafts)
 
@@ -213,7 +213,7 @@ class Asking:
             answer = answers.ended(live.id, state)
             try:
                 await asyncio.shield(live.recorded)
-                await self._context.recorder.record(Draft(kind, {}, live.id))
+                await self._context.recorder.record(EntryDraft(kind, {}, live.id))
                 await self._context.file(answer, live.call)
             except AileronError as error:
                 log.error("%s cannot be ended: %s", live.id, inline(str(error)))

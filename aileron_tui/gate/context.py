@@ -23,8 +23,8 @@ from aileron_tui.gate.installed import Installed
 from aileron_tui.gate.outbox import Answer, Outbox
 from aileron_tui.gate.recorder import Recorder
 from aileron_tui.gate.request import Request
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import Draft
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import EntryDraft
 from aileron_tui.sandbox.pinned import Keyring
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class Context:
     installed: Installed
     recorder: Recorder
     outbox: Outbox
-    reader: Reader
+    reader: LedgerReader
     pool: ThreadPoolExecutor
 
     def __init__(self, setup: Setup, clock: Callable[[], datetime]) -> None:
@@ -148,7 +148,7 @@ class Context:
         """Keeps an answer for the agent."""
         await asyncio.to_thread(self.outbox.put, answer, call, timestamp(self.clock()))
 
-    async def deliver(self, answer: Answer, record: Draft) -> bool:
+    async def deliver(self, answer: Answer, record: EntryDraft) -> bool:
         """Notes, once, that an agent was given its answer; False if it was before."""
         if not await asyncio.to_thread(self.outbox.deliver, answer.request):
             return False

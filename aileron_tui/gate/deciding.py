@@ -19,9 +19,9 @@ from aileron_tui.gate.decisions import Decision, read_decision
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request import Edit, Fetching, Request
 from aileron_tui.gate.running import Running
-from aileron_tui.ledger import search
+from aileron_tui.ledger import history_search
 from aileron_tui.ledger.errors import EntryRefused
-from aileron_tui.ledger.store import Draft
+from aileron_tui.ledger.writer import EntryDraft
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
@@ -132,11 +132,11 @@ class Deciding:
             return await self._refuse(live, refused)
         if decision.approved and (changed := await self._changed_meanwhile(live, edit)):
             return changed
-        drafts = [Draft(EntryKind.DECIDED, {"envelope": decision.envelope}, live.id)]
+        drafts = [EntryDraft(EntryKind.DECIDED, {"envelope": decision.envelope}, live.id)]
         if decision.approved:
             # One commit for an approval and the start of what it approves: an approval never stands alone, so after
             # a crash no request is found of which one would not know whether it may still be run.
-            drafts.append(Draft(EntryKind.RUNNING, {"digest": digest}, live.id))
+            drafts.append(EntryDraft(EntryKind.RUNNING, {"digest": digest}, live.id))
         try:
             await self._context.recorder.record(*drafts)
         except InvalidTransition:
@@ -207,7 +207,7 @@ class Deciding:
         log.warning("a decision on %s was refused: %s: %s", live.id, refused.reason.value, detail)
         body: JsonObject = {"reason": refused.reason.value, "detail": detail}
         with contextlib.suppress(AileronError):  # it is refused whether or not that can be recorded
-            await self._context.recorder.record(Draft(EntryKind.REFUSED, body, live.id))
+            await self._context.recorder.record(EntryDraft(EntryKind.REFUSED, body, live.id))
         if refused.reason is RefusalReason.DIGEST_DIFFERS:
             return self._changed(live, self._context.item(live))
         return replies.error(403, refused.reason.name.lower(), str(refused))
@@ -227,7 +227,7 @@ class Deciding:
         """Why a request cannot be answered: it is in another state, or there is none."""
         live = self._context.find(id_)
         state = live.state if live else None
-        if state is None and (found := search.find(self._context.reader, id_)):
+        if state is None and (found := history_search.find(self._context.reader, id_)):
             state = RequestState(found.outcome)
         if state is None:
             return replies.unknown(id_)

@@ -8,9 +8,9 @@ from concurrent.futures import Future
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.store import Draft, Ledger
+from aileron_tui.ledger.writer import EntryDraft, Ledger
 
-_Job = tuple[Sequence[Draft], "Future[Head]"]
+_Job = tuple[Sequence[EntryDraft], "Future[Head]"]
 
 
 class Recorder:
@@ -23,7 +23,7 @@ class Recorder:
         self.head = ledger.head
         self._thread.start()
 
-    def record(self, *drafts: Draft) -> "asyncio.Future[Head]":
+    def record(self, *drafts: EntryDraft) -> "asyncio.Future[Head]":
         """Done once these facts are on the disk, all of them; fails, with none recorded, if they cannot be."""
         done: Future[Head] = Future()
         self._jobs.put((drafts, done))

@@ -16,10 +16,10 @@ from aileron_tui.gate.context import Context
 from aileron_tui.gate.outbox import Answer
 from aileron_tui.gate.request import Request
 from aileron_tui.gate.running import Running
-from aileron_tui.ledger import search
-from aileron_tui.ledger.index import decision_of
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import Draft
+from aileron_tui.ledger import history_search
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.request_index import decision_of
+from aileron_tui.ledger.writer import EntryDraft
 
 _ANSWERS_KEPT: Final = timedelta(days=1)
 _UNCOLLECTED_KEPT: Final = timedelta(days=7)
@@ -28,11 +28,15 @@ _NEWEST: Final = 100
 
 async def recover(context: Context, asking: Asking, running: Running) -> None:
     """Settles every request the ledger has no end for, and answers that were recorded but not kept."""
-    unfinished = search.Filter(outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING))
-    for record in reversed(list(search.every(context.reader, unfinished))):
+    unfinished = history_search.HistoryFilter(
+        outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING)
+    )
+    for record in reversed(list(history_search.every(context.reader, unfinished))):
         if record.outcome != RequestState.PENDING and (answer := context.outbox.find(record.id)):
             error = _error(answer)
-            await context.recorder.record(Draft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, record.id))
+            await context.recorder.record(
+                EntryDraft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, record.id)
+            )
             continue
         live = _revived(context, asking, record)
         if live is None:
@@ -42,14 +46,14 @@ async def recover(context: Context, asking: Asking, running: Running) -> None:
             live = await running.interrupt(live)
         context.enter(live)
         asking.open(live)
-    unrun = search.Filter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
-    for record in search.page(context.reader, unrun, limit=_NEWEST):
+    unrun = history_search.HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
+    for record in history_search.page(context.reader, unrun, limit=_NEWEST):
         await _keep_answer(context, record)
     now = context.clock()
     context.outbox.forget(timestamp(now - _ANSWERS_KEPT), timestamp(now - _UNCOLLECTED_KEPT))
 
 
-def told(reader: Reader, record: HistoryRecord) -> Answer | None:
+def told(reader: LedgerReader, record: HistoryRecord) -> Answer | None:
     """The answer to a request that ended without a known outcome, from what the ledger says."""
     match RequestState(record.outcome):
         case RequestState.DENIED:
@@ -86,7 +90,7 @@ def _revived(context: Context, asking: Asking, record: HistoryRecord) -> Request
     return live
 
 
-def _asked(reader: Reader, body: JsonObject) -> JsonObject:
+def _asked(reader: LedgerReader, body: JsonObject) -> JsonObject:
     """The inputs the agent sent, also where what a person made of them was interrupted and is asked again."""
     while body.get("after") and (earlier := reader.of_request(str(body["after"]))):
         body = earlier[0].body
@@ -98,10 +102,10 @@ async def _abandon(context: Context, record: HistoryRecord) -> None:
     """Ends a request that cannot be shown any more as it was asked."""
     why = "its action is no longer installed as it was when it was asked"
     if record.outcome == RequestState.PENDING:
-        await context.recorder.record(Draft(EntryKind.WITHDRAWN, {"error": why}, record.id))
+        await context.recorder.record(EntryDraft(EntryKind.WITHDRAWN, {"error": why}, record.id))
         await context.file(answers.ended(record.id, RequestState.WITHDRAWN, f"nothing was run: {why}"), "")
     else:
-        await context.recorder.record(Draft(EntryKind.INTERRUPTED, {"error": why}, record.id))
+        await context.recorder.record(EntryDraft(EntryKind.INTERRUPTED, {"error": why}, record.id))
         await context.file(answers.ended(record.id, RequestState.INTERRUPTED), "")
 
 

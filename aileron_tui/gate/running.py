@@ -17,7 +17,7 @@ from aileron_tui.gate.context import Context, log
 from aileron_tui.gate.outbox import Answer
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request import Request
-from aileron_tui.ledger.store import Draft
+from aileron_tui.ledger.writer import EntryDraft
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import Failure
 from aileron_tui.sandbox.failure import Kind as Failing
@@ -44,13 +44,13 @@ class Running:
         about: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, "args": args}
         record = self._context.recorder.record
         try:
-            await record(Draft(EntryKind.RUNNING, about, id_))
+            await record(EntryDraft(EntryKind.RUNNING, about, id_))
         except AileronError as error:
             return replies.unrecorded(error)
         done = await self._context.in_sandbox(self._context.installed.sandbox.execute, action, args)
         end: JsonObject = {"gated": False, **_error(done.failure)}
         try:
-            await record(Draft(EntryKind.FAILED if done.failure else EntryKind.EXECUTED, end, id_))
+            await record(EntryDraft(EntryKind.FAILED if done.failure else EntryKind.EXECUTED, end, id_))
         except AileronError as error:
             log.error("%s ran, but its outcome cannot be recorded: %s", id_, inline(str(error)))
             return replies.outcome_unrecorded()
@@ -83,7 +83,9 @@ class Running:
     async def close(self, live: Request, answer: Answer, error: JsonObject) -> None:
         """Keeps the outcome, then records the end: in this order a crash in between can be made good."""
         await self._context.file(answer, live.call)
-        await self._context.recorder.record(Draft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, live.id))
+        await self._context.recorder.record(
+            EntryDraft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, live.id)
+        )
         live.error = str(error.get("error", ""))
         self._context.end(live, RequestState.FAILED if error else RequestState.EXECUTED, answer)
 
@@ -96,7 +98,9 @@ class Running:
         fresh = self._asking.made(live.action, live.args, live.asker, live.agent)
         fresh.after, fresh.polled, fresh.edited_from = live.id, True, live.edited_from
         body: JsonObject = {"error": "outcome unknown", "asked_again": fresh.id}
-        await self._context.recorder.record(Draft(EntryKind.INTERRUPTED, body, live.id), self._asking.request(fresh))
+        await self._context.recorder.record(
+            EntryDraft(EntryKind.INTERRUPTED, body, live.id), self._asking.request(fresh)
+        )
         answer = answers.ended(live.id, RequestState.INTERRUPTED, asked_again=fresh.id)
         await self._context.file(answer, "")
         self._context.end(live, RequestState.INTERRUPTED, answer)

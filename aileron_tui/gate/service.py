@@ -26,9 +26,9 @@ from aileron_tui.gate.outbox import Outbox
 from aileron_tui.gate.recorder import Recorder
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.running import Running
-from aileron_tui.ledger import search
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import Draft, Ledger
+from aileron_tui.ledger import history_search
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import EntryDraft, Ledger
 from aileron_tui.sandbox.connectors import Settings
 from aileron_tui.signing.approvers import Approvers
 
@@ -71,10 +71,12 @@ class Gate:
             undo.callback(context.recorder.close)
             context.outbox = Outbox(setup.data / OUTBOX_FILE)
             undo.callback(context.outbox.close)
-            context.reader = Reader(self.ledger_path)
+            context.reader = LedgerReader(self.ledger_path)
             undo.callback(context.reader.close)
             context.installed = await asyncio.to_thread(install, setup.manifests, settings)
-            await context.recorder.record(Draft(EntryKind.STARTED, {"instance": self.instance, "version": __version__}))
+            await context.recorder.record(
+                EntryDraft(EntryKind.STARTED, {"instance": self.instance, "version": __version__})
+            )
             self.ledger_id = f"sha256:{next(context.reader.rows())[2].hex()}"
             await recovery.recover(context, self._asking, self._running)
             undo.pop_all()
@@ -88,7 +90,7 @@ class Gate:
         await context.rest(self._running.tasks, _RUN_SECONDS)
         for live in [live for live in context.live.values() if live.state is RequestState.RUNNING]:
             await self._running.interrupt(live)
-        await context.recorder.record(Draft(EntryKind.STOPPED, {"instance": self.instance}))
+        await context.recorder.record(EntryDraft(EntryKind.STOPPED, {"instance": self.instance}))
         await asyncio.to_thread(context.recorder.close)
         context.pool.shutdown(wait=False, cancel_futures=True)
         # A preview that is under way ends by itself, and only then are the connections to be closed all there.
@@ -110,7 +112,7 @@ class Gate:
             try:
                 context.installed = await asyncio.to_thread(install, folder, settings)
                 await context.recorder.record(
-                    Draft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were loaded anew"})
+                    EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were loaded anew"})
                 )
             except AileronError as error:
                 log.error("the manifests changed and cannot be loaded: %s", inline(str(error)))
@@ -154,7 +156,7 @@ class Gate:
             return Reply(200, {"status": "pending_approval" if live.state is RequestState.PENDING else "running"})
         try:
             answer = self._context.outbox.find(id_)
-            if answer is None and (record := search.find(self._context.reader, id_)):
+            if answer is None and (record := history_search.find(self._context.reader, id_)):
                 answer = recovery.told(self._context.reader, record)
             return await self._asking.delivered(answer) if answer else replies.unknown(id_)
         except AileronError as error:

@@ -22,8 +22,8 @@ from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.core.visible_text import inline
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
 from aileron_tui.ledger.head import Head, read_head
-from aileron_tui.ledger.reader import Reader, Stored
-from aileron_tui.ledger.store import LARGEST_ENTRY
+from aileron_tui.ledger.reader import LedgerReader, Stored
+from aileron_tui.ledger.writer import LARGEST_ENTRY
 
 _VERSION: Final = 1
 _LINE: Final = re.compile(rb'\{"hash":"sha256:([0-9a-f]{64})","entry":(\{.*\})\}\n', re.DOTALL)
@@ -32,7 +32,7 @@ _LONGEST_LINE: Final = LARGEST_ENTRY + 1024
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 
-def write_jsonl(reader: Reader, out: IO[bytes], now: datetime) -> Head:
+def write_jsonl(reader: LedgerReader, out: IO[bytes], now: datetime) -> Head:
     """Writes every entry of one moment; returns the head it ends with."""
     with reader.snapshot():
         head = reader.head()

@@ -8,12 +8,12 @@ from typing import Final, Self
 
 from aileron_tui.core.entry_chain import Entry, decode
 from aileron_tui.core.jsontext import JsonError
-from aileron_tui.ledger.access import check_file, connect, lock_path
+from aileron_tui.ledger.connection import check_file, connect, lock_path
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerOlder, translated
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.holder import noted_head
+from aileron_tui.ledger.lock_file import noted_head
+from aileron_tui.ledger.request_standing import RequestStanding, standing, unfinished
 from aileron_tui.ledger.schema import VERSION, index_is_current, version
-from aileron_tui.ledger.standing import Standing, standing, unfinished
 
 _BATCH: Final = 500
 
@@ -35,7 +35,7 @@ Stored = tuple[int, bytes, bytes]
 """An entry as it lies in the file: number, bytes, hash."""
 
 
-class View:
+class LedgerView:
     """What can be read through a connection. Use it from one thread at a time."""
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
@@ -67,7 +67,7 @@ class View:
         with translating(self.path):
             return tuple(read_entry(self.path, *row) for row in self.db.execute(_OF_REQUEST, (request,)))
 
-    def standing(self, request: str) -> Standing | None:
+    def standing(self, request: str) -> RequestStanding | None:
         """Where a request stands, or None if it was never made."""
         with translating(self.path):
             return standing(self.db, request)
@@ -93,7 +93,7 @@ class View:
             return self.db.execute("SELECT 1 FROM nonces WHERE nonce = ?", (nonce,)).fetchone() is not None
 
 
-class Reader(View):
+class LedgerReader(LedgerView):
     """A read-only view of one ledger, with a connection of its own.
 
     A `foreign` one is only looked at, so it may belong to anyone and lie open.

@@ -26,8 +26,8 @@ from aileron_tui.cli import main
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.visible_text import cells
 from aileron_tui.files.private_files import write_private
-from aileron_tui.ledger.access import FILE
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.connection import FILE
+from aileron_tui.ledger.writer import Ledger
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
 from tests.daemon.process import FakeDaemon

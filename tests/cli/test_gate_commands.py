@@ -24,8 +24,8 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
-from aileron_tui.ledger.access import FILE
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.connection import FILE
+from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.client import ApproverClient
 from aileron_tui.runtime.discovery import discover
 from aileron_tui.signing import key_store

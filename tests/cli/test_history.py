@@ -14,7 +14,7 @@ import pytest
 from aileron_tui import cli
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.prompt import EDITED
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.writer import Ledger
 from tests.ledger.scenes import DIGEST, Scene, age_index, tampering
 
 HOSTILE = "\x1b[2J\x07 [red]\u202e"
@@ -354,7 +354,7 @@ def test_a_daemons_ledger_is_mended_by_its_name(home: Path, capsys: pytest.Captu
 def test_ctrl_c_is_clean(ledger: Path) -> None:
     program = (
         "import os, signal, sys\n"
-        "import aileron_tui.ledger.audit as audit\n"
+        "import aileron_tui.ledger.full_check as audit\n"
         "audit.verify = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
         "from aileron_tui.cli import main\n"
         "sys.exit(main(['history', 'verify']))"

@@ -15,7 +15,7 @@ from aileron_tui.demo.embedded import EmbeddedGate, changing_keys, enrolled
 from aileron_tui.demo.home import SampleHome, sample_home
 from aileron_tui.gate.server import Address, GateStartError
 from aileron_tui.ledger.errors import LedgerHeld
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.client import AgentClient, ApproverClient
 from aileron_tui.runtime.discovery import agent_token, discover
 from aileron_tui.runtime.errors import NoGate, NotAllowed

@@ -23,7 +23,7 @@ from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource
 from aileron_tui.gate.context import Limits, Setup
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.service import LEDGER_FILE, Gate
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.writer import Ledger
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run

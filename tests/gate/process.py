@@ -174,7 +174,7 @@ class Point:
     def install(self) -> None:
         """Lays the point into this process."""
         from aileron_tui.gate.outbox import Outbox  # noqa: PLC0415
-        from aileron_tui.ledger.store import Ledger  # noqa: PLC0415
+        from aileron_tui.ledger.writer import Ledger  # noqa: PLC0415
         from aileron_tui.sandbox.sandbox import Sandbox  # noqa: PLC0415
 
         owner: type

@@ -10,8 +10,8 @@ from aileron_tui.core.decision import Verdict, timestamp
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate.service import LEDGER_FILE
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import Ledger
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import for_this_run
 from tests.gate.conftest import Bench, ask, code, ending, shown, until
@@ -174,6 +174,6 @@ def test_a_refused_decision_cannot_fill_the_ledger(bench: Bench) -> None:
             return id_
 
     id_ = until(work())
-    with Reader(bench.data / LEDGER_FILE) as reader:
+    with LedgerReader(bench.data / LEDGER_FILE) as reader:
         refused = next(entry for entry in reader.of_request(id_) if entry.kind == EntryKind.REFUSED)
     assert len(str(refused.body)) < 1000

@@ -10,7 +10,7 @@ from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate import archive
 from aileron_tui.ledger.reader import read_entry
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.items import read_item
 from tests.gate.conftest import Bench, dig, until
 from tests.gate.house import SEND, WAITING, House, error_code, house

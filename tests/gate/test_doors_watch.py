@@ -12,7 +12,7 @@ import httpx
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.gate.limits import Limits
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.writer import Ledger
 from tests.gate.conftest import Bench, until
 from tests.gate.house import DRAFT, SEND, WAITING, House, error_code, house, session
 

@@ -17,18 +17,18 @@ from aileron_tui.files.config import Policy
 from aileron_tui.gate.context import Limits
 from aileron_tui.gate.deciding import FRESH
 from aileron_tui.gate.service import Gate
+from aileron_tui.ledger.entry_check import verify
 from aileron_tui.ledger.errors import LedgerUnusable
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import Draft, Ledger
-from aileron_tui.ledger.verify import verify
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import EntryDraft, Ledger
 from aileron_tui.sandbox.pinned import UNKNOWN_PUBLISHER, Keyring, load_keyring
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.gate.conftest import ASKER, Bench, ask, code, dig, ending, shown, until
 
 
 def kinds(bench: Bench, request: str = "") -> list[str]:
-    with Reader(bench.data / "ledger.db") as reader:
+    with LedgerReader(bench.data / "ledger.db") as reader:
         entries = reader.of_request(request) if request else tuple(reader.entries())
         return [entry.kind for entry in entries]
 
@@ -40,7 +40,7 @@ def raw_mail(subject: str) -> str:
 
 def sound(bench: Bench) -> bool:
     """Whether the whole ledger verifies, signatures and all."""
-    with Reader(bench.data / "ledger.db") as reader:
+    with LedgerReader(bench.data / "ledger.db") as reader:
         return verify(reader.rows(), RecordedSigners()).fault is None
 
 
@@ -440,7 +440,7 @@ def test_a_batch_answers_each_for_itself(bench: Bench) -> None:
 def test_what_ran_is_never_called_undone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     append = Ledger.append_all
 
-    def full(ledger: Ledger, drafts: Sequence[Draft]) -> Head:
+    def full(ledger: Ledger, drafts: Sequence[EntryDraft]) -> Head:
         if any(draft.kind == EntryKind.EXECUTED for draft in drafts):
             raise LedgerUnusable("the disk is full")
         return append(ledger, drafts)

@@ -11,9 +11,9 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.gate.outbox import Answer, Outbox
 from aileron_tui.gate.service import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import find
-from aileron_tui.ledger.store import Draft, Ledger
+from aileron_tui.ledger.history_search import find
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import EntryDraft, Ledger
 from tests.gate.conftest import Bench, ask, shown, until
 from tests.gate.test_recovery import left_running
 
@@ -24,7 +24,7 @@ def test_an_agent_that_leaves_while_its_request_is_written_takes_it_with_it(
     writing, go_on = threading.Event(), threading.Event()
     append = Ledger.append_all
 
-    def slow(ledger: Ledger, drafts: Sequence[Draft]) -> Head:
+    def slow(ledger: Ledger, drafts: Sequence[EntryDraft]) -> Head:
         if any(draft.kind == EntryKind.REQUESTED for draft in drafts) and not writing.is_set():
             writing.set()
             go_on.wait(10)
@@ -76,7 +76,7 @@ def test_an_outcome_that_was_kept_counts_even_if_the_action_is_gone(bench: Bench
             assert (await gate.result(id_)).body["status"] == "completed"
 
     until(work())
-    with Reader(bench.data / LEDGER_FILE) as reader:
+    with LedgerReader(bench.data / LEDGER_FILE) as reader:
         record = find(reader, id_)
     assert record is not None
     assert record.outcome == RequestState.EXECUTED

@@ -12,16 +12,16 @@ from aileron_tui.demo.service import Fault
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.outbox import Answer, Outbox
 from aileron_tui.gate.service import LEDGER_FILE, OUTBOX_FILE
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import find
-from aileron_tui.ledger.store import Draft, Ledger
+from aileron_tui.ledger.history_search import find
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import EntryDraft, Ledger
 from aileron_tui.signing.envelope import read_envelope, sign
 from tests.gate.conftest import Bench, ask, dig, ending, shown, until
 from tests.gate.test_flow import sound
 
 
 def outcome(bench: Bench, id_: str) -> str:
-    with Reader(bench.data / LEDGER_FILE) as reader:
+    with LedgerReader(bench.data / LEDGER_FILE) as reader:
         record = find(reader, id_)
         assert record is not None
         return record.outcome
@@ -45,9 +45,9 @@ def left_running(bench: Bench, edits: JsonObject | None = None) -> str:
     """A request that was approved and started by a gate that was then gone."""
     id_, envelope = waiting_request(bench, edits)
     with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
-        decided = Draft(EntryKind.DECIDED, {"envelope": json.loads(envelope)}, id_)
+        decided = EntryDraft(EntryKind.DECIDED, {"envelope": json.loads(envelope)}, id_)
         digest = read_statement(read_envelope(envelope.encode()).payload).digest
-        ledger.append_all([decided, Draft(EntryKind.RUNNING, {"digest": digest}, id_)])
+        ledger.append_all([decided, EntryDraft(EntryKind.RUNNING, {"digest": digest}, id_)])
     return id_
 
 
@@ -227,7 +227,7 @@ def test_an_upstream_that_hangs_up_is_a_failure_and_nothing_is_repeated(bench: B
 def test_previews_are_kept_only_where_the_user_says_so(bench: Bench) -> None:
     text = "Here's the recap from this week's standup"
     waiting_request(bench)
-    with Reader(bench.data / LEDGER_FILE) as reader:
+    with LedgerReader(bench.data / LEDGER_FILE) as reader:
         assert not any(text.encode() in data for _, data, _ in reader.rows())
     assert not any(text.encode() in path.read_bytes() for path in bench.data.iterdir() if path.is_file())
     bench.policy = replace(bench.policy, keep_previews=True)
@@ -237,7 +237,7 @@ def test_previews_are_kept_only_where_the_user_says_so(bench: Bench) -> None:
             await shown(gate, str(gate.waiting()[0]["id"]))
 
     until(work())
-    with Reader(bench.data / LEDGER_FILE) as reader:
+    with LedgerReader(bench.data / LEDGER_FILE) as reader:
         assert any(text.encode() in data for _, data, _ in reader.rows())
 
 

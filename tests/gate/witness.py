@@ -16,9 +16,9 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.demo.routes import Answer, Request
 from aileron_tui.demo.service import SampleService
 from aileron_tui.gate.service import LEDGER_FILE, OUTBOX_FILE
-from aileron_tui.ledger.audit import audit
-from aileron_tui.ledger.index import decision_of
-from aileron_tui.ledger.reader import Reader
+from aileron_tui.ledger.full_check import audit
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.request_index import decision_of
 from aileron_tui.signing.recorded_signers import RecordedSigners
 
 LONGEST_HOLD: Final = 30.0
@@ -102,7 +102,7 @@ class Memory:
 
 def audited(data: Path) -> Memory:
     """What the disk says; the ledger must be whole."""
-    with Reader(data / LEDGER_FILE) as reader:
+    with LedgerReader(data / LEDGER_FILE) as reader:
         report = audit(reader, RecordedSigners())
         assert report.fault is None, f"the ledger is damaged: {report.fault}"
     return remembered(data)
@@ -111,7 +111,7 @@ def audited(data: Path) -> Memory:
 def remembered(data: Path) -> Memory:
     """What the disk says."""
     made: dict[str, list[Entry]] = {}
-    with Reader(data / LEDGER_FILE) as reader:
+    with LedgerReader(data / LEDGER_FILE) as reader:
         for entry in reader.entries():
             if entry.request:
                 made.setdefault(entry.request, []).append(entry)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from aileron_tui.core.entry_chain import EntryKind
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.writer import Ledger
 from tests.ledger.scenes import DIGEST, Scene, check
 
 _LONGEST_LIFE = 0.12

@@ -14,13 +14,13 @@ import pytest
 from aileron_tui.core.decision import Statement, Verdict, timestamp
 from aileron_tui.core.entry_chain import Entry, EntryKind, decode, encode, link
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.ledger import rules
-from aileron_tui.ledger.audit import audit
+from aileron_tui.ledger import entry_rules
+from aileron_tui.ledger.entry_check import CheckReport, verify
+from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import shown
-from aileron_tui.ledger.store import Draft, Ledger
-from aileron_tui.ledger.verify import Report, verify
+from aileron_tui.ledger.history_search import shown
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import EntryDraft, Ledger
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -67,7 +67,7 @@ class Scene:
             "risk": "high",
             "args": {"draft_id": "r-12345", **args},
         }
-        return self.ledger.append_all([Draft(EntryKind.REQUESTED, body, request)])
+        return self.ledger.append_all([EntryDraft(EntryKind.REQUESTED, body, request)])
 
     def ask_daemon(self, request: str, **body: Json) -> Head:
         """A request that a daemon carries out itself."""
@@ -114,7 +114,7 @@ class Scene:
     def forge(self, kind: EntryKind, request: str, body: JsonObject) -> Head:
         """Appends what the rules forbid, as a program without them would."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(rules, "admit", lambda *_: None)
+            patch.setattr(entry_rules, "admit", lambda *_: None)
             return self.ledger.append(kind, body, request)
 
     def forged_decision(self, request: str, statement: Statement, key: UnlockedKey | None = None) -> Head:
@@ -141,9 +141,9 @@ class Scene:
         return self.ledger.path
 
 
-def check(path: Path, *expected: Head, noted: bool = False) -> Report:
+def check(path: Path, *expected: Head, noted: bool = False) -> CheckReport:
     """Verifies a ledger's entries; with `noted` all that the command looks at, first the head noted beside it."""
-    with Reader(path) as reader:
+    with LedgerReader(path) as reader:
         if noted:
             return audit(reader, RecordedSigners(), expected)
         return verify(reader.rows(), RecordedSigners(), expected, partial(shown, reader))

@@ -14,15 +14,15 @@ import pytest
 
 from aileron_tui.core.entry_chain import Damage, EntryKind
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerHeld, LedgerUnusable
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import Ledger
 from tests.ledger.scenes import Scene, check
 
 
 def run(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Runs a program of its own, with the ledger imported."""
     preface = "import os, sys\nfrom pathlib import Path\nfrom aileron_tui.core.entry_chain import Kind\n"
-    preface += "from aileron_tui.core.errors import AileronError\nfrom aileron_tui.ledger.store import Ledger\n"
+    preface += "from aileron_tui.core.errors import AileronError\nfrom aileron_tui.ledger.writer import Ledger\n"
     source = preface + textwrap.dedent(program)
     return subprocess.run([sys.executable, "-c", source, *arguments], capture_output=True, text=True, check=False)
 
@@ -68,7 +68,7 @@ def test_a_file_that_may_not_grow_says_so_and_keeps_what_it_has(tmp_path: Path) 
     assert done.stderr.startswith("the ledger cannot ")
     acknowledged = done.stdout.splitlines()
     assert len(acknowledged) > 10
-    with Ledger(path), Reader(path) as reader:
+    with Ledger(path), LedgerReader(path) as reader:
         kept = [f"{seq}:sha256:{digest.hex()}" for seq, _, digest in reader.rows()]
     assert kept[: len(acknowledged)] == acknowledged
     assert check(path, noted=True).fault is None
@@ -158,7 +158,7 @@ def _abandoned(path: Path, count: int) -> int:
 def test_a_killed_writer_loses_nothing_and_leaves_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "data" / "ledger.db"
     last = _abandoned(path, 20)
-    with Reader(path) as reader:
+    with LedgerReader(path) as reader:
         assert reader.head().seq == last
     with Ledger(path, wait=0) as ledger:
         assert ledger.append(EntryKind.STARTED, {}).seq == last + 1

@@ -6,10 +6,10 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Damage, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.ledger.errors import EntryRefused
-from aileron_tui.ledger.pages import past
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import page
-from aileron_tui.ledger.store import Ledger
+from aileron_tui.ledger.history_pages import past
+from aileron_tui.ledger.history_search import page
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import Ledger
 from tests.ledger.scenes import DIGEST, Scene, age_index, check
 from tests.ledger.test_told import found, looked_up, shown, tables
 
@@ -108,9 +108,9 @@ def test_a_ledger_from_before_opens_verifies_and_learns_of_its_edits(scene: Scen
     now = tables(path)
     age_index(path)
     assert check(path, noted=True).fault is None
-    with Reader(path) as reader:
+    with LedgerReader(path) as reader:
         assert not reader.indexed()
-    with Ledger(path), Reader(path) as reader:
+    with Ledger(path), LedgerReader(path) as reader:
         assert reader.indexed()
         assert [(record.edited, record.kind, record.daemon) for record in page(reader)] == [(True, "shell", "daemon-1")]
     assert tables(path) == now

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.entry_chain import Damage, EntryKind
-from aileron_tui.ledger.audit import audit_export
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.export import Exported, cell, write_csv, write_jsonl
+from aileron_tui.ledger.full_check import audit_export
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import every
+from aileron_tui.ledger.history_search import every
+from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.ledger.scenes import START, Scene
 
@@ -24,7 +24,7 @@ def export(scene: Scene, tmp_path: Path) -> Path:
     scene.approved("act-1", to="Zoë \u202e\x1b\u2028 <a@example.com>")
     scene.denied("act-2")
     path = tmp_path / "export.jsonl"
-    with Reader(scene.ledger.path) as reader, path.open("wb") as out:
+    with LedgerReader(scene.ledger.path) as reader, path.open("wb") as out:
         write_jsonl(reader, out, START)
     return path
 
@@ -136,7 +136,7 @@ def test_an_export_is_of_one_moment(scene: Scene, tmp_path: Path) -> None:
             return super().write(data)  # type: ignore[arg-type]  # whatever is written
 
     out = Growing()
-    with Reader(scene.ledger.path) as reader:
+    with LedgerReader(scene.ledger.path) as reader:
         head = write_jsonl(reader, out, START)
     path = tmp_path / "export.jsonl"
     path.write_bytes(out.getvalue())
@@ -148,7 +148,7 @@ def test_the_table_has_a_line_per_request_and_no_formulas(scene: Scene) -> None:
     scene.denied("act-1", reason='=HYPERLINK("http://evil","x")')
     scene.denied("act-2", reason='\x1b]52;c;\x07 ok,\n"yes"')
     out = io.BytesIO()
-    with Reader(scene.ledger.path) as reader:
+    with LedgerReader(scene.ledger.path) as reader:
         write_csv(every(reader), out)
     rows = list(csv.DictReader(io.StringIO(out.getvalue().decode(), newline="")))
     assert [row["id"] for row in rows] == ["act-2", "act-1"]

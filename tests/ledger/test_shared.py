@@ -16,8 +16,8 @@ from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.states import InvalidTransition
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerHeld
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import Draft, Ledger, set_aside
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import EntryDraft, Ledger, set_aside
 from tests.ledger.scenes import check
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ def test_several_processes_begin_and_go_on_at_once(path: Path) -> None:
     assert [writer.exitcode for writer in writers] == [0, 0, 0, 0]
     report = check(path, noted=True)
     assert (report.fault, report.entries) == (None, 4 * 15 * 2)
-    with Reader(path) as reader:
+    with LedgerReader(path) as reader:
         assert reader.noted() == reader.head()
 
 
@@ -110,7 +110,7 @@ def test_one_that_is_killed_loses_nothing_and_hinders_nobody(path: Path) -> None
                 victim.stdout.close()
                 assert victim.wait() == -signal.SIGKILL
             acknowledged.append(str(ask(survivor, f"after-{round_}")).encode())
-            with Reader(path) as reader:
+            with LedgerReader(path) as reader:
                 assert reader.noted() == reader.head()
                 here = {f"{seq}:sha256:{raw.hex()}".encode() for seq, _, raw in reader.rows()}
             assert not [head for head in acknowledged if head not in here]
@@ -128,7 +128,7 @@ def test_a_note_that_comes_late_does_not_go_back(path: Path, monkeypatch: pytest
 
         monkeypatch.setattr(slow, "_note_shared", later)
         assert ask(slow, "act-slow").seq == 1
-        with Reader(path) as reader:
+        with LedgerReader(path) as reader:
             assert reader.noted() == reader.head()
             assert reader.head().seq == 2
 
@@ -142,7 +142,7 @@ def test_what_is_chosen_by_a_look_cannot_be_overtaken(path: Path) -> None:
             start.wait()
             for _ in range(5):
                 ledger.append_given(
-                    lambda view: [Draft(EntryKind.REQUESTED, {"daemon": "d"}, f"act-{view.head().seq + 1}")]
+                    lambda view: [EntryDraft(EntryKind.REQUESTED, {"daemon": "d"}, f"act-{view.head().seq + 1}")]
                 )
 
         threads = [threading.Thread(target=work, args=(ledger,)) for ledger in (one, other) * 3]
@@ -150,7 +150,7 @@ def test_what_is_chosen_by_a_look_cannot_be_overtaken(path: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-    with Reader(path) as reader:
+    with LedgerReader(path) as reader:
         assert [entry.request for entry in reader.entries()] == [f"act-{number}" for number in range(1, 31)]
 
 

@@ -25,10 +25,10 @@ from aileron_tui.ledger.errors import (
     LedgerOlder,
 )
 from aileron_tui.ledger.head import read_head
-from aileron_tui.ledger.preview import preview_body
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import page
-from aileron_tui.ledger.store import LARGEST_ENTRY, Draft, Ledger, set_aside
+from aileron_tui.ledger.history_search import page
+from aileron_tui.ledger.preview_entry import preview_body
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import LARGEST_ENTRY, EntryDraft, Ledger, set_aside
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import for_this_run
 from tests.ledger.scenes import Scene, check, tampering
@@ -36,7 +36,7 @@ from tests.ledger.scenes import Scene, check, tampering
 
 def test_entries_come_back_as_they_were_given(scene: Scene) -> None:
     head = scene.ledger.append(EntryKind.STARTED, {"version": "1", "text": "ä\u202e\x1b"})
-    with Reader(scene.ledger.path) as reader:
+    with LedgerReader(scene.ledger.path) as reader:
         entry = reader.entry(head.seq)
         assert entry is not None
         assert (entry.seq, entry.kind, entry.body) == (2, EntryKind.STARTED, {"version": "1", "text": "ä\u202e\x1b"})
@@ -80,26 +80,30 @@ def test_entries_cannot_be_changed_removed_or_skipped(scene: Scene, statement: s
 
 
 def test_a_reader_sees_the_past_while_the_writer_goes_on(scene: Scene) -> None:
-    with Reader(scene.ledger.path) as reader, reader.snapshot():
+    with LedgerReader(scene.ledger.path) as reader, reader.snapshot():
         before = reader.head()
         scene.approved("act-1")
         assert reader.head() == before
-    with Reader(scene.ledger.path) as reader:
+    with LedgerReader(scene.ledger.path) as reader:
         assert reader.head().seq == before.seq + 6
 
 
 def test_readers_cannot_write(scene: Scene) -> None:
-    with Reader(scene.ledger.path) as reader, pytest.raises(sqlite3.OperationalError, match="readonly"):
+    with LedgerReader(scene.ledger.path) as reader, pytest.raises(sqlite3.OperationalError, match="readonly"):
         reader.db.execute("DELETE FROM requests")
 
 
 def test_several_entries_are_all_or_none(scene: Scene) -> None:
     before = scene.ledger.head
     with pytest.raises(InvalidTransition):
-        scene.ledger.append_all([Draft(EntryKind.REQUESTED, {}, "act-1"), Draft(EntryKind.EXECUTED, {}, "act-1")])
+        scene.ledger.append_all(
+            [EntryDraft(EntryKind.REQUESTED, {}, "act-1"), EntryDraft(EntryKind.EXECUTED, {}, "act-1")]
+        )
     assert scene.ledger.head == before
     assert (
-        scene.ledger.append_all([Draft(EntryKind.REQUESTED, {}, "act-1"), Draft(EntryKind.EXPIRED, {}, "act-1")]).seq
+        scene.ledger.append_all(
+            [EntryDraft(EntryKind.REQUESTED, {}, "act-1"), EntryDraft(EntryKind.EXPIRED, {}, "act-1")]
+        ).seq
         == 3
     )
     assert check(scene.close()).fault is None
@@ -149,7 +153,7 @@ def test_a_nonce_is_used_once_even_for_another_request(scene: Scene) -> None:
     scene.decide("act-1", nonce="ab" * 16)
     with pytest.raises(EntryRefused, match="nonce"):
         scene.decide("act-2", nonce="ab" * 16)
-    with Reader(scene.ledger.path) as reader:
+    with LedgerReader(scene.ledger.path) as reader:
         assert reader.nonce_used("ab" * 16)
         assert not reader.nonce_used("cd" * 16)
 
@@ -209,7 +213,7 @@ def test_key_changes_come_in_beside_a_running_gate(scene: Scene) -> None:
     while any(guest.is_alive() for guest in guests):
         scene.ledger.append(EntryKind.FELL_BACK, {})
     assert [guest.exitcode for guest in guests] == [0, 0]
-    with Reader(scene.ledger.path) as reader:
+    with LedgerReader(scene.ledger.path) as reader:
         assert sum(entry.kind == EntryKind.CONFIG_CHANGED for entry in reader.entries()) == 20
     assert check(scene.close(), noted=True).fault is None
 
@@ -217,7 +221,7 @@ def test_key_changes_come_in_beside_a_running_gate(scene: Scene) -> None:
 def test_a_guest_that_leaves_does_not_take_the_log_of_a_running_gate_away(scene: Scene) -> None:
     path = scene.ledger.path
     log = path.with_name("ledger.db-wal")
-    with Reader(path):
+    with LedgerReader(path):
         scene.ledger.append(EntryKind.CONFIG_CHANGED, {})
     before = log.stat().st_ino
     guest = multiprocessing.get_context("spawn").Process(target=_guest, args=(path, 1))
@@ -233,7 +237,7 @@ def test_after_a_guest_it_is_still_the_gate_that_holds_the_ledger(scene: Scene) 
         head = guest.append(EntryKind.CONFIG_CHANGED, {})
     with pytest.raises(LedgerHeld, match="by gate, process"):
         Ledger(scene.ledger.path, wait=0.0)
-    with Reader(scene.ledger.path) as reader:
+    with LedgerReader(scene.ledger.path) as reader:
         assert reader.noted() == head
 
 
@@ -243,7 +247,7 @@ def test_a_guest_records_nothing_else(scene: Scene) -> None:
 
 
 def test_a_revocation_by_a_guest_is_seen_at_once(scene: Scene) -> None:
-    with Ledger(scene.ledger.path, guest=True) as guest, Reader(scene.ledger.path) as reader:
+    with Ledger(scene.ledger.path, guest=True) as guest, LedgerReader(scene.ledger.path) as reader:
         assert len(reader.key_changes()) == 1
         guest.append(EntryKind.KEY_REVOKED, {"name": "laptop", "fingerprint": scene.key.public.fingerprint})
         assert [entry.kind for entry in reader.key_changes()] == [EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED]
@@ -254,7 +258,7 @@ def test_a_clock_set_back_keeps_order_and_content(scene: Scene) -> None:
     scene.show("act-1")
     scene.clock.now = datetime.fromisoformat("2001-01-01T00:00:00Z")
     scene.decide("act-1")
-    with Reader(scene.ledger.path) as reader:
+    with LedgerReader(scene.ledger.path) as reader:
         assert [entry.seq for entry in reader.entries()] == [1, 2, 3, 4, 5]
         assert page(reader)[0].took == 0.0
 
@@ -263,7 +267,7 @@ def test_a_newer_ledger_is_refused_and_left_alone(scene: Scene) -> None:
     path = scene.close()
     with tampering(path) as db:
         db.execute("PRAGMA user_version = 99")
-    for attempt in (Ledger, Reader):
+    for attempt in (Ledger, LedgerReader):
         with pytest.raises(LedgerNewer, match="schema 99, this version knows 1"):
             attempt(path)
 
@@ -279,10 +283,10 @@ def test_an_older_ledger_is_brought_up_to_date_by_the_writer(scene: Scene, monke
     monkeypatch.setattr(schema, "VERSION", 2)
     monkeypatch.setattr("aileron_tui.ledger.reader.VERSION", 2)
     with pytest.raises(LedgerOlder):
-        Reader(path)
+        LedgerReader(path)
     with Ledger(path) as ledger:
         ledger.append(EntryKind.STARTED, {})
-    with Reader(path) as reader:
+    with LedgerReader(path) as reader:
         assert reader.db.execute("PRAGMA user_version").fetchone()[0] == 2
         assert reader.db.execute("SELECT count(*) FROM news").fetchone()[0] == 0
     assert check(path, noted=True).fault is None
@@ -306,13 +310,13 @@ def test_a_failing_migration_changes_nothing(scene: Scene) -> None:
 def test_a_missing_index_is_built_anew_from_the_entries(scene: Scene) -> None:
     scene.approved("act-1")
     scene.denied("act-2")
-    with Reader(scene.ledger.path) as reader:
+    with LedgerReader(scene.ledger.path) as reader:
         before = page(reader)
     path = scene.close()
     with tampering(path) as db:
         db.execute("DROP TABLE requests")
         db.execute("DROP TABLE search")
-    with Ledger(path), Reader(path) as reader:
+    with Ledger(path), LedgerReader(path) as reader:
         assert page(reader) == before
         assert len(reader.of_request("act-1")) == 6
 
@@ -345,7 +349,7 @@ def test_a_file_that_is_no_ledger_is_reported_and_kept(tmp_path: Path, content: 
     path.parent.mkdir(mode=0o700)
     path.write_bytes(content)
     path.chmod(0o600)
-    for attempt in (Ledger, Reader):
+    for attempt in (Ledger, LedgerReader):
         with pytest.raises(LedgerDamaged):
             attempt(path)
     assert path.read_bytes() == content
@@ -377,7 +381,7 @@ def test_a_damaged_ledger_is_set_aside_on_request(scene: Scene) -> None:
     path.write_bytes(damaged)
     folder = set_aside(path)
     assert (folder / "ledger.db").read_bytes() == damaged
-    with Reader(path) as reader:
+    with LedgerReader(path) as reader:
         entry = reader.entry(1)
         assert entry is not None
         assert str(entry.body["old_head"]).startswith("7:sha256:")
@@ -393,13 +397,13 @@ def test_a_ledger_in_use_is_not_set_aside(scene: Scene) -> None:
 def test_links_and_loose_modes_are_refused(scene: Scene, tmp_path: Path) -> None:
     path = scene.close()
     path.chmod(0o644)
-    for attempt in (Ledger, Reader):
+    for attempt in (Ledger, LedgerReader):
         with pytest.raises(PrivateFileError, match="open to others"):
             attempt(path)
     path.chmod(0o600)
     path.rename(tmp_path / "elsewhere.db")
     path.symlink_to(tmp_path / "elsewhere.db")
-    for attempt in (Ledger, Reader):
+    for attempt in (Ledger, LedgerReader):
         with pytest.raises(PrivateFileError):
             attempt(path)
 

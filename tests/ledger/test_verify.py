@@ -8,8 +8,8 @@ import pytest
 
 from aileron_tui.core.decision import Verdict, timestamp
 from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
+from aileron_tui.ledger.entry_check import CheckReport
 from aileron_tui.ledger.head import Head, read_head
-from aileron_tui.ledger.verify import Report
 from aileron_tui.signing.envelope import read_envelope
 from aileron_tui.signing.key_store import for_this_run
 from tests.ledger.scenes import DIGEST, START, Scene, change_entry, check, tampering
@@ -28,7 +28,7 @@ def ledger(scene: Scene) -> Path:
     return scene.close()
 
 
-def found(report: Report) -> tuple[int, Damage] | None:
+def found(report: CheckReport) -> tuple[int, Damage] | None:
     return (report.fault.seq, report.fault.damage) if report.fault else None
 
 

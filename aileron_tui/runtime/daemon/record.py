@@ -23,12 +23,12 @@ from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.ledger import pages
-from aileron_tui.ledger.access import FILE
-from aileron_tui.ledger.preview import preview_body
-from aileron_tui.ledger.reader import Reader, View
-from aileron_tui.ledger.standing import ANSWERED, Standing, Told, objection
-from aileron_tui.ledger.store import LARGEST_ENTRY, Draft, Ledger
+from aileron_tui.ledger import history_pages
+from aileron_tui.ledger.connection import FILE
+from aileron_tui.ledger.preview_entry import preview_body
+from aileron_tui.ledger.reader import LedgerReader, LedgerView
+from aileron_tui.ledger.request_standing import ANSWERED, DaemonReport, RequestStanding, objection
+from aileron_tui.ledger.writer import LARGEST_ENTRY, EntryDraft, Ledger
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.items import Item
 from aileron_tui.signing.approvers import Approvers
@@ -73,7 +73,7 @@ class Record:
         self._closed = False
         with ExitStack() as opened:
             self._ledger = opened.enter_context(closing(Ledger(self._path, role="console", shared=True, clock=clock)))
-            self._reader = opened.enter_context(closing(Reader(self._path)))
+            self._reader = opened.enter_context(closing(LedgerReader(self._path)))
             self._append(self._enrolment)
             opened.pop_all()
 
@@ -118,7 +118,7 @@ class Record:
         `elsewhere` says that the answer, if there is one, is none of the caller's. Where another console has recorded
         it, that counts more; while its answer may be on its way, it is left to that console to say what came of it.
         """
-        told = Told(outcome, elsewhere, reason, error, utc_time(at))
+        told = DaemonReport(outcome, elsewhere, reason, error, utc_time(at))
         return self._append(lambda view: self._told(view, id_, told))
 
     def heard(self, events: Sequence[Json]) -> list[str]:
@@ -141,16 +141,16 @@ class Record:
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         """A page of the past, in the shape of a gate's `GET /v1/history`; a BadQuery says what makes no sense."""
-        if odd := sorted(filters.keys() - set(pages.SEARCH)):
-            raise pages.BadQuery(f"{odd[0]}: not something to filter by")
+        if odd := sorted(filters.keys() - set(history_pages.SEARCH)):
+            raise history_pages.BadHistoryQuery(f"{odd[0]}: not something to filter by")
         query = {
             name: list(map(str, value)) if isinstance(value, list) else [str(value)] for name, value in filters.items()
         }
-        return pages.search(self._path, pages.read_search(query))
+        return history_pages.search(self._path, history_pages.read_search(query))
 
     def past(self, id_: str) -> JsonObject | None:
         """Everything this ledger has of one request, in the shape of a gate's `GET /v1/history/{id}`."""
-        return pages.past(self._path, id_)
+        return history_pages.past(self._path, id_)
 
     def close(self) -> None:
         """Ends recording. A key for this run may not decide after it. Closing twice does no harm."""
@@ -165,14 +165,14 @@ class Record:
             with self._looking:
                 self._reader.close()
 
-    def _append(self, choose: Callable[[View], Iterator[Draft]]) -> bool:
+    def _append(self, choose: Callable[[LedgerView], Iterator[EntryDraft]]) -> bool:
         """Records what is to be recorded, if anything: a look without a lock first, since mostly there is nothing."""
         with self._looking:
             if next(choose(self._reader), None) is None:
                 return False
         count = 0
 
-        def chosen(view: View) -> list[Draft]:
+        def chosen(view: LedgerView) -> list[EntryDraft]:
             nonlocal count
             drafts = list(choose(view))
             count = len(drafts)
@@ -181,7 +181,7 @@ class Record:
         self._ledger.append_given(chosen)
         return count > 0
 
-    def _enrolment(self, view: View) -> Iterator[Draft]:
+    def _enrolment(self, view: LedgerView) -> Iterator[EntryDraft]:
         approvers, public = Approvers.of(view.key_changes()), self._key.public
         known = approvers.get(public.fingerprint)
         if known and not known.revoked:
@@ -190,36 +190,36 @@ class Record:
         if any(approver.name == name for approver in approvers.active):
             mark = hashlib.sha256(public.line().encode()).hexdigest()[:8]
             name = f"{name[:23].rstrip('.')}-{mark}"
-        yield Draft(EntryKind.KEY_ENROLLED, approvers.enrolment(name, public, insecure=self._key.insecure))
+        yield EntryDraft(EntryKind.KEY_ENROLLED, approvers.enrolment(name, public, insecure=self._key.insecure))
 
-    def _revocation(self, view: View) -> Iterator[Draft]:
+    def _revocation(self, view: LedgerView) -> Iterator[EntryDraft]:
         approvers, fingerprint = Approvers.of(view.key_changes()), self._key.public.fingerprint
         known = approvers.get(fingerprint)
         if known and not known.revoked:
-            yield Draft(EntryKind.KEY_REVOKED, approvers.revocation(fingerprint))
+            yield EntryDraft(EntryKind.KEY_REVOKED, approvers.revocation(fingerprint))
 
-    def _asked(self, view: View, items: Sequence[Item], surface: str) -> Iterator[Draft]:
+    def _asked(self, view: LedgerView, items: Sequence[Item], surface: str) -> Iterator[EntryDraft]:
         for item in {item.id: item for item in items if 0 < len(item.id) <= _LONGEST_ID}.values():
             known = view.standing(item.id)
-            shown = Draft(EntryKind.SHOWN, {"digest": item.digest, "surface": surface}, item.id)
+            shown = EntryDraft(EntryKind.SHOWN, {"digest": item.digest, "surface": surface}, item.id)
             if known is None:
-                yield Draft(EntryKind.REQUESTED, self._request(item), item.id)
+                yield EntryDraft(EntryKind.REQUESTED, self._request(item), item.id)
                 yield from _preview(item)
                 yield shown
                 continue
             if known.state is not RequestState.PENDING:
                 if not _may_wait(known) or self._on_its_way(view, item.id):
                     continue
-                yield Draft(EntryKind.TOLD, Told(RequestState.PENDING).body(), item.id)
+                yield EntryDraft(EntryKind.TOLD, DaemonReport(RequestState.PENDING).body(), item.id)
             if not self._was_shown(view, item):
                 yield shown
 
-    def _on_its_way(self, view: View, id_: str) -> bool:
+    def _on_its_way(self, view: LedgerView, id_: str) -> bool:
         """Whether the last that happened to a request is so recent that others may not know it yet."""
         last = moment(view.of_request(id_)[-1].time)
         return abs(self._clock() - last) < ON_ITS_WAY
 
-    def _was_shown(self, view: View, item: Item) -> bool:
+    def _was_shown(self, view: LedgerView, item: Item) -> bool:
         """Whether exactly this prompt is recorded as shown; what is known of an agent may be learned later."""
         if (item.id, item.digest) in self._seen:
             return True
@@ -244,13 +244,13 @@ class Record:
         version, hash_ = connector.version[:_LONGEST_TEXT], connector.hash[:_LONGEST_TEXT]
         return body | {"connector": {"name": body["connector"], "version": version, "hash": hash_}}
 
-    def _heard(self, view: View, answers: "dict[str, _Answer]") -> Iterator[Draft]:
+    def _heard(self, view: LedgerView, answers: "dict[str, _Answer]") -> Iterator[EntryDraft]:
         for id_, answer in answers.items():
-            told = Told(answer.verdict, reason=answer.reason, at=answer.at)
+            told = DaemonReport(answer.verdict, reason=answer.reason, at=answer.at)
             known = view.standing(id_)
             if known is None:
-                yield Draft(EntryKind.REQUESTED, _bounded({"daemon": self._name, **answer.about}), id_)
-                known = Standing(0, RequestState.PENDING, daemon=True)
+                yield EntryDraft(EntryKind.REQUESTED, _bounded({"daemon": self._name, **answer.about}), id_)
+                known = RequestStanding(0, RequestState.PENDING, daemon=True)
             elif _undelivered(known, told.outcome) and self._on_its_way(view, id_):
                 continue
             elsewhere = known.surface == ELSEWHERE
@@ -258,9 +258,9 @@ class Record:
                 elsewhere = _not_ours(known, told.outcome)
                 yield _draft(id_, replace(told, elsewhere=elsewhere))
             if answer.edited and elsewhere and not (known.edited and known.surface == ELSEWHERE):
-                yield Draft(EntryKind.EDITED, {}, id_)
+                yield EntryDraft(EntryKind.EDITED, {}, id_)
 
-    def _told(self, view: View, id_: str, told: Told) -> Iterator[Draft]:
+    def _told(self, view: LedgerView, id_: str, told: DaemonReport) -> Iterator[EntryDraft]:
         known = view.standing(id_)
         if known is None or not known.daemon:
             yield _draft(id_, told)  # for the ledger to refuse, in its own words
@@ -318,21 +318,21 @@ def _answers(events: Sequence[Json]) -> dict[str, _Answer]:
     return answers
 
 
-def _may_wait(known: Standing) -> bool:
+def _may_wait(known: RequestStanding) -> bool:
     """Whether a request that was answered may wait after all: an end that the daemon itself told is the end."""
     return known.daemon and not objection(known.state, known.told, RequestState.PENDING)
 
 
-def _undelivered(known: Standing, outcome: RequestState) -> bool:
+def _undelivered(known: RequestStanding, outcome: RequestState) -> bool:
     """Whether an answer was recorded here that fits an outcome, and nothing is known of its arrival."""
     return not known.told and known.state is not RequestState.PENDING and not _not_ours(known, outcome)
 
 
-def _draft(id_: str, told: Told) -> Draft:
-    return Draft(EntryKind.TOLD, told.body() | _bounded({"reason": told.reason, "error": told.error}), id_)
+def _draft(id_: str, told: DaemonReport) -> EntryDraft:
+    return EntryDraft(EntryKind.TOLD, told.body() | _bounded({"reason": told.reason, "error": told.error}), id_)
 
 
-def _not_ours(known: Standing, outcome: RequestState) -> bool:
+def _not_ours(known: RequestStanding, outcome: RequestState) -> bool:
     """Whether an outcome can only come from another's answer: there is none of ours, or it was the opposite."""
     if outcome not in ANSWERED or known.surface == ELSEWHERE:
         return outcome in ANSWERED
@@ -348,13 +348,13 @@ def _not_ours(known: Standing, outcome: RequestState) -> bool:
             return outcome is RequestState.DENIED
 
 
-def _preview(item: Item) -> Iterator[Draft]:
+def _preview(item: Item) -> Iterator[EntryDraft]:
     preview = item.prompt.preview
     if preview is not None:
         body = preview_body(preview.fields(), keep=False)
         if preview.unavailable:
             body |= _bounded({"unavailable": preview.unavailable})
-        yield Draft(EntryKind.PREVIEWED, body, item.id)
+        yield EntryDraft(EntryKind.PREVIEWED, body, item.id)
 
 
 def _bounded(texts: dict[str, str], args: JsonObject | None = None) -> JsonObject:

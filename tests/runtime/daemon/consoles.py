@@ -14,11 +14,11 @@ from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
-from aileron_tui.ledger.access import FILE
-from aileron_tui.ledger.audit import audit
-from aileron_tui.ledger.index import decision_of
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.verify import Report
+from aileron_tui.ledger.connection import FILE
+from aileron_tui.ledger.entry_check import CheckReport
+from aileron_tui.ledger.full_check import audit
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.request_index import decision_of
 from aileron_tui.runtime.daemon.discovery import find
 from aileron_tui.runtime.daemon.source import DaemonSource
 from aileron_tui.runtime.daemon.tracker import Tracker
@@ -190,14 +190,14 @@ class Console:
 
     def signed(self, id_: str) -> list[Statement]:
         """What was signed about a request, each checked against the keys of the ledger."""
-        with Reader(self.folder / FILE) as reader:
+        with LedgerReader(self.folder / FILE) as reader:
             keys = Approvers.of(reader.key_changes())
         decided = [entry for entry in self.entries(id_) if entry.kind == EntryKind.DECIDED]
         return [opened(read_envelope(entry.body["envelope"]), keys) for entry in decided]
 
 
 def entries(folder: Path, id_: str) -> list[Entry]:
-    with Reader(folder / FILE) as reader:
+    with LedgerReader(folder / FILE) as reader:
         return list(reader.of_request(id_))
 
 
@@ -216,9 +216,9 @@ def story(folder: Path, id_: str) -> list[str]:
     return words
 
 
-def verified(folder: Path) -> Report:
+def verified(folder: Path) -> CheckReport:
     """The report over a ledger in which nothing is wrong."""
-    with Reader(folder / FILE) as reader:
+    with LedgerReader(folder / FILE) as reader:
         report = audit(reader, RecordedSigners())
     assert report.fault is None, report.fault
     return report

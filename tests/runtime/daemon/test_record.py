@@ -19,11 +19,11 @@ from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import InvalidTransition, RequestState
-from aileron_tui.ledger.audit import audit
 from aileron_tui.ledger.errors import EntryRefused
-from aileron_tui.ledger.pages import BadQuery
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.store import LARGEST_ENTRY, Ledger
+from aileron_tui.ledger.full_check import audit
+from aileron_tui.ledger.history_pages import BadHistoryQuery
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import LARGEST_ENTRY, Ledger
 from aileron_tui.runtime.daemon.record import ON_ITS_WAY, Record
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.items import Item
@@ -73,7 +73,7 @@ def record(folder: Path, key: UnlockedKey, clock: Clock) -> Iterator[Record]:
 
 
 def verified(folder: Path) -> None:
-    with Reader(folder / "ledger.db") as reader:
+    with LedgerReader(folder / "ledger.db") as reader:
         report = audit(reader, RecordedSigners())
     assert report.fault is None, report.fault
     with Ledger(folder / "ledger.db", shared=True) as ledger:
@@ -83,7 +83,7 @@ def verified(folder: Path) -> None:
 
 
 def rows(folder: Path) -> list[tuple[object, ...]]:
-    with Reader(folder / "ledger.db") as reader:
+    with LedgerReader(folder / "ledger.db") as reader:
         return reader.db.execute("SELECT * FROM requests ORDER BY seq").fetchall()
 
 
@@ -158,7 +158,7 @@ def test_the_folders_are_private(record: Record, folder: Path) -> None:
 
 
 def test_the_head_is_that_of_the_ledger(record: Record, folder: Path) -> None:
-    with Reader(folder / "ledger.db") as reader:
+    with LedgerReader(folder / "ledger.db") as reader:
         assert record.head == reader.head().hash != GENESIS
 
 
@@ -244,16 +244,16 @@ def test_an_answer_of_ours_to_its_end(record: Record, key: UnlockedKey, clock: C
 
 
 def test_an_answer_by_a_key_is_verified_against_its_enrolment(record: Record, folder: Path, key: UnlockedKey) -> None:
-    with Reader(folder / "ledger.db") as reader:
+    with LedgerReader(folder / "ledger.db") as reader:
         (enrolled,) = reader.key_changes()
     assert (enrolled.kind, enrolled.body["name"]) == (EntryKind.KEY_ENROLLED, "laptop")
     with Record(folder, key):
         pass
-    with Record(folder, for_this_run("laptop"), temporary=True), Reader(folder / "ledger.db") as reader:
+    with Record(folder, for_this_run("laptop"), temporary=True), LedgerReader(folder / "ledger.db") as reader:
         names = [str(entry.body["name"]) for entry in reader.key_changes()]
         assert names[0] == "laptop"
         assert names[1].startswith("laptop-")
-    with Reader(folder / "ledger.db") as reader:
+    with LedgerReader(folder / "ledger.db") as reader:
         changes = [entry.kind for entry in reader.key_changes()]
     assert changes == [EntryKind.KEY_ENROLLED, EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED]
 
@@ -548,7 +548,7 @@ def test_history_has_the_shape_of_a_gates(record: Record) -> None:
 
 @pytest.mark.parametrize("filters", [{"limit": 0}, {"outcome": "maybe"}, {"nonsense": "x"}, {"since": "yesterday"}])
 def test_a_question_that_makes_no_sense(record: Record, filters: dict[str, str | int | list[str]]) -> None:
-    with pytest.raises(BadQuery):
+    with pytest.raises(BadHistoryQuery):
         record.history(**filters)
 
 
@@ -591,6 +591,6 @@ def test_a_closed_record_says_so(folder: Path, key: UnlockedKey) -> None:
 
 def test_entries_are_those_of_the_ledger(record: Record, folder: Path) -> None:
     record.asked([item()], "console")
-    with Reader(folder / "ledger.db") as reader:
+    with LedgerReader(folder / "ledger.db") as reader:
         stored = reader.of_request(ID)
     assert [Entry(**entry) for entry in entries(record)] == list(stored)

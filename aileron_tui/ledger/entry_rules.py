@@ -12,8 +12,8 @@ from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestEvent, advance
 from aileron_tui.ledger.errors import EntryRefused
-from aileron_tui.ledger.index import Decision
-from aileron_tui.ledger.standing import Standing, daemon_of, objection, read_told, standing
+from aileron_tui.ledger.request_index import Decision
+from aileron_tui.ledger.request_standing import RequestStanding, daemon_of, objection, read_told, standing
 
 WINDOW: Final = 2**16
 """How many entries back the head in a signed decision may lie."""
@@ -53,7 +53,7 @@ def admit(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> No
         _admit_step(entry, known)
 
 
-def _admit_step(entry: Entry, known: Standing | None) -> None:
+def _admit_step(entry: Entry, known: RequestStanding | None) -> None:
     if entry.kind == EntryKind.REQUESTED:
         if "daemon" in entry.body and not daemon_of(entry.body):
             raise EntryRefused("a request of a daemon must name it", entry.request)
@@ -63,7 +63,7 @@ def _admit_step(entry: Entry, known: Standing | None) -> None:
         advance(known.state if known else None, EVENTS[EntryKind(entry.kind)])
 
 
-def _admit_told(entry: Entry, known: Standing | None) -> None:
+def _admit_told(entry: Entry, known: RequestStanding | None) -> None:
     told = read_told(entry.body)
     if told is None:
         raise EntryRefused("a runtime must say what became of the request", entry.request)
@@ -73,7 +73,9 @@ def _admit_told(entry: Entry, known: Standing | None) -> None:
         raise EntryRefused("a runtime told nothing new of the request", f"{entry.request}: {why}")
 
 
-def _admit_decision(db: sqlite3.Connection, entry: Entry, known: Standing | None, decision: Decision | None) -> None:
+def _admit_decision(
+    db: sqlite3.Connection, entry: Entry, known: RequestStanding | None, decision: Decision | None
+) -> None:
     if decision is None:
         raise EntryRefused("a decision needs its signed envelope", entry.request)
     statement, _ = decision

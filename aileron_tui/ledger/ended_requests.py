@@ -9,7 +9,7 @@ from aileron_tui.ledger.errors import LedgerUnusable
 _CACHE_KIBIBYTES: Final = 2048
 
 
-class Finished:
+class EndedRequests:
     """A set of ids in a temporary file, which goes away by itself. It holds digests, no ids."""
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ _QUERY: Final = "SELECT seq, outcome, daemon, told, surface, edited FROM request
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RequestStanding:
     """Where a request stands; `told` says that this is the word of the daemon and not an answer of ours."""
 
     seq: int
@@ -44,7 +44,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DaemonReport:
     """What a daemon said of a request."""
 
     outcome: RequestState
@@ -64,13 +64,13 @@ class Told:
         }
 
 
-def standing(db: sqlite3.Connection, request: str) -> Standing | None:
+def standing(db: sqlite3.Connection, request: str) -> RequestStanding | None:
     """Where a request stands as the index has it, or None if it was never made."""
     row = db.execute(_QUERY, (request,)).fetchone()
     if row is None:
         return None
     try:
-        return Standing(row[0], RequestState(row[1]), bool(row[2]), bool(row[3]), row[4], bool(row[5]))
+        return RequestStanding(row[0], RequestState(row[1]), bool(row[2]), bool(row[3]), row[4], bool(row[5]))
     except ValueError:
         raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None
 
@@ -86,13 +86,15 @@ def daemon_of(body: JsonObject) -> str:
     return _text(body.get("daemon"))
 
 
-def read_told(body: JsonObject) -> Told | None:
+def read_told(body: JsonObject) -> DaemonReport | None:
     """What an entry says, or None if it says nothing."""
     outcome = body.get("outcome")
     if not isinstance(outcome, str) or outcome not in OUTCOMES:
         return None
     reason, error = _text(body.get("reason")), _text(body.get("error"))
-    return Told(RequestState(outcome), body.get("elsewhere") is True, reason, error, written_time(body.get("at")))
+    return DaemonReport(
+        RequestState(outcome), body.get("elsewhere") is True, reason, error, written_time(body.get("at"))
+    )
 
 
 def objection(state: RequestState, told: bool, outcome: RequestState) -> str:

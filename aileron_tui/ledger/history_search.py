@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger.reader import View, translating
+from aileron_tui.ledger.reader import LedgerView, translating
 
 PAGE: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class HistoryFilter:
     """What to look for; empty fields do not restrict. Times are as in entries, `since` included, `until` not."""
 
     text: str = ""
@@ -23,7 +23,7 @@ class Filter:
     actions: tuple[str, ...] = ()
 
 
-ALL: Final = Filter()
+ALL: Final = HistoryFilter()
 
 # Only names written in this module are joined into queries; every value is bound.
 _SELECT: Final = " ".join(("SELECT", ", ".join(f"r.{column.name}" for column in fields(HistoryRecord)), "FROM"))
@@ -32,7 +32,7 @@ _NOTHING: Final = " ".join((_SELECT, "requests r WHERE 0"))
 
 
 def page(
-    reader: View, wanted: Filter = ALL, *, before: int | None = None, limit: int = PAGE
+    reader: LedgerView, wanted: HistoryFilter = ALL, *, before: int | None = None, limit: int = PAGE
 ) -> tuple[HistoryRecord, ...]:
     """The newest requests that match, or those older than the one with number `before`."""
     query, values = _query(reader, wanted, before)
@@ -40,7 +40,7 @@ def page(
         return tuple(_record(row) for row in reader.db.execute(f"{query} LIMIT ?", (*values, limit)))
 
 
-def every(reader: View, wanted: Filter = ALL) -> Iterator[HistoryRecord]:
+def every(reader: LedgerView, wanted: HistoryFilter = ALL) -> Iterator[HistoryRecord]:
     """All requests that match, newest first."""
     query, values = _query(reader, wanted, None)
     with translating(reader.path):
@@ -48,7 +48,7 @@ def every(reader: View, wanted: Filter = ALL) -> Iterator[HistoryRecord]:
             yield _record(row)
 
 
-def find(reader: View, request: str) -> HistoryRecord | None:
+def find(reader: LedgerView, request: str) -> HistoryRecord | None:
     """The request with this id."""
     with translating(reader.path):
         row = reader.db.execute(_FIND, (request,)).fetchone()
@@ -60,7 +60,7 @@ def _record(row: tuple[Any, ...]) -> HistoryRecord:
     return HistoryRecord(*values)
 
 
-def shown(reader: View, request: str) -> tuple[int, str] | None:
+def shown(reader: LedgerView, request: str) -> tuple[int, str] | None:
     """Only what verification compares: the entry that made the request, and its outcome."""
     with translating(reader.path):
         row: tuple[int, str] | None = reader.db.execute(
@@ -83,7 +83,7 @@ def match_expression(text: str) -> str:
     return " ".join(terms)
 
 
-def _query(reader: View, wanted: Filter, before: int | None) -> tuple[str, list[object]]:
+def _query(reader: LedgerView, wanted: HistoryFilter, before: int | None) -> tuple[str, list[object]]:
     clauses: list[str] = []
     values: list[object] = []
     source, key = "requests r", "r.seq"
@@ -106,7 +106,7 @@ def _query(reader: View, wanted: Filter, before: int | None) -> tuple[str, list[
     return " ".join((_SELECT, source, *where, "ORDER BY", key, "DESC")), values
 
 
-def _time(reader: View, wanted: Filter, key: str, clauses: list[str], values: list[object]) -> None:
+def _time(reader: LedgerView, wanted: HistoryFilter, key: str, clauses: list[str], values: list[object]) -> None:
     """Numbers grow with time except where a clock was set back, so a range of time is also a range of numbers.
 
     Giving SQLite both lets it stop at the edge of the range instead of looking through everything older.

@@ -5,15 +5,15 @@ from dataclasses import replace
 from functools import partial
 
 from aileron_tui.core.entry_chain import ChainFault, Damage
+from aileron_tui.ledger.entry_check import CheckReport, Signers, verify
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.export import Exported
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import shown
-from aileron_tui.ledger.verify import Report, Signers, verify
+from aileron_tui.ledger.history_search import shown
+from aileron_tui.ledger.reader import LedgerReader
 
 
-def audit(reader: Reader, signers: Signers, expected: Sequence[Head] = ()) -> Report:
+def audit(reader: LedgerReader, signers: Signers, expected: Sequence[Head] = ()) -> CheckReport:
     """Verifies a ledger at one moment: its entries, the head noted beside it, its index and its pages."""
     noted = reader.noted()
     with reader.snapshot():
@@ -22,12 +22,12 @@ def audit(reader: Reader, signers: Signers, expected: Sequence[Head] = ()) -> Re
         return report if report.fault else replace(report, fault=_around(report, reader))
 
 
-def audit_export(exported: Exported, signers: Signers, expected: Sequence[Head] = ()) -> Report:
+def audit_export(exported: Exported, signers: Signers, expected: Sequence[Head] = ()) -> CheckReport:
     """Verifies an export, which says itself how far it must go."""
     return verify(exported.rows(), signers, [*expected, exported.head])
 
 
-def _around(report: Report, reader: Reader) -> ChainFault | None:
+def _around(report: CheckReport, reader: LedgerReader) -> ChainFault | None:
     after = report.head.seq + 1
     try:
         indexed = {entry.seq for entry in reader.key_changes()}

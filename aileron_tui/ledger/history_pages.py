@@ -16,11 +16,11 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger import search as ledger_search
+from aileron_tui.ledger import history_search as ledger_search
 from aileron_tui.ledger.errors import LedgerError
-from aileron_tui.ledger.index import decision_of, edits_of
-from aileron_tui.ledger.reader import Reader
-from aileron_tui.ledger.search import Filter
+from aileron_tui.ledger.history_search import HistoryFilter
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.request_index import decision_of, edits_of
 
 SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "before", "limit")
 
@@ -32,28 +32,28 @@ _NUMBER: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 Query = Mapping[str, Sequence[str]]
 
 
-class BadQuery(LedgerError):
+class BadHistoryQuery(LedgerError):
     """A question that makes no sense; the title names the parameter."""
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class HistoryPageQuery:
     """A page of the history."""
 
-    filter: Filter
+    filter: HistoryFilter
     before: int | None
     limit: int
 
 
-def read_search(query: Query) -> Search:
+def read_search(query: Query) -> HistoryPageQuery:
     """The search that a query string asks for, or BadQuery."""
     text = one(query, "text")
     if len(text) > _LONGEST_TEXT:
-        raise BadQuery(f"text: longer than {_LONGEST_TEXT} characters")
+        raise BadHistoryQuery(f"text: longer than {_LONGEST_TEXT} characters")
     outcomes = tuple(query.get("outcome", ()))
     if odd := [outcome for outcome in outcomes if outcome not in set(RequestState)]:
-        raise BadQuery(f"outcome: {odd[0][:40]!r} is not one of {', '.join(RequestState)}")
-    wanted = Filter(
+        raise BadHistoryQuery(f"outcome: {odd[0][:40]!r} is not one of {', '.join(RequestState)}")
+    wanted = HistoryFilter(
         text,
         time(query, "since"),
         time(query, "until"),
@@ -62,12 +62,12 @@ def read_search(query: Query) -> Search:
         tuple(query.get("action", ())),
     )
     before = number(query, "before", 0, None) or None
-    return Search(wanted, before, number(query, "limit", ledger_search.PAGE, _MOST_REQUESTS))
+    return HistoryPageQuery(wanted, before, number(query, "limit", ledger_search.PAGE, _MOST_REQUESTS))
 
 
-def search(ledger: Path, wanted: Search) -> JsonObject:
+def search(ledger: Path, wanted: HistoryPageQuery) -> JsonObject:
     """One page, newest first; `next` is the `before` of the following one, or null at the end."""
-    with Reader(ledger) as reader:
+    with LedgerReader(ledger) as reader:
         found = ledger_search.page(reader, wanted.filter, before=wanted.before, limit=wanted.limit + 1)
     page = found[: wanted.limit]
     items: list[Json] = [asdict(record) for record in page]
@@ -76,7 +76,7 @@ def search(ledger: Path, wanted: Search) -> JsonObject:
 
 def past(ledger: Path, request: str) -> JsonObject | None:
     """One request of the past with its entries in order, and what was edited before it was approved, or null."""
-    with Reader(ledger) as reader:
+    with LedgerReader(ledger) as reader:
         record = ledger_search.find(reader, request)
         entries = reader.of_request(request)
     if record is None:
@@ -99,7 +99,7 @@ def one(query: Query, name: str) -> str:
     """The value of a parameter that may be given once; empty if it is not."""
     values = query.get(name, ("",))
     if len(values) > 1:
-        raise BadQuery(f"{name}: given more than once")
+        raise BadHistoryQuery(f"{name}: given more than once")
     return values[0] if values else ""
 
 
@@ -107,7 +107,7 @@ def time(query: Query, name: str) -> str:
     """A date or a time, to be compared with those of entries."""
     value = one(query, name)
     if value and not _TIME.fullmatch(value):
-        raise BadQuery(f"{name}: expected a UTC date or time such as 2026-05-12 or 2026-05-12T10:15:30Z")
+        raise BadHistoryQuery(f"{name}: expected a UTC date or time such as 2026-05-12 or 2026-05-12T10:15:30Z")
     return value.rstrip("Z")
 
 
@@ -117,5 +117,5 @@ def number(query: Query, name: str, default: int, most: int | None) -> int:
     if not value:
         return default
     if not _NUMBER.fullmatch(value) or not int(value) or (most is not None and int(value) > most):
-        raise BadQuery(f"{name}: expected a number from 1" + (f" to {most:,}" if most else ""))
+        raise BadHistoryQuery(f"{name}: expected a number from 1" + (f" to {most:,}" if most else ""))
     return int(value)

@@ -23,12 +23,12 @@ from aileron_tui.core.entry_chain import ChainWalker, Entry, EntryKind, decode, 
 from aileron_tui.core.jsontext import JsonError, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import private_folder, write_private
-from aileron_tui.ledger import index, rules
-from aileron_tui.ledger.access import check_file, connect, is_busy, lock_path
+from aileron_tui.ledger import entry_rules, request_index
+from aileron_tui.ledger.connection import check_file, connect, is_busy, lock_path
 from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable, translated
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.holder import Holder
-from aileron_tui.ledger.reader import View, head_of, rows_after, translating
+from aileron_tui.ledger.lock_file import LockFile
+from aileron_tui.ledger.reader import LedgerView, head_of, rows_after, translating
 from aileron_tui.ledger.schema import index_is_current, migrate, reset_index, version
 
 LARGEST_ENTRY: Final = 4 * 1024 * 1024
@@ -40,7 +40,7 @@ _PAUSE: Final = 0.002
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class EntryDraft:
     """A fact that is not yet in the ledger."""
 
     kind: EntryKind
@@ -72,7 +72,7 @@ class Ledger:
         self._shared = shared
         self._guard = threading.RLock()
         with ExitStack() as opened:
-            self._holder = opened.enter_context(closing(Holder(lock_path(path), role)))
+            self._holder = opened.enter_context(closing(LockFile(lock_path(path), role)))
             if shared:
                 self._share(wait)
             elif not guest or not path.exists():
@@ -102,13 +102,13 @@ class Ledger:
 
     def append(self, kind: EntryKind, body: JsonObject, request: str = "") -> Head:
         """Records one fact; when this returns it is on the disk."""
-        return self.append_all([Draft(kind, body, request)])
+        return self.append_all([EntryDraft(kind, body, request)])
 
-    def append_all(self, drafts: Sequence[Draft]) -> Head:
+    def append_all(self, drafts: Sequence[EntryDraft]) -> Head:
         """Records several facts in order, all or none."""
         return self.append_given(lambda _: drafts)
 
-    def append_given(self, choose: Callable[[View], Sequence[Draft]]) -> Head:
+    def append_given(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
         """Records what is chosen by looking at the ledger; nothing can come between the look and the record."""
         with self._guard, translating(self.path):
             return self._commit(choose)
@@ -125,10 +125,10 @@ class Ledger:
             self._begin()
             _rebuild(self._db, self.path)
 
-    def _commit(self, choose: Callable[[View], Sequence[Draft]]) -> Head:
+    def _commit(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
         self._begin()
         try:
-            head = self._extend(choose(View(self._db, self.path)))
+            head = self._extend(choose(LedgerView(self._db, self.path)))
             self._db.execute("COMMIT")
         except BaseException:
             if self._db.in_transaction:
@@ -166,7 +166,7 @@ class Ledger:
             else:
                 return
 
-    def _extend(self, drafts: Sequence[Draft]) -> Head:
+    def _extend(self, drafts: Sequence[EntryDraft]) -> Head:
         head = head_of(self._db, self.path)
         seq, previous = head.seq, head.hash
         now = timestamp(self._clock())
@@ -179,11 +179,11 @@ class Ledger:
             if len(data) > LARGEST_ENTRY:
                 limit = f"{len(data):,} bytes; {LARGEST_ENTRY:,} are allowed"
                 raise EntryTooLarge(f"an entry of kind {draft.kind} is too large", limit, "Send less at once.")
-            decision = index.decision_of(entry)
-            rules.admit(self._db, entry, decision)
+            decision = request_index.decision_of(entry)
+            entry_rules.admit(self._db, entry, decision)
             previous = link(previous, data)
             self._db.execute("INSERT INTO entries VALUES (?, ?, ?)", (seq, data, bytes.fromhex(previous[7:])))
-            index.record(self._db, entry, decision)
+            request_index.record(self._db, entry, decision)
         return Head(seq, previous)
 
     def _share(self, wait: float) -> None:
@@ -231,7 +231,7 @@ class Ledger:
 def set_aside(path: Path, *, wait: float = _WAIT, clock: Callable[[], datetime] = _now) -> Path:
     """Moves a ledger that cannot be used into a folder beside it and begins a new one; returns the folder."""
     private_folder(path.parent)
-    holder = Holder(lock_path(path), "history set-aside")
+    holder = LockFile(lock_path(path), "history set-aside")
     try:
         holder.hold(wait)
         noted = holder.noted()
@@ -295,7 +295,7 @@ def _rebuild(db: sqlite3.Connection, path: Path) -> None:
         for seq, data, _ in rows_after(db, 0):
             try:
                 entry = decode(data)
-                index.record(db, entry, index.decision_of(entry))
+                request_index.record(db, entry, request_index.decision_of(entry))
             except (JsonError, EntryRefused, ValueError) as error:  # the last of a time that does not exist
                 raise LedgerDamaged(path, f"entry {seq}: {error}") from None
         db.execute("COMMIT")

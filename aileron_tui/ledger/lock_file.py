@@ -25,7 +25,7 @@ _SIZE: Final = 512
 _PAUSE: Final = 0.02
 
 
-class Holder:
+class LockFile:
     """The lock file of one ledger, open."""
 
     def __init__(self, path: Path, role: str) -> None:

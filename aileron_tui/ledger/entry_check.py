@@ -26,12 +26,12 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
 from aileron_tui.core.values import dataclass
+from aileron_tui.ledger.ended_requests import EndedRequests
+from aileron_tui.ledger.entry_rules import EVENTS, VERDICTS, WINDOW, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
-from aileron_tui.ledger.finished import Finished
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.reader import Stored
-from aileron_tui.ledger.rules import EVENTS, VERDICTS, WINDOW, ungated
-from aileron_tui.ledger.standing import daemon_of, objection, read_told
+from aileron_tui.ledger.request_standing import daemon_of, objection, read_told
 
 _LATE: Final = timedelta(minutes=1)
 _KEYS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED})
@@ -52,7 +52,7 @@ class Signers(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """What a verification found; a ledger is good if `fault` is None."""
 
     head: Head
@@ -64,7 +64,7 @@ class Report:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenRequest:
     """A request whose end has not been met. A denial of ours does not end one of a daemon before that has said so."""
 
     state: RequestState
@@ -74,7 +74,7 @@ class _Open:
     digest: str = ""
 
 
-class _Wrong(Exception):
+class _BadEntry(Exception):
     """Stops the walk at an entry."""
 
     def __init__(self, damage: Damage, detail: str) -> None:
@@ -85,7 +85,7 @@ class _Wrong(Exception):
 
 def verify(
     rows: Iterable[Stored], signers: Signers, expected: Sequence[Head] = (), shown: Shown | None = None
-) -> Report:
+) -> CheckReport:
     """Checks entries as they are stored.
 
     `expected` are heads the chain must contain; `shown` is compared with what the entries say of each request.
@@ -102,15 +102,15 @@ class _Verification:
     shown: Shown | None
     walker: ChainWalker = field(default_factory=ChainWalker)
     heads: list[str] = field(default_factory=lambda: [""] * WINDOW)
-    requests: dict[str, _Open] = field(default_factory=dict)
-    finished: Finished = field(default_factory=Finished)
+    requests: dict[str, _OpenRequest] = field(default_factory=dict)
+    finished: EndedRequests = field(default_factory=EndedRequests)
     decisions: Counter[str] = field(default_factory=Counter)
     key_changes: list[int] = field(default_factory=list)
     latest: str = ""
     differs: ChainFault | None = None
     notes: list[str] = field(default_factory=list)
 
-    def run(self, rows: Iterator[Stored]) -> Report:
+    def run(self, rows: Iterator[Stored]) -> CheckReport:
         by_number = {head.seq: head for head in self.expected if head.seq >= 0}
         missing = {head.hash for head in self.expected} - {GENESIS}
         walker, heads, watched = self.walker, self.heads, bool(missing)
@@ -132,7 +132,7 @@ class _Verification:
                 self._check(entry)
         except JsonError as error:
             return self._report(ChainFault(walker.seq, Damage.UNREADABLE, str(error)))
-        except _Wrong as wrong:
+        except _BadEntry as wrong:
             return self._report(ChainFault(walker.seq, wrong.damage, wrong.detail))
         except LedgerDamaged as error:
             return self._report(ChainFault(walker.seq + 1, Damage.UNREADABLE, error.detail))
@@ -163,39 +163,41 @@ class _Verification:
         elif (
             entry.kind == EntryKind.EDITED and entry.request not in self.requests and entry.request not in self.finished
         ):
-            raise _Wrong(Damage.TOLD, f"request {entry.request} was never made, and is told to have been edited")
+            raise _BadEntry(Damage.TOLD, f"request {entry.request} was never made, and is told to have been edited")
         elif entry.kind in _KEYS:
             self.key_changes.append(entry.seq)
             try:
                 self.signers.learn(entry)
             except AileronError as error:
-                raise _Wrong(Damage.KEY, str(error)) from None
+                raise _BadEntry(Damage.KEY, str(error)) from None
 
     def _step(self, entry: Entry) -> None:
         known = self.requests.get(entry.request)
         if known is None and entry.request in self.finished:
-            raise _Wrong(Damage.REPEATED, f"request {entry.request} has ended, and goes on")
+            raise _BadEntry(Damage.REPEATED, f"request {entry.request} has ended, and goes on")
         if known is None and ungated(entry):
             return
         if known is not None and known.daemon:
-            raise _Wrong(Damage.REPEATED, f"request {entry.request} is a daemon's; nothing of it is run here")
+            raise _BadEntry(Damage.REPEATED, f"request {entry.request} is a daemon's; nothing of it is run here")
         state = self._advance(entry, EVENTS[EntryKind(entry.kind)])
         if known is None:
-            self.requests[entry.request] = _Open(state, entry.seq, "daemon" in entry.body)
+            self.requests[entry.request] = _OpenRequest(state, entry.seq, "daemon" in entry.body)
             if "daemon" in entry.body and not daemon_of(entry.body):
-                raise _Wrong(Damage.TOLD, f"request {entry.request} is a daemon's, and does not say whose")
+                raise _BadEntry(Damage.TOLD, f"request {entry.request} is a daemon's, and does not say whose")
         elif state in _FINAL:
             self._ended(entry.request, state)
         else:
             known.state = state
             digest = entry.body.get("digest")
             if digest != known.digest:
-                raise _Wrong(Damage.OTHER, f"approved was {known.digest}, started was {digest or 'something unnamed'}")
+                raise _BadEntry(
+                    Damage.OTHER, f"approved was {known.digest}, started was {digest or 'something unnamed'}"
+                )
 
     def _decided(self, entry: Entry) -> None:
         statement, text = self.signers.check(entry.body.get("envelope"))
         if isinstance(statement, Damage):
-            raise _Wrong(statement, text)
+            raise _BadEntry(statement, text)
         state = self._advance(entry, VERDICTS[statement.verdict])
         known = self.requests[entry.request]
         self._bound(entry, statement, known.seq)
@@ -209,11 +211,11 @@ class _Verification:
         told, known = read_told(entry.body), self.requests.get(entry.request)
         if known is None or not known.daemon:
             after = ", whose end was told" if entry.request in self.finished else ""
-            raise _Wrong(Damage.TOLD, f"request {entry.request} is none that waits at a daemon{after}")
+            raise _BadEntry(Damage.TOLD, f"request {entry.request} is none that waits at a daemon{after}")
         if told is None:
-            raise _Wrong(Damage.TOLD, f"request {entry.request}: nothing was told of it")
+            raise _BadEntry(Damage.TOLD, f"request {entry.request}: nothing was told of it")
         if why := objection(known.state, known.told, told.outcome):
-            raise _Wrong(Damage.TOLD, f"request {entry.request}: {told.outcome}, but {why}")
+            raise _BadEntry(Damage.TOLD, f"request {entry.request}: {told.outcome}, but {why}")
         if told.outcome in _FINAL:
             self._ended(entry.request, told.outcome)
         else:
@@ -240,35 +242,35 @@ class _Verification:
         try:
             return advance(known.state if known else None, event)
         except InvalidTransition as error:
-            raise _Wrong(Damage.REPEATED, f"request {entry.request}: {error}") from None
+            raise _BadEntry(Damage.REPEATED, f"request {entry.request}: {error}") from None
 
     def _bound(self, entry: Entry, statement: Statement, asked: int) -> None:
         if statement.request != entry.request:
-            raise _Wrong(Damage.SIGNATURE, f"it was signed for request {statement.request}")
+            raise _BadEntry(Damage.SIGNATURE, f"it was signed for request {statement.request}")
         try:
             late = moment(entry.time) - moment(statement.expires) > _LATE
         except ValueError:
             detail = f"a time that does not exist: {entry.time} or {statement.expires}"
-            raise _Wrong(Damage.UNREADABLE, detail) from None
+            raise _BadEntry(Damage.UNREADABLE, detail) from None
         if late:
-            raise _Wrong(Damage.SIGNATURE, f"it had expired at {statement.expires}")
+            raise _BadEntry(Damage.SIGNATURE, f"it had expired at {statement.expires}")
         oldest = max(asked, entry.seq - WINDOW + 1)
         for seq in range(entry.seq - 1, oldest - 1, -1):
             if self.heads[seq % WINDOW] == statement.head:
                 return
         detail = f"its head {statement.head} is none of the entries {oldest} to {entry.seq - 1}"
-        raise _Wrong(Damage.HEAD, detail)
+        raise _BadEntry(Damage.HEAD, detail)
 
     def _clock_went_back(self, entry: Entry) -> None:
         if len(self.notes) < 5:
             self.notes.append(f"the clock went back before entry {entry.seq}, from {self.latest} to {entry.time}")
         self.latest = entry.time
 
-    def _report(self, fault: ChainFault | None) -> Report:
+    def _report(self, fault: ChainFault | None) -> CheckReport:
         last = self.walker.seq
         good = last if fault is None else min(last, fault.seq - 1)
         head = Head(good, self.heads[good % WINDOW] or GENESIS) if good else Head()
-        return Report(head, good, dict(self.decisions), tuple(self.key_changes), fault, tuple(self.notes))
+        return CheckReport(head, good, dict(self.decisions), tuple(self.key_changes), fault, tuple(self.notes))
 
 
 def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterator[Stored]) -> ChainFault:
