@@ -199,16 +199,16 @@ def _inside(options: Options, config: "Config | None") -> Iterator[_Gate]:
     """A gate in this process, on the user's own data."""
     from aileron_tui.demo.embedded import EmbeddedGate  # noqa: PLC0415  # not needed to talk to one elsewhere
     from aileron_tui.files.config import Config  # noqa: PLC0415
-    from aileron_tui.gate.context import Setup  # noqa: PLC0415
-    from aileron_tui.gate.journal import Journal  # noqa: PLC0415
-    from aileron_tui.gate.server import Address, GateStartError  # noqa: PLC0415
+    from aileron_tui.gate.gate_log import GateLog  # noqa: PLC0415
+    from aileron_tui.gate.gate_state import GateSetup  # noqa: PLC0415
+    from aileron_tui.gate.server import GateStartError, ListenAddress  # noqa: PLC0415
     from aileron_tui.sandbox.pinned import load_keyring  # noqa: PLC0415
 
     here = paths()
     manifests: Path = options.manifests or bundled("manifests")
     if not manifests.is_dir():
         raise AileronError(f"there is no folder {manifests}", hint="Name one with --manifests.")
-    setup = Setup(
+    setup = GateSetup(
         private_folder(here.data),
         manifests,
         config or Config(),
@@ -219,10 +219,10 @@ def _inside(options: Options, config: "Config | None") -> Iterator[_Gate]:
     with ExitStack() as stack:
         with patience("Preparing the connectors; the first time takes a few seconds…"):
             try:
-                gate = stack.enter_context(EmbeddedGate(setup, Address(), Journal(lines)))
+                gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(), GateLog(lines)))
             except GateStartError:
                 # Somebody else has the usual port. Whoever looks for this gate finds it by its file.
-                gate = stack.enter_context(EmbeddedGate(setup, Address(port=0), Journal(lines)))
+                gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(port=0), GateLog(lines)))
         yield _Gate(lambda: gate.found, lines.kept)
 
 

@@ -10,11 +10,11 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.gate.context import Setup
-from aileron_tui.gate.journal import Journal
-from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, Address
+from aileron_tui.gate.gate import Gate
+from aileron_tui.gate.gate_log import GateLog
+from aileron_tui.gate.gate_state import GateSetup
+from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, ListenAddress
 from aileron_tui.gate.server import run as serve
-from aileron_tui.gate.service import Gate
 from aileron_tui.sandbox.pinned import load_keyring
 from aileron_tui.signing.secret_memory import protect_process
 
@@ -35,15 +35,15 @@ def run(options: argparse.Namespace) -> int:
     manifests: Path = options.manifests or bundled("manifests")
     if not manifests.is_dir():
         raise AileronError(f"there is no folder {manifests}", hint="Name one with --manifests.")
-    setup = Setup(
+    setup = GateSetup(
         private_folder(here.data),
         manifests,
         load_config(here.config),
         private_folder(here.cache),
         keyring=load_keyring(here.keyring),
     )
-    journal = Journal(sys.stderr, as_json=options.log_json)
-    address = Address(options.host, options.port, options.allow_remote)
+    journal = GateLog(sys.stderr, as_json=options.log_json)
+    address = ListenAddress(options.host, options.port, options.allow_remote)
     asyncio.run(serve(Gate(setup), setup.data, address, ready=sys.stdout, journal=journal))
     return OK
 

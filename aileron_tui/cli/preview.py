@@ -27,8 +27,8 @@ from aileron_tui.files.config import Config, load_config
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.gate.calls import faults
-from aileron_tui.gate.installed import settings_of
+from aileron_tui.gate.call_inputs import faults
+from aileron_tui.gate.installed_bundle import settings_of
 from aileron_tui.sandbox.pinned import load_keyring, read_packages
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox

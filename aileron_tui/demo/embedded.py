@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Self
 
 from aileron_tui.core.entry_chain import EntryKind
-from aileron_tui.gate.context import Setup
-from aileron_tui.gate.journal import Journal
-from aileron_tui.gate.server import Address, opened
-from aileron_tui.gate.service import LEDGER_FILE, Gate
+from aileron_tui.gate.gate import LEDGER_FILE, Gate
+from aileron_tui.gate.gate_log import GateLog
+from aileron_tui.gate.gate_state import GateSetup
+from aileron_tui.gate.server import ListenAddress, opened
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.discovery import Found, discover
@@ -24,10 +24,10 @@ from aileron_tui.signing.key_store import UnlockedKey
 class EmbeddedGate:
     """A running gate for as long as the block lasts. What goes wrong while it starts is raised where it is entered."""
 
-    def __init__(self, setup: Setup, address: Address | None = None, journal: Journal | None = None) -> None:
+    def __init__(self, setup: GateSetup, address: ListenAddress | None = None, journal: GateLog | None = None) -> None:
         self._setup = setup
-        self._address = address or Address(port=0)
-        self._journal = journal or Journal()
+        self._address = address or ListenAddress(port=0)
+        self._journal = journal or GateLog()
         self._started: Future[Found] = Future()
         self._stopping: Future[None] = Future()
         self._ended: Future[None] = Future()

@@ -14,7 +14,7 @@ from aileron_tui.demo.samples import LONG
 from aileron_tui.demo.service import Fault, SampleService
 from aileron_tui.files.config import Policy
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.gate.context import Setup
+from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 
 WAIT_SECONDS: Final = 300
@@ -29,7 +29,7 @@ class SampleHome:
 
     root: Path
     service: SampleService
-    setup: Setup
+    setup: GateSetup
     key: UnlockedKey
 
 
@@ -49,6 +49,6 @@ def sample_home(cache: Path | None = None) -> Iterator[SampleHome]:
         service.faults[LONG] = Fault.SLOW
         root = Path(folder)
         manifests = materialise(root / "manifests", service.port)
-        setup = Setup(private_folder(root / "data"), manifests, config, cache or private_folder(root / "cache"))
+        setup = GateSetup(private_folder(root / "data"), manifests, config, cache or private_folder(root / "cache"))
         with enrolled(setup.data, key):
             yield SampleHome(root, service, setup, key)

@@ -31,7 +31,7 @@ class OutboxError(AileronError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredResult:
     """The end of a request as its agent is told it."""
 
     request: str
@@ -56,16 +56,16 @@ class Outbox:
         self._view = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._view.execute("PRAGMA query_only = ON")
 
-    def put(self, answer: Answer, call: str, ended: str) -> None:
+    def put(self, answer: StoredResult, call: str, ended: str) -> None:
         """Keeps an answer; the first one for a request stays."""
         body = canonical(answer.body)
         self._do("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 0)", answer.request, call, ended, body)
 
-    def find(self, request: str) -> Answer | None:
+    def find(self, request: str) -> StoredResult | None:
         """The answer to a request."""
         return self._one("SELECT request, body, delivered FROM answers WHERE request = ?", request)
 
-    def undelivered(self, call: str) -> Answer | None:
+    def undelivered(self, call: str) -> StoredResult | None:
         """The newest answer that this very call has not been given yet."""
         query = (
             "SELECT request, body, delivered FROM answers WHERE call = ? AND delivered = 0 ORDER BY ended DESC LIMIT 1"
@@ -87,12 +87,12 @@ class Outbox:
             self._view.close()
             self._db.close()
 
-    def _one(self, query: str, *values: object) -> Answer | None:
+    def _one(self, query: str, *values: object) -> StoredResult | None:
         try:
             row = self._view.execute(query, values).fetchone()
         except sqlite3.Error as error:
             raise self._failed(error) from None
-        return Answer(row[0], read_object(row[1]), bool(row[2])) if row else None
+        return StoredResult(row[0], read_object(row[1]), bool(row[2])) if row else None
 
     def _do(self, statement: str, *values: object) -> int:
         with self._guard:

@@ -9,13 +9,13 @@ from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
-from aileron_tui.gate import answers
-from aileron_tui.gate.asking import Asking
-from aileron_tui.gate.calls import faults, fingerprint
-from aileron_tui.gate.context import Context
-from aileron_tui.gate.outbox import Answer
-from aileron_tui.gate.request import Request
-from aileron_tui.gate.running import Running
+from aileron_tui.gate import agent_replies
+from aileron_tui.gate.call_inputs import faults, fingerprint
+from aileron_tui.gate.gate_request import GateRequest
+from aileron_tui.gate.gate_state import GateState
+from aileron_tui.gate.op_runner import OpRunner
+from aileron_tui.gate.outbox import StoredResult
+from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger import history_search
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.request_index import decision_of
@@ -26,7 +26,7 @@ _UNCOLLECTED_KEPT: Final = timedelta(days=7)
 _NEWEST: Final = 100
 
 
-async def recover(context: Context, asking: Asking, running: Running) -> None:
+async def recover(context: GateState, asking: RequestHandler, running: OpRunner) -> None:
     """Settles every request the ledger has no end for, and answers that were recorded but not kept."""
     unfinished = history_search.HistoryFilter(
         outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING)
@@ -53,22 +53,22 @@ async def recover(context: Context, asking: Asking, running: Running) -> None:
     context.outbox.forget(timestamp(now - _ANSWERS_KEPT), timestamp(now - _UNCOLLECTED_KEPT))
 
 
-def told(reader: LedgerReader, record: HistoryRecord) -> Answer | None:
+def told(reader: LedgerReader, record: HistoryRecord) -> StoredResult | None:
     """The answer to a request that ended without a known outcome, from what the ledger says."""
     match RequestState(record.outcome):
         case RequestState.DENIED:
-            return answers.denied(record.id, record.reason)
+            return agent_replies.denied(record.id, record.reason)
         case RequestState.INTERRUPTED as state:
             found = (entry.body.get("asked_again") for entry in reader.of_request(record.id))
             again = next((id_ for id_ in found if isinstance(id_, str)), None)
-            return answers.ended(record.id, state, **({"asked_again": again} if again else {}))
+            return agent_replies.ended(record.id, state, **({"asked_again": again} if again else {}))
         case RequestState.EXPIRED | RequestState.WITHDRAWN as state:
-            return answers.ended(record.id, state)
+            return agent_replies.ended(record.id, state)
         case _:
             return None
 
 
-def _revived(context: Context, asking: Asking, record: HistoryRecord) -> Request | None:
+def _revived(context: GateState, asking: RequestHandler, record: HistoryRecord) -> GateRequest | None:
     """A request as the ledger has it, or None if its action is gone or now means other bytes."""
     entries = context.reader.of_request(record.id)
     body = entries[0].body
@@ -98,18 +98,18 @@ def _asked(reader: LedgerReader, body: JsonObject) -> JsonObject:
     return args if isinstance(args, dict) else {}
 
 
-async def _abandon(context: Context, record: HistoryRecord) -> None:
+async def _abandon(context: GateState, record: HistoryRecord) -> None:
     """Ends a request that cannot be shown any more as it was asked."""
     why = "its action is no longer installed as it was when it was asked"
     if record.outcome == RequestState.PENDING:
         await context.recorder.record(EntryDraft(EntryKind.WITHDRAWN, {"error": why}, record.id))
-        await context.file(answers.ended(record.id, RequestState.WITHDRAWN, f"nothing was run: {why}"), "")
+        await context.file(agent_replies.ended(record.id, RequestState.WITHDRAWN, f"nothing was run: {why}"), "")
     else:
         await context.recorder.record(EntryDraft(EntryKind.INTERRUPTED, {"error": why}, record.id))
-        await context.file(answers.ended(record.id, RequestState.INTERRUPTED), "")
+        await context.file(agent_replies.ended(record.id, RequestState.INTERRUPTED), "")
 
 
-async def _keep_answer(context: Context, record: HistoryRecord) -> None:
+async def _keep_answer(context: GateState, record: HistoryRecord) -> None:
     """A crash between the record of an end and its answer leaves no answer to collect; this makes up for it."""
     if context.outbox.find(record.id) is not None:
         return
@@ -120,7 +120,7 @@ async def _keep_answer(context: Context, record: HistoryRecord) -> None:
         await context.file(answer, fingerprint(str(body.get("caller", "")), record.action, args))
 
 
-def _error(answer: Answer) -> JsonObject:
+def _error(answer: StoredResult) -> JsonObject:
     """What the ledger says of a failure that only the kept answer knows."""
     failure = answer.body.get("failure")
     error = failure.get("error") if isinstance(failure, dict) else None

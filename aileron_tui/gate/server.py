@@ -22,16 +22,16 @@ from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import write_private
-from aileron_tui.gate.border import Border, authority, is_loopback
-from aileron_tui.gate.doors import Doors
-from aileron_tui.gate.journal import Journal, JournalHandler
-from aileron_tui.gate.limits import Limits
-from aileron_tui.gate.watch import ABORT
+from aileron_tui.gate.event_stream import ABORT
+from aileron_tui.gate.gate_log import GateLog, GateLogHandler
+from aileron_tui.gate.http_app import GateApp
+from aileron_tui.gate.http_limits import HttpLimits
+from aileron_tui.gate.origin_check import OriginCheck, authority, is_loopback
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from aileron_tui.gate.service import Gate
+    from aileron_tui.gate.gate import Gate
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8722
@@ -51,7 +51,7 @@ class GateStartError(AileronError):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """Where to listen. Port 0 lets the system choose; other machines must be allowed in on purpose."""
 
     host: str = DEFAULT_HOST
@@ -59,7 +59,7 @@ class Address:
     remote: bool = False
 
 
-def bind(address: Address) -> socket.socket:
+def bind(address: ListenAddress) -> socket.socket:
     """A listening socket, or words about why not."""
     if not address.remote and not is_loopback(address.host):
         raise GateStartError(
@@ -96,18 +96,18 @@ async def serving(  # noqa: PLR0913  # the last two are for tests and for proces
     port: int = 0,
     *,
     agent_token: str,
-    limits: Limits | None = None,
-    journal: Journal | None = None,
+    limits: HttpLimits | None = None,
+    journal: GateLog | None = None,
 ) -> AsyncIterator[str]:
     """Serves a gate that was started, on this machine only, for as long as the block lasts; gives the URL."""
-    listener = bind(Address(host, port))
-    border = Border(host, int(listener.getsockname()[1]))
-    async with _listening(Doors(gate, border, agent_token, limits=limits, journal=journal), listener):
+    listener = bind(ListenAddress(host, port))
+    border = OriginCheck(host, int(listener.getsockname()[1]))
+    async with _listening(GateApp(gate, border, agent_token, limits=limits, journal=journal), listener):
         yield border.url
 
 
 @asynccontextmanager
-async def _listening(doors: Doors, listener: socket.socket) -> AsyncIterator[None]:
+async def _listening(doors: GateApp, listener: socket.socket) -> AsyncIterator[None]:
     config = uvicorn.Config(
         doors,
         http=_Connection,
@@ -122,7 +122,7 @@ async def _listening(doors: Doors, listener: socket.socket) -> AsyncIterator[Non
         limit_concurrency=_CONNECTIONS,
         h11_max_incomplete_event_size=_LONGEST_HEADERS,
     )
-    server = _Server(config)
+    server = _GateServer(config)
     task = asyncio.create_task(server.serve(sockets=[listener]), name="server")
     try:
         while not server.started and not task.done():
@@ -135,7 +135,7 @@ async def _listening(doors: Doors, listener: socket.socket) -> AsyncIterator[Non
         listener.close()
 
 
-async def run(gate: "Gate", data: Path, address: Address, *, ready: TextIO, journal: Journal) -> None:
+async def run(gate: "Gate", data: Path, address: ListenAddress, *, ready: TextIO, journal: GateLog) -> None:
     """A whole gate process: starts it, says where it is, and stops it on SIGINT or SIGTERM."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -161,7 +161,7 @@ async def run(gate: "Gate", data: Path, address: Address, *, ready: TextIO, jour
 
 
 @asynccontextmanager
-async def opened(gate: "Gate", data: Path, address: Address, journal: Journal) -> AsyncIterator[dict[str, str]]:
+async def opened(gate: "Gate", data: Path, address: ListenAddress, journal: GateLog) -> AsyncIterator[dict[str, str]]:
     """A gate that is started, listens and can be found, for as long as the block lasts; gives where it is."""
     # Before the gate starts: a port that is taken must not leave traces in the ledger.
     listener = bind(address)
@@ -170,8 +170,8 @@ async def opened(gate: "Gate", data: Path, address: Address, journal: Journal) -
             await gate.start()
             try:
                 token = new_token()
-                border = Border(address.host, int(listener.getsockname()[1]))
-                async with _listening(Doors(gate, border, token, journal=journal), listener):
+                border = OriginCheck(address.host, int(listener.getsockname()[1]))
+                async with _listening(GateApp(gate, border, token, journal=journal), listener):
                     with _announced(gate.instance, border.url, token, data) as place:
                         yield place
             finally:
@@ -196,8 +196,8 @@ def _announced(instance: str, url: str, token: str, data: Path) -> Iterator[dict
 
 
 @contextmanager
-def _logging(journal: Journal) -> Iterator[None]:
-    handler = JournalHandler(journal)
+def _logging(journal: GateLog) -> Iterator[None]:
+    handler = GateLogHandler(journal)
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     before = [(logger.level, logger.propagate) for logger in loggers]
     for logger in loggers:
@@ -213,7 +213,7 @@ def _logging(journal: Journal) -> Iterator[None]:
             logger.propagate = propagate
 
 
-class _Server(uvicorn.Server):
+class _GateServer(uvicorn.Server):
     """A server that leaves signals to the process it is part of."""
 
     @contextmanager

@@ -12,7 +12,7 @@ from aileron_tui.demo.agent import Agent, AgentLog, Pace
 from aileron_tui.demo.script import SCRIPT, Scene, Wish
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.files.paths import bundled
-from aileron_tui.gate.calls import faults
+from aileron_tui.gate.call_inputs import faults
 from aileron_tui.runtime.errors import NoGate, NotFound, rejected
 
 FAST = Pace(scene=0.03, look=0.01, patience=2)

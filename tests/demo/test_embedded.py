@@ -13,7 +13,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.embedded import EmbeddedGate, changing_keys, enrolled
 from aileron_tui.demo.home import SampleHome, sample_home
-from aileron_tui.gate.server import Address, GateStartError
+from aileron_tui.gate.server import GateStartError, ListenAddress
 from aileron_tui.ledger.errors import LedgerHeld
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.client import AgentClient, ApproverClient
@@ -81,7 +81,7 @@ def test_a_taken_port_is_said_where_the_gate_was_wanted(home: SampleHome) -> Non
         other.listen()
         with (
             pytest.raises(GateStartError, match="cannot listen"),
-            EmbeddedGate(home.setup, Address(port=other.getsockname()[1])),
+            EmbeddedGate(home.setup, ListenAddress(port=other.getsockname()[1])),
         ):
             pass
     assert not any(thread.name == "gate" for thread in threading.enumerate())

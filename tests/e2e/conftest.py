@@ -19,7 +19,7 @@ from aileron_tui.demo.embedded import changing_keys
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.files.paths import bundled
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.gate.installed import install, settings_of
+from aileron_tui.gate.installed_bundle import install, settings_of
 from aileron_tui.sandbox.pinned import Keyring
 from aileron_tui.signing import key_store
 from tests.compiled import shared_cache

@@ -20,9 +20,9 @@ from aileron_tui.core.prompt import Asker, read_prompt
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, Policy
-from aileron_tui.gate.context import Limits, Setup
+from aileron_tui.gate.gate import LEDGER_FILE, Gate
+from aileron_tui.gate.gate_state import GateLimits, GateSetup
 from aileron_tui.gate.replies import Reply
-from aileron_tui.gate.service import LEDGER_FILE, Gate
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
@@ -53,18 +53,18 @@ class Bench:
     cache: Path
     key: UnlockedKey
     policy: Policy = field(default_factory=Policy)
-    limits: Limits = field(default_factory=Limits)
+    limits: GateLimits = field(default_factory=GateLimits)
 
     @property
     def data(self) -> Path:
         return self.folder / "data"
 
-    def setup(self) -> Setup:
+    def setup(self) -> GateSetup:
         connectors = {
             "local://aileron/mail": ConnectorSettings(CredentialSource(env="TEST_MAIL_TOKEN")),
             "local://aileron/files": ConnectorSettings(CredentialSource(env="TEST_FILES_KEY")),
         }
-        return Setup(self.data, self.manifests, Config(self.policy, (), connectors), self.cache, self.limits)
+        return GateSetup(self.data, self.manifests, Config(self.policy, (), connectors), self.cache, self.limits)
 
     @asynccontextmanager
     async def gate(self, **options: Any) -> AsyncIterator[Gate]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx
 
-from aileron_tui.gate.journal import Journal
-from aileron_tui.gate.limits import Limits
+from aileron_tui.gate.gate import Gate
+from aileron_tui.gate.gate_log import GateLog
+from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.server import new_token, serving
-from aileron_tui.gate.service import Gate
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
 from tests.gate.conftest import Bench
@@ -73,12 +73,12 @@ class House:
 
 
 @asynccontextmanager
-async def house(bench: Bench, limits: Limits | None = None) -> AsyncIterator[House]:
+async def house(bench: Bench, limits: HttpLimits | None = None) -> AsyncIterator[House]:
     """A gate that is served, and an approver who has proven the bench's key."""
     token, log = new_token(), io.StringIO()
     async with AsyncExitStack() as stack:
         gate = await stack.enter_async_context(bench.gate())
-        url = await stack.enter_async_context(serving(gate, agent_token=token, limits=limits, journal=Journal(log)))
+        url = await stack.enter_async_context(serving(gate, agent_token=token, limits=limits, journal=GateLog(log)))
         agent, stranger, approver = [
             await stack.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False, timeout=20))
             for _ in range(3)

@@ -9,7 +9,7 @@ import pytest
 from aileron_tui.core.decision import Verdict, timestamp
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.gate.service import LEDGER_FILE
+from aileron_tui.gate.gate import LEDGER_FILE
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.signing.envelope import sign

@@ -6,19 +6,19 @@ import pytest
 from aileron_tui.core.decision import Verdict
 from aileron_tui.demo import samples
 from aileron_tui.demo.service import Fault
-from aileron_tui.gate.border import Border
-from aileron_tui.gate.doors import Doors
-from aileron_tui.gate.routes import Door, Route
-from aileron_tui.gate.service import Gate
+from aileron_tui.gate.gate import Gate
+from aileron_tui.gate.http_app import GateApp
+from aileron_tui.gate.origin_check import OriginCheck
+from aileron_tui.gate.route_table import Route, RouteAccess
 from tests.gate.conftest import Bench, until
 from tests.gate.house import DRAFT, SEND, WAITING, House, error_code, house
 
-AGENTS = {Door.AGENT, Door.CATALOGUE}
+AGENTS = {RouteAccess.AGENT, RouteAccess.CATALOGUE}
 
 
 def routes(gate: Gate) -> tuple[Route, ...]:
     """Every route there is, so that a new one cannot be forgotten here."""
-    return Doors(gate, Border("127.0.0.1", 1), "token").table.routes
+    return GateApp(gate, OriginCheck("127.0.0.1", 1), "token").table.routes
 
 
 def path(route: Route) -> str:
@@ -31,7 +31,7 @@ def test_the_agent_token_opens_no_approver_route(bench: Bench) -> None:
             tried = 0
             for route in routes(at.gate):
                 answer = await at.agent.request(route.method, path(route), json={})
-                if route.door in AGENTS or route.door is Door.OPEN:
+                if route.door in AGENTS or route.door is RouteAccess.OPEN:
                     assert answer.status_code != 403, route
                     continue
                 assert answer.status_code == 403, route
@@ -51,7 +51,7 @@ def test_what_the_agent_may_use_is_exactly_what_is_promised(bench: Bench) -> Non
                 ("POST", "/v1/actions/{name}/run"),
                 ("GET", "/v1/action-approvals/{id}/result"),
             }
-            assert [route.path for route in routes(gate) if route.door is Door.OPEN] == ["/v1/health"]
+            assert [route.path for route in routes(gate) if route.door is RouteAccess.OPEN] == ["/v1/health"]
 
     until(main())
 
@@ -77,7 +77,7 @@ def test_without_a_valid_token_only_health_and_the_handshake_answer(bench: Bench
             headers = {"Authorization": authorization} if authorization else {}
             for route in routes(at.gate):
                 answer = await at.stranger.request(route.method, path(route), json={}, headers=headers)
-                if route.door in (Door.OPEN, Door.HANDSHAKE):
+                if route.door in (RouteAccess.OPEN, RouteAccess.HANDSHAKE):
                     assert answer.status_code in (200, 400), route
                     continue
                 assert answer.status_code == 401, route

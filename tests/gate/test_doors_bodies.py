@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from aileron_tui.gate import server
-from aileron_tui.gate.limits import Limits
+from aileron_tui.gate.http_limits import HttpLimits
 from tests.gate.conftest import Bench, until
 from tests.gate.house import DRAFT, SEND, WAITING, House, error_code, house
 
@@ -121,7 +121,7 @@ def head(at: House, length: int) -> bytes:
 
 def test_a_body_that_never_ends_is_not_waited_for(bench: Bench) -> None:
     async def main() -> None:
-        async with house(bench, Limits(body_seconds=0.2)) as at:
+        async with house(bench, HttpLimits(body_seconds=0.2)) as at:
             answer = await at.raw(head(at, 100) + b'{"args"')
             assert answer.startswith(b"HTTP/1.1 408")
             assert b"request_timeout" in answer

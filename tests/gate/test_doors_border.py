@@ -2,8 +2,8 @@
 
 import pytest
 
-from aileron_tui.gate.border import Border, is_loopback, segments
-from aileron_tui.gate.wire import Refusal
+from aileron_tui.gate.http_request import Refusal
+from aileron_tui.gate.origin_check import OriginCheck, is_loopback, segments
 from tests.gate.conftest import Bench, until
 from tests.gate.house import SEND, WAITING, House, error_code, house
 
@@ -14,7 +14,7 @@ def headers(*pairs: tuple[str, str]) -> list[tuple[bytes, bytes]]:
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8722", "localhost:8722", "LOCALHOST:8722", "[::1]:8722"])
 def test_its_own_names_are_welcome(host: str) -> None:
-    Border("127.0.0.1", 8722).check(headers(("host", host), ("origin", f"http://{host}")))
+    OriginCheck("127.0.0.1", 8722).check(headers(("host", host), ("origin", f"http://{host}")))
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ def test_its_own_names_are_welcome(host: str) -> None:
 )
 def test_a_name_that_somebody_pointed_here_is_not(host: str) -> None:
     with pytest.raises(Refusal) as refused:
-        Border("127.0.0.1", 8722).check(headers(("host", host)))
+        OriginCheck("127.0.0.1", 8722).check(headers(("host", host)))
     assert refused.value.reply.status == 403
 
 
 def test_bound_to_every_address_it_answers_to_figures_but_not_to_names() -> None:
-    border = Border("0.0.0.0", 8722)
+    border = OriginCheck("0.0.0.0", 8722)
     border.check(headers(("host", "192.168.0.7:8722")))
     with pytest.raises(Refusal):
         border.check(headers(("host", "attacker.example:8722")))
@@ -61,13 +61,13 @@ def test_bound_to_every_address_it_answers_to_figures_but_not_to_names() -> None
 )
 def test_web_pages_are_not_welcome(more: tuple[str, str]) -> None:
     with pytest.raises(Refusal) as refused:
-        Border("127.0.0.1", 8722).check(headers(("host", "127.0.0.1:8722"), more))
+        OriginCheck("127.0.0.1", 8722).check(headers(("host", "127.0.0.1:8722"), more))
     assert refused.value.reply.status == 403
 
 
 def test_a_header_sent_twice_is_refused() -> None:
     with pytest.raises(Refusal) as refused:
-        Border("127.0.0.1", 8722).check(headers(("host", "127.0.0.1:8722"), ("host", "attacker.example")))
+        OriginCheck("127.0.0.1", 8722).check(headers(("host", "127.0.0.1:8722"), ("host", "attacker.example")))
     assert refused.value.reply.status == 400
 
 

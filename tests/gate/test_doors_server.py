@@ -16,9 +16,9 @@ import httpx
 import pytest
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.gate.journal import Journal, JournalHandler
-from aileron_tui.gate.server import Address, GateStartError, bind, run
-from aileron_tui.gate.service import Gate
+from aileron_tui.gate.gate import Gate
+from aileron_tui.gate.gate_log import GateLog, GateLogHandler
+from aileron_tui.gate.server import GateStartError, ListenAddress, bind, run
 from tests.gate.conftest import Bench, until
 from tests.gate.house import DRAFT, SEND, WAITING, house, session
 
@@ -26,12 +26,12 @@ from tests.gate.house import DRAFT, SEND, WAITING, house, session
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.7", "example.com"])
 def test_other_machines_are_let_in_only_on_purpose(host: str) -> None:
     with pytest.raises(GateStartError) as refused:
-        bind(Address(host, 0))
+        bind(ListenAddress(host, 0))
     assert "--allow-remote" in refused.value.hint
 
 
 def test_it_can_be_told_to_let_them_in() -> None:
-    bind(Address("0.0.0.0", 0, remote=True)).close()
+    bind(ListenAddress("0.0.0.0", 0, remote=True)).close()
 
 
 def test_a_port_that_is_taken_is_said_to_be() -> None:
@@ -39,7 +39,7 @@ def test_a_port_that_is_taken_is_said_to_be() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(GateStartError) as refused:
-            bind(Address(port=taken.getsockname()[1]))
+            bind(ListenAddress(port=taken.getsockname()[1]))
     assert "another program" in refused.value.detail
 
 
@@ -47,8 +47,10 @@ def test_a_whole_gate(bench: Bench) -> None:
     ready, log = io.StringIO(), io.StringIO()
 
     async def main() -> tuple[dict[str, Any], dict[str, Any], list[int], list[int]]:
-        journal = Journal(log, as_json=True)
-        gate = asyncio.create_task(run(Gate(bench.setup()), bench.data, Address(port=0), ready=ready, journal=journal))
+        journal = GateLog(log, as_json=True)
+        gate = asyncio.create_task(
+            run(Gate(bench.setup()), bench.data, ListenAddress(port=0), ready=ready, journal=journal)
+        )
         while not ready.getvalue():
             assert not gate.done(), gate.exception()
             await asyncio.sleep(0.01)
@@ -82,7 +84,9 @@ def test_two_gates_do_not_share_a_data_folder(bench: Bench) -> None:
         async with house(bench):
             before = bench.data / "gate.json"
             with pytest.raises(AileronError) as refused:
-                await run(Gate(bench.setup()), bench.data, Address(port=0), ready=io.StringIO(), journal=Journal())
+                await run(
+                    Gate(bench.setup()), bench.data, ListenAddress(port=0), ready=io.StringIO(), journal=GateLog()
+                )
             assert "gate" in str(refused.value)
             assert not before.exists()
 
@@ -113,9 +117,9 @@ def test_the_log_holds_no_secret_and_no_argument(bench: Bench) -> None:
 
 def test_a_line_of_the_log_is_one_line_of_visible_text() -> None:
     stream = io.StringIO()
-    journal = Journal(stream)
+    journal = GateLog(stream)
     journal.note("http", "\x1b[2J\nforged line\u202e")
-    handler = JournalHandler(journal)
+    handler = GateLogHandler(journal)
     try:
         raise ValueError("secret argument")
     except ValueError:
@@ -130,7 +134,7 @@ def test_a_line_of_the_log_is_one_line_of_visible_text() -> None:
 
 def test_a_log_that_nobody_reads_does_not_stop_the_gate() -> None:
     stream = io.StringIO()
-    journal = Journal(stream)
+    journal = GateLog(stream)
     stream.close()
     journal.note("http", "nobody reads this")
     journal.note("http", "nor this")

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.gate.context import Limits as Waiting
-from aileron_tui.gate.limits import Bucket, Limits
+from aileron_tui.gate.gate_state import GateLimits as Waiting
+from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
 from tests.gate.conftest import Bench, until
 from tests.gate.house import DRAFT, SEND, WAITING, House, error_code, house
 
@@ -74,7 +74,7 @@ def test_what_counts_as_a_wish_to_wait(bench: Bench, prefer: str, applied: str |
 
 def test_nobody_is_held_longer_than_the_limit(bench: Bench) -> None:
     async def main() -> None:
-        async with house(bench, Limits(longest_wait=1)) as at:
+        async with house(bench, HttpLimits(longest_wait=1)) as at:
             answer = await at.agent.post(SEND, json=DRAFT, headers={"Prefer": "wait=99999"})
             assert (answer.status_code, answer.headers["preference-applied"]) == (202, "wait=1")
 
@@ -131,7 +131,7 @@ def test_a_gate_that_stops_takes_no_held_call_back(bench: Bench) -> None:
 
 def test_too_many_calls_are_slowed_down(bench: Bench) -> None:
     async def main() -> None:
-        async with house(bench, Limits(calls_per_second=0.5, burst=3)) as at:
+        async with house(bench, HttpLimits(calls_per_second=0.5, burst=3)) as at:
             answers = [await at.agent.get("/v1/actions") for _ in range(4)]
             assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
             assert error_code(answers[3]) == "too_many_requests"
@@ -162,7 +162,7 @@ def test_too_much_waiting_is_refused_and_nothing_accepted_is_lost(bench: Bench) 
 
 def test_a_bucket_fills_with_time() -> None:
     now = 0.0
-    bucket = Bucket(2.0, 2, lambda: now)
+    bucket = TokenBucket(2.0, 2, lambda: now)
     assert [bucket.take() for _ in range(3)] == [0, 0, 1]
     now = 0.5
     assert [bucket.take() for _ in range(2)] == [0, 1]

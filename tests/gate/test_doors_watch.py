@@ -11,7 +11,7 @@ import httpx
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
-from aileron_tui.gate.limits import Limits
+from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.ledger.writer import Ledger
 from tests.gate.conftest import Bench, until
 from tests.gate.house import DRAFT, SEND, WAITING, House, error_code, house, session
@@ -95,7 +95,7 @@ def test_a_watcher_who_lost_the_line_goes_on_from_there(bench: Bench) -> None:
 
 def test_silence_is_filled_with_heartbeats(bench: Bench) -> None:
     async def main() -> None:
-        async with house(bench, Limits(heartbeat_seconds=0.05)) as at, watching(at) as stream:
+        async with house(bench, HttpLimits(heartbeat_seconds=0.05)) as at, watching(at) as stream:
             assert b"snapshot" in await stream.frame()
             assert [await stream.frame() for _ in range(3)] == [b": heartbeat"] * 3
 
@@ -104,7 +104,7 @@ def test_silence_is_filled_with_heartbeats(bench: Bench) -> None:
 
 def test_a_session_that_ends_ends_the_watch(bench: Bench) -> None:
     async def main() -> None:
-        async with house(bench, Limits(heartbeat_seconds=0.05)) as at, watching(at) as stream:
+        async with house(bench, HttpLimits(heartbeat_seconds=0.05)) as at, watching(at) as stream:
             await stream.frame()
             assert (await at.approver.delete("/v1/approver/session")).status_code == 204
             assert await until_end(stream) <= {b": heartbeat"}
@@ -142,7 +142,7 @@ def test_a_watcher_who_does_not_read_is_cut_off(bench: Bench) -> None:
     """And can come back: what it missed is still known."""
 
     async def main() -> None:
-        async with house(bench, Limits(heartbeat_seconds=0.01, send_seconds=0.3)) as at:
+        async with house(bench, HttpLimits(heartbeat_seconds=0.01, send_seconds=0.3)) as at:
             authorization = at.approver.headers["Authorization"]
             reader, writer = await asyncio.open_connection("127.0.0.1", at.port, limit=1024)
             writer.write(
@@ -176,7 +176,7 @@ def open_files() -> int:
 
 def test_watchers_are_counted(bench: Bench) -> None:
     async def main() -> None:
-        async with house(bench, Limits(watchers=1)) as at:
+        async with house(bench, HttpLimits(watchers=1)) as at:
             async with watching(at) as stream:
                 await stream.frame()
                 answer = await at.approver.get(WATCH)

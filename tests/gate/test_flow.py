@@ -14,9 +14,9 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.files.config import Policy
-from aileron_tui.gate.context import Limits
-from aileron_tui.gate.deciding import FRESH
-from aileron_tui.gate.service import Gate
+from aileron_tui.gate.decision_handler import FRESH
+from aileron_tui.gate.gate import Gate
+from aileron_tui.gate.gate_state import GateLimits
 from aileron_tui.ledger.entry_check import verify
 from aileron_tui.ledger.errors import LedgerUnusable
 from aileron_tui.ledger.head import Head
@@ -274,7 +274,7 @@ def test_wrong_inputs_are_named_before_a_request_is_made(bench: Bench, args: Jso
 
 
 def test_more_than_the_limit_is_refused_and_nothing_is_lost(bench: Bench) -> None:
-    bench.limits = Limits(waiting=5, waiting_per_agent=3)
+    bench.limits = GateLimits(waiting=5, waiting_per_agent=3)
 
     async def work() -> None:
         async with bench.gate() as gate:
@@ -288,7 +288,7 @@ def test_more_than_the_limit_is_refused_and_nothing_is_lost(bench: Bench) -> Non
 
 
 def test_few_but_large_requests_are_limited_too(bench: Bench) -> None:
-    bench.limits = Limits(waiting_bytes=100)
+    bench.limits = GateLimits(waiting_bytes=100)
 
     async def work() -> None:
         async with bench.gate() as gate:

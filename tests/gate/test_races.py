@@ -8,8 +8,8 @@ import pytest
 
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.states import RequestState
-from aileron_tui.gate.outbox import Answer, Outbox
-from aileron_tui.gate.service import LEDGER_FILE, OUTBOX_FILE
+from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
+from aileron_tui.gate.outbox import Outbox, StoredResult
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.history_search import find
 from aileron_tui.ledger.reader import LedgerReader
@@ -67,7 +67,7 @@ def test_of_two_who_come_for_one_answer_one_gets_it(bench: Bench) -> None:
 def test_an_outcome_that_was_kept_counts_even_if_the_action_is_gone(bench: Bench) -> None:
     id_ = left_running(bench)
     outbox = Outbox(bench.data / OUTBOX_FILE)
-    outbox.put(Answer(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
+    outbox.put(StoredResult(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
     outbox.close()
     (bench.manifests / "actions" / "send-draft.md").unlink()
 

@@ -10,8 +10,8 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.service import Fault
 from aileron_tui.files.config import Policy
-from aileron_tui.gate.outbox import Answer, Outbox
-from aileron_tui.gate.service import LEDGER_FILE, OUTBOX_FILE
+from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
+from aileron_tui.gate.outbox import Outbox, StoredResult
 from aileron_tui.ledger.history_search import find
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import EntryDraft, Ledger
@@ -135,7 +135,7 @@ def test_an_outcome_that_was_kept_is_not_lost(bench: Bench) -> None:
     """The crash came after the op ran and before the ledger said so."""
     id_ = left_running(bench)
     outbox = Outbox(bench.data / OUTBOX_FILE)
-    outbox.put(Answer(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
+    outbox.put(StoredResult(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
     outbox.close()
 
     async def work() -> None:
@@ -245,7 +245,7 @@ def test_answers_are_forgotten_once_given_or_when_nobody_comes(bench: Bench) -> 
     outbox = Outbox(bench.data / OUTBOX_FILE)
     for name, ended in (("old", "2026-01-01"), ("new", "2026-02-01")):
         for given in ("given", "uncollected"):
-            outbox.put(Answer(f"{name}-{given}", {"status": "denied"}), "call", ended)
+            outbox.put(StoredResult(f"{name}-{given}", {"status": "denied"}), "call", ended)
         outbox.deliver(f"{name}-given")
     outbox.forget("2026-02-02", "2026-01-15")
     left = [name for name in ("old-given", "old-uncollected", "new-given", "new-uncollected") if outbox.find(name)]

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from aileron_tui.core.decision import Verdict, timestamp
-from aileron_tui.gate.limits import Limits
-from aileron_tui.gate.sessions import (
+from aileron_tui.gate.approver_sessions import (
     CHALLENGE_SECONDS,
     IDLE_SECONDS,
     LONGEST_SECONDS,
@@ -15,6 +14,7 @@ from aileron_tui.gate.sessions import (
     NotProven,
     Sessions,
 )
+from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.session_proof import session_proof
@@ -206,7 +206,7 @@ def test_over_http(bench: Bench) -> None:
 
 def test_a_session_that_is_in_the_wrong_hands_cannot_fill_the_ledger(bench: Bench) -> None:
     async def main() -> None:
-        async with house(bench, Limits(writes_per_second=0.001, writes_burst=3)) as at:
+        async with house(bench, HttpLimits(writes_per_second=0.001, writes_burst=3)) as at:
             id_ = (await at.agent.post(SEND, json=DRAFT)).json()["approval_id"]
             item = await at.item(id_)
             refreshed = [await at.approver.post(f"{WAITING}/{id_}/refresh") for _ in range(5)]

@@ -15,7 +15,7 @@ from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.routes import Answer, Request
 from aileron_tui.demo.service import SampleService
-from aileron_tui.gate.service import LEDGER_FILE, OUTBOX_FILE
+from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.request_index import decision_of

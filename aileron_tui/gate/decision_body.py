@@ -9,7 +9,7 @@ LONGEST_REASON: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SubmittedDecision:
     """An answer as it was sent; nothing in it is believed before its envelope is verified."""
 
     approved: bool
@@ -23,7 +23,7 @@ class Decision:
         return canonical(self.envelope)
 
 
-def read_decision(body: JsonObject) -> Decision:
+def read_decision(body: JsonObject) -> SubmittedDecision:
     """The decision in the body of a request, or a JsonError that names what is wrong."""
     if unknown := sorted(body.keys() - {"approved", "reason", "edited_payload", "envelope"}):
         raise JsonError(f'"{unknown[0]}" is not a field of a decision', f"$.{unknown[0]}")
@@ -41,4 +41,4 @@ def read_decision(body: JsonObject) -> Decision:
         raise JsonError("a denial edits nothing", "$.edited_payload")
     if envelope is not None and not isinstance(envelope, dict):
         raise JsonError(f"expected an object, found {kind(envelope)}", "$.envelope")
-    return Decision(approved, reason, edits, envelope)
+    return SubmittedDecision(approved, reason, edits, envelope)

@@ -18,11 +18,11 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config
-from aileron_tui.gate.feed import Feed
-from aileron_tui.gate.installed import Installed
-from aileron_tui.gate.outbox import Answer, Outbox
-from aileron_tui.gate.recorder import Recorder
-from aileron_tui.gate.request import Request
+from aileron_tui.gate.event_feed import EventFeed
+from aileron_tui.gate.gate_request import GateRequest
+from aileron_tui.gate.installed_bundle import InstalledBundle
+from aileron_tui.gate.ledger_recorder import LedgerRecorder
+from aileron_tui.gate.outbox import Outbox, StoredResult
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import EntryDraft
 from aileron_tui.sandbox.pinned import Keyring
@@ -35,7 +35,7 @@ log: Final = logging.getLogger("aileron_tui.gate")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class GateLimits:
     """How much may wait, and how many calls are in sandboxes at once."""
 
     waiting: int = 10_000
@@ -45,14 +45,14 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Setup:
+class GateSetup:
     """What a gate is made of."""
 
     data: Path
     manifests: Path
     config: Config = field(default_factory=Config)
     cache: Path | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: GateLimits = field(default_factory=GateLimits)
     keyring: Keyring = field(default_factory=Keyring)
 
 
@@ -61,23 +61,23 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Context:
+class GateState:
     """One gate's state. Everything here belongs to one event loop."""
 
-    installed: Installed
-    recorder: Recorder
+    installed: InstalledBundle
+    recorder: LedgerRecorder
     outbox: Outbox
     reader: LedgerReader
     pool: ThreadPoolExecutor
 
-    def __init__(self, setup: Setup, clock: Callable[[], datetime]) -> None:
+    def __init__(self, setup: GateSetup, clock: Callable[[], datetime]) -> None:
         self.instance = f"gate-{secrets.token_hex(8)}"
         self.setup = setup
         self.clock = clock
-        self.feed = Feed(lambda: [self.item(live) for live in self.pending()])
-        self.calls: dict[str, Request] = {}
-        self.live: dict[str, Request] = {}
-        self._ended: dict[str, Request] = {}
+        self.feed = EventFeed(lambda: [self.item(live) for live in self.pending()])
+        self.calls: dict[str, GateRequest] = {}
+        self.live: dict[str, GateRequest] = {}
+        self._ended: dict[str, GateRequest] = {}
         self._counts: dict[str, int] = {}
         self.bytes_waiting = 0
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}
@@ -85,11 +85,11 @@ class Context:
 
     # requests
 
-    def find(self, id_: str) -> Request | None:
+    def find(self, id_: str) -> GateRequest | None:
         """A request that lives, or ended a short while ago."""
         return self.live.get(id_) or self._ended.get(id_)
 
-    def pending(self) -> Iterator[Request]:
+    def pending(self) -> Iterator[GateRequest]:
         """What waits for an answer, oldest first."""
         return (live for live in tuple(self.live.values()) if live.state is RequestState.PENDING)
 
@@ -97,29 +97,29 @@ class Context:
         """How many requests of an agent live."""
         return self._counts.get(agent, 0)
 
-    def item(self, live: Request) -> JsonObject:
+    def item(self, live: GateRequest) -> JsonObject:
         """A request as approvers get it."""
         return live.item(self.instance, self.recorder.head.hash)
 
-    def enter(self, live: Request) -> None:
+    def enter(self, live: GateRequest) -> None:
         """Takes a request in."""
         self.live[live.id] = live
         self.calls[live.call] = live
         self._counts[live.agent] = self.count(live.agent) + 1
         self.bytes_waiting += live.size
 
-    def at(self, live: Request, moment: datetime, act: Callable[[], object]) -> None:
+    def at(self, live: GateRequest, moment: datetime, act: Callable[[], object]) -> None:
         """Does something at a time, unless the request has left or was answered before."""
         seconds = (moment - self.clock()).total_seconds()
         timer = asyncio.get_running_loop().call_later(max(0.0, seconds), act)
         self._timers.setdefault(live.id, []).append(timer)
 
-    def still(self, live: Request) -> None:
+    def still(self, live: GateRequest) -> None:
         """Stops the timers of a request."""
         for timer in self._timers.pop(live.id, ()):
             timer.cancel()
 
-    def leave(self, live: Request) -> None:
+    def leave(self, live: GateRequest) -> None:
         """Lets a request go."""
         self.still(live)
         if self.live.pop(live.id, None) is None:
@@ -131,7 +131,7 @@ class Context:
         if not self._counts[live.agent]:
             del self._counts[live.agent]
 
-    def end(self, live: Request, state: RequestState, answer: Answer | None) -> None:
+    def end(self, live: GateRequest, state: RequestState, answer: StoredResult | None) -> None:
         """A request has ended, and that is on record."""
         live.state, live.answer = state, answer
         self.leave(live)
@@ -144,11 +144,11 @@ class Context:
 
     # records
 
-    async def file(self, answer: Answer, call: str) -> None:
+    async def file(self, answer: StoredResult, call: str) -> None:
         """Keeps an answer for the agent."""
         await asyncio.to_thread(self.outbox.put, answer, call, timestamp(self.clock()))
 
-    async def deliver(self, answer: Answer, record: EntryDraft) -> bool:
+    async def deliver(self, answer: StoredResult, record: EntryDraft) -> bool:
         """Notes, once, that an agent was given its answer; False if it was before."""
         if not await asyncio.to_thread(self.outbox.deliver, answer.request):
             return False

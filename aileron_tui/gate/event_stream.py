@@ -7,9 +7,9 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from aileron_tui.gate.feed import Event, Feed, Subscription
-from aileron_tui.gate.sessions import Sessions
-from aileron_tui.gate.wire import Visit
+from aileron_tui.gate.approver_sessions import Sessions
+from aileron_tui.gate.event_feed import EventFeed, FeedEvent, Subscription
+from aileron_tui.gate.http_request import HttpRequest
 
 ABORT: Final = "aileron.abort"
 """Where the server leaves a function in the scope that cuts the connection without waiting for the reader."""
@@ -53,12 +53,12 @@ class Watchers:
             subscription.close()
 
 
-class Watch(Response):
+class EventStream(Response):
     """A response that goes on until the client leaves, stops reading, or its session ends."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, visit: Visit, feed: Feed, watchers: Watchers, sessions: Sessions) -> None:
+    def __init__(self, visit: HttpRequest, feed: EventFeed, watchers: Watchers, sessions: Sessions) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
         self._visit = visit
@@ -108,7 +108,7 @@ class Watch(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def frame(event: Event) -> bytes:
+def frame(event: FeedEvent) -> bytes:
     """An event as SSE writes it. Its JSON is one line."""
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.id, event.name.encode(), event.encoded)
 

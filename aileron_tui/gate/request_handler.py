@@ -14,22 +14,22 @@ from aileron_tui.core.prompt import Asker, PreviewResult
 from aileron_tui.core.risk import assess
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
-from aileron_tui.gate import answers, replies
-from aileron_tui.gate.calls import fingerprint
-from aileron_tui.gate.context import Context, log
-from aileron_tui.gate.outbox import Answer
+from aileron_tui.gate import agent_replies, replies
+from aileron_tui.gate.call_inputs import fingerprint
+from aileron_tui.gate.gate_request import GateRequest, PreviewState, new_id
+from aileron_tui.gate.gate_state import GateState, log
+from aileron_tui.gate.outbox import StoredResult
 from aileron_tui.gate.replies import Reply
-from aileron_tui.gate.request import Fetching, Request, new_id
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.writer import EntryDraft
 
 _REMIND_ABOVE: Final = timedelta(seconds=1)
 
 
-class Asking:
+class RequestHandler:
     """The agent's side of a request."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: GateState) -> None:
         self._context = context
 
     async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
@@ -52,15 +52,15 @@ class Asking:
         except AileronError as error:
             return replies.unrecorded(error)
 
-    async def delivered(self, answer: Answer) -> Reply:
+    async def delivered(self, answer: StoredResult) -> Reply:
         """An answer, noted as given."""
         await self._deliver(answer)
         return Reply(200, answer.body)
 
-    async def _deliver(self, answer: Answer) -> bool:
+    async def _deliver(self, answer: StoredResult) -> bool:
         return await self._context.deliver(answer, EntryDraft(EntryKind.DELIVERED, {}, answer.request))
 
-    async def _attend(self, live: Request, wait: float | None) -> Reply:
+    async def _attend(self, live: GateRequest, wait: float | None) -> Reply:
         """Waits until the request is recorded and, if the agent wants to, until it ends.
 
         An agent that goes away while it waits takes its request with it, unless others wait for it.
@@ -97,10 +97,10 @@ class Asking:
             return None
         return replies.error(429, "too_many_waiting", message)
 
-    def made(self, action: Action, args: JsonObject, asker: Asker, agent: str, id_: str = "") -> Request:
+    def made(self, action: Action, args: JsonObject, asker: Asker, agent: str, id_: str = "") -> GateRequest:
         """A request for a call, not yet recorded."""
         now, installed = self._context.clock(), self._context.installed
-        return Request(
+        return GateRequest(
             id=id_ or new_id(now),
             call=fingerprint(agent, action.name, args),
             agent=agent,
@@ -112,11 +112,11 @@ class Asking:
             sandbox=installed.sandbox,
             asked=now,
             expires=self._context.default_expiry(action, now),
-            fetching=Fetching.FETCHING if action.approval.preview else Fetching.NONE,
+            fetching=PreviewState.FETCHING if action.approval.preview else PreviewState.NONE,
             size=len(canonical(args)),
         )
 
-    async def _ask(self, live: Request) -> None:
+    async def _ask(self, live: GateRequest) -> None:
         """Records a request, then shows it. Whoever makes the same call meanwhile waits for the same record."""
         writing = self._context.recorder.record(self.request(live))
         await asyncio.sleep(0)
@@ -130,7 +130,7 @@ class Asking:
         else:
             self.open(live)
 
-    def request(self, live: Request) -> EntryDraft:
+    def request(self, live: GateRequest) -> EntryDraft:
         """The fact that something is asked."""
         connector = live.connector
         body: JsonObject = {
@@ -149,7 +149,7 @@ class Asking:
             body["after"] = live.after
         return EntryDraft(EntryKind.REQUESTED, body, live.id)
 
-    def open(self, live: Request) -> None:
+    def open(self, live: GateRequest) -> None:
         """A recorded request begins to wait. Those who watch come first, then the agent, then the preview."""
         context = self._context
         context.feed.publish("pending", context.item(live))
@@ -159,28 +159,28 @@ class Asking:
             context.at(live, live.asked + (live.expires - live.asked) / 2, lambda: self._remind(live))
         context.spawn(self.prepare(live))
 
-    def _remind(self, live: Request) -> None:
+    def _remind(self, live: GateRequest) -> None:
         if live.state is RequestState.PENDING:
             self._context.feed.publish("updated", self._context.item(live) | {"reminder": True})
 
-    async def prepare(self, live: Request) -> None:
+    async def prepare(self, live: GateRequest) -> None:
         """Fetches the preview, anew each time, and shows what came of it."""
-        if live.fetching is not Fetching.NONE:
-            live.fetching = Fetching.FETCHING
+        if live.fetching is not PreviewState.NONE:
+            live.fetching = PreviewState.FETCHING
             try:
                 preview = await self.preview(live, live.args)
             except AileronError as error:
                 preview = PreviewResult(unavailable=f"it could not be recorded: {error}")
             if live.state is not RequestState.PENDING:
                 return
-            live.preview, live.fetching, live.edit = preview, Fetching.READY, None
+            live.preview, live.fetching, live.edit = preview, PreviewState.READY, None
             live.previewed = self._context.clock()
             live.revision += 1
         await self.note_shown([live])
-        if live.fetching is not Fetching.NONE and live.state is RequestState.PENDING:
+        if live.fetching is not PreviewState.NONE and live.state is RequestState.PENDING:
             self._context.feed.publish("updated", self._context.item(live))
 
-    async def preview(self, live: Request, args: JsonObject) -> PreviewResult | None:
+    async def preview(self, live: GateRequest, args: JsonObject) -> PreviewResult | None:
         """What the operator is shown besides these arguments; that it was fetched is recorded."""
         outcome = await self._context.in_sandbox(live.sandbox.preview, live.action, args)
         if outcome is None:
@@ -192,7 +192,7 @@ class Asking:
         await self._context.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, live.id))
         return shown
 
-    async def note_shown(self, requests: Sequence[Request], surface: str = "") -> None:
+    async def note_shown(self, requests: Sequence[GateRequest], surface: str = "") -> None:
         """Records what watching surfaces were given; with nobody watching nothing was shown."""
         if not surface and not self._context.feed.watched:
             return
@@ -204,13 +204,13 @@ class Asking:
         if drafts:
             await self._context.recorder.record(*drafts)
 
-    async def finish(self, live: Request, state: RequestState) -> None:
+    async def finish(self, live: GateRequest, state: RequestState) -> None:
         """Ends a request that nobody answered or that nobody wants any more, unless it was just answered."""
         async with live.ending:
             if live.state is not RequestState.PENDING:
                 return
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
-            answer = answers.ended(live.id, state)
+            answer = agent_replies.ended(live.id, state)
             try:
                 await asyncio.shield(live.recorded)
                 await self._context.recorder.record(EntryDraft(kind, {}, live.id))

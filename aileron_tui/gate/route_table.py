@@ -6,12 +6,12 @@ from enum import StrEnum
 from starlette.responses import Response
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.gate.wire import Visit
+from aileron_tui.gate.http_request import HttpRequest
 
-Handler = Callable[[Visit], Awaitable[Response]]
+Handler = Callable[[HttpRequest], Awaitable[Response]]
 
 
-class Door(StrEnum):
+class RouteAccess(StrEnum):
     """Who may use a route."""
 
     OPEN = "open"  # everybody who can reach the address
@@ -27,7 +27,7 @@ class Route:
 
     method: str
     path: str
-    door: Door
+    door: RouteAccess
     handler: Handler
 
     def match(self, names: list[str]) -> Mapping[str, str] | None:
@@ -44,7 +44,7 @@ class Route:
         return found
 
 
-class Table:
+class RouteTable:
     """Routes in order; the first that matches counts, so fixed names stand before `{…}`."""
 
     def __init__(self, routes: Iterable[Route]) -> None:

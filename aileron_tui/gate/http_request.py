@@ -14,9 +14,9 @@ from starlette.responses import Response
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read_object
 from aileron_tui.core.values import dataclass
-from aileron_tui.gate.limits import Limits
+from aileron_tui.gate.approver_sessions import Session
+from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.replies import Reply, error
-from aileron_tui.gate.sessions import Session
 
 LONGEST_NAME: Final = 200
 
@@ -36,22 +36,22 @@ class Refusal(Exception):
         self.headers = headers or {}
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The client hung up; there is nobody to answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentCaller:
     """Whoever shows the agent token."""
 
 
 @dataclass(slots=True)
-class Visit:
+class HttpRequest:
     """A request that passed the border, with who sends it and the names in its path."""
 
     request: Request
-    limits: Limits
-    caller: Agent | Session | None = None
+    limits: HttpLimits
+    caller: AgentCaller | Session | None = None
     names: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -130,7 +130,7 @@ class Visit:
             message = f"the body did not arrive within {self.limits.body_seconds:g} seconds"
             raise Refusal(408, "request_timeout", message, _LAST) from None
         except ClientDisconnect:
-            raise Gone from None
+            raise ClientGone from None
         return bytes(data)
 
     async def _refuse_size(self, size: int) -> NoReturn:

@@ -18,7 +18,7 @@ from typing import Final
 
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.values import dataclass
-from aileron_tui.gate.limits import Bucket, Limits
+from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.session_proof import session_proof
 
@@ -50,8 +50,8 @@ class Session:
     name: str
     opened: float
     used: float
-    looks: Bucket
-    faults: Bucket
+    looks: TokenBucket
+    faults: TokenBucket
 
     @property
     def ends(self) -> float:
@@ -73,9 +73,9 @@ class Sessions:
         ledger: str,
         approvers: Callable[[], Approvers],
         clock: Callable[[], float] = time.time,
-        limits: Limits | None = None,
+        limits: HttpLimits | None = None,
     ) -> None:
-        self._limits = limits or Limits()
+        self._limits = limits or HttpLimits()
         self._instance = instance
         self._ledger = ledger
         self._approvers = approvers
@@ -127,8 +127,8 @@ class Sessions:
         """Ends a session at once."""
         self._sessions = {key: other for key, other in self._sessions.items() if other is not session}
 
-    def _bucket(self) -> Bucket:
-        return Bucket(self._limits.writes_per_second, self._limits.writes_burst, self._clock)
+    def _bucket(self) -> TokenBucket:
+        return TokenBucket(self._limits.writes_per_second, self._limits.writes_burst, self._clock)
 
     def _check_challenge(self, challenge: str) -> None:
         try:

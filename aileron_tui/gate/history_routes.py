@@ -13,7 +13,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
-from aileron_tui.gate.wire import Refusal
+from aileron_tui.gate.http_request import Refusal
 from aileron_tui.ledger import history_pages
 from aileron_tui.ledger import history_search as ledger_search
 from aileron_tui.ledger.history_pages import SEARCH, Query, past, search

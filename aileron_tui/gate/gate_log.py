@@ -21,7 +21,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Journal:
+class GateLog:
     """Writes lines to a stream; without one it is silent."""
 
     def __init__(
@@ -48,10 +48,10 @@ class Journal:
             self._stream = None
 
 
-class JournalHandler(logging.Handler):
+class GateLogHandler(logging.Handler):
     """Takes what the gate's parts log into the journal. Of an unforeseen failure it tells where, not with what."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: GateLog) -> None:
         super().__init__(logging.INFO)
         self._journal = journal
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.gate.wire import Refusal
+from aileron_tui.gate.http_request import Refusal
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
@@ -22,7 +22,7 @@ HeaderList = Sequence[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Border:
+class OriginCheck:
     """The address this gate answers to."""
 
     host: str

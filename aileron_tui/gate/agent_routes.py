@@ -10,33 +10,33 @@ from starlette.responses import Response
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, kind
 from aileron_tui.core.prompt import Asker
+from aileron_tui.gate.http_request import ClientGone, HttpRequest, answer, answered, invalid_body, no_such
 from aileron_tui.gate.replies import Reply
-from aileron_tui.gate.routes import Door, Route
-from aileron_tui.gate.wire import Gone, Visit, answer, answered, invalid_body, no_such
+from aileron_tui.gate.route_table import Route, RouteAccess
 
 if TYPE_CHECKING:
-    from aileron_tui.gate.service import Gate
+    from aileron_tui.gate.gate import Gate
 
 
-class AgentDoor:
+class AgentRoutes:
     """The four things an agent can ask."""
 
     def __init__(self, gate: "Gate", closing: asyncio.Event) -> None:
         self._gate = gate
         self._closing = closing
         self.routes = (
-            Route("GET", "/v1/actions", Door.CATALOGUE, self.actions),
-            Route("GET", "/v1/actions/{name}", Door.CATALOGUE, self.action),
-            Route("POST", "/v1/actions/{name}/run", Door.AGENT, self.run),
-            Route("GET", "/v1/action-approvals/{id}/result", Door.AGENT, self.result),
+            Route("GET", "/v1/actions", RouteAccess.CATALOGUE, self.actions),
+            Route("GET", "/v1/actions/{name}", RouteAccess.CATALOGUE, self.action),
+            Route("POST", "/v1/actions/{name}/run", RouteAccess.AGENT, self.run),
+            Route("GET", "/v1/action-approvals/{id}/result", RouteAccess.AGENT, self.result),
         )
 
-    async def actions(self, visit: Visit) -> Response:
+    async def actions(self, visit: HttpRequest) -> Response:
         """What can be called."""
         visit.query()
         return answer(self._gate.actions())
 
-    async def action(self, visit: Visit) -> Response:
+    async def action(self, visit: HttpRequest) -> Response:
         """One action with its inputs."""
         visit.query()
         found = self._gate.action(visit.names["name"])
@@ -44,7 +44,7 @@ class AgentDoor:
             raise no_such("action")
         return answer(found)
 
-    async def run(self, visit: Visit) -> Response:
+    async def run(self, visit: HttpRequest) -> Response:
         """Calls an action; the answer may be that a person must agree first."""
         visit.query()
         args = _args(await visit.body(visit.limits.call_bytes, {"args"}, optional=True))
@@ -61,7 +61,7 @@ class AgentDoor:
                 return True
         return False
 
-    async def _held(self, visit: Visit, call: Callable[..., Coroutine[Any, Any, Reply]], wait: int) -> Reply:
+    async def _held(self, visit: HttpRequest, call: Callable[..., Coroutine[Any, Any, Reply]], wait: int) -> Reply:
         """The answer to a call that is held open. An agent that hangs up takes the call back."""
         held = asyncio.create_task(call(wait=wait), name="call")
         left = asyncio.create_task(visit.left(), name="connection")
@@ -71,7 +71,7 @@ class AgentDoor:
             if held.done():
                 return held.result()
             if left.done():
-                raise Gone
+                raise ClientGone
             # The gate stops, which takes nothing back: the same call made without waiting joins the one that is
             # held, and its agent is told to come again.
             return await call(wait=None)
@@ -81,7 +81,7 @@ class AgentDoor:
                 with suppress(asyncio.CancelledError):
                     await task
 
-    async def result(self, visit: Visit) -> Response:
+    async def result(self, visit: HttpRequest) -> Response:
         """How a call ended, or that it has not."""
         visit.query()
         return answered(await self._gate.result(visit.names["id"]))

@@ -18,7 +18,7 @@ _BATCH: Final = 64
 
 
 @dataclass(frozen=True)
-class Event:
+class FeedEvent:
     """One change. Its JSON is written once, however many watch."""
 
     id: int
@@ -34,16 +34,16 @@ class Event:
 class Subscription:
     """The events of one watcher, in order. Iteration ends when the feed closes or the watcher falls far behind."""
 
-    def __init__(self, feed: "Feed", first: list[Event]) -> None:
+    def __init__(self, feed: "EventFeed", first: list[FeedEvent]) -> None:
         self._feed = feed
-        self._events: deque[Event] = deque(first)
+        self._events: deque[FeedEvent] = deque(first)
         self._behind = 0
         self._news = asyncio.Event()
         self._closed = False
         if first:
             self._news.set()
 
-    def offer(self, event: Event) -> None:
+    def offer(self, event: FeedEvent) -> None:
         """Takes an event in, or gives up on a watcher that does not read."""
         self._behind += len(event.encoded)
         if len(self._events) >= _BEHIND + 1 or (self._events and self._behind > _BEHIND_BYTES):
@@ -61,12 +61,12 @@ class Subscription:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Event:
+    async def __anext__(self) -> FeedEvent:
         if not await self._some():
             raise StopAsyncIteration
         return self._next()
 
-    async def batch(self) -> list[Event]:
+    async def batch(self) -> list[FeedEvent]:
         """What has happened since, as soon as something has; nothing at the end."""
         await self._some()
         return [self._next() for _ in range(min(_BATCH, len(self._events)))]
@@ -77,18 +77,18 @@ class Subscription:
             await self._news.wait()
         return bool(self._events)
 
-    def _next(self) -> Event:
+    def _next(self) -> FeedEvent:
         event = self._events.popleft()
         self._behind = max(0, self._behind - len(event.encoded))  # what it began with was never counted
         return event
 
 
-class Feed:
+class EventFeed:
     """Publishes events to whoever watches and remembers the last few thousand."""
 
     def __init__(self, waiting: Callable[[], list[JsonObject]]) -> None:
         self._waiting = waiting
-        self._past: deque[Event] = deque()
+        self._past: deque[FeedEvent] = deque()
         self._past_bytes = 0
         self._watchers: set[Subscription] = set()
         self._last = 0
@@ -101,7 +101,7 @@ class Feed:
     def publish(self, name: str, data: JsonObject) -> None:
         """Tells every watcher."""
         self._last += 1
-        event = Event(self._last, name, data)
+        event = FeedEvent(self._last, name, data)
         self._past.append(event)
         self._past_bytes += len(event.encoded)
         while len(self._past) > _KEPT or self._past_bytes > _KEPT_BYTES:
@@ -116,7 +116,7 @@ class Feed:
             first = [event for event in self._past if event.id > after]
         else:
             items: list[Json] = list(self._waiting())
-            first = [Event(self._last, "snapshot", {"items": items})]
+            first = [FeedEvent(self._last, "snapshot", {"items": items})]
         watcher = Subscription(self, first)
         self._watchers.add(watcher)
         return watcher

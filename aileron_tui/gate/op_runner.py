@@ -11,12 +11,12 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
-from aileron_tui.gate import answers, replies
-from aileron_tui.gate.asking import Asking
-from aileron_tui.gate.context import Context, log
-from aileron_tui.gate.outbox import Answer
+from aileron_tui.gate import agent_replies, replies
+from aileron_tui.gate.gate_request import GateRequest
+from aileron_tui.gate.gate_state import GateState, log
+from aileron_tui.gate.outbox import StoredResult
 from aileron_tui.gate.replies import Reply
-from aileron_tui.gate.request import Request
+from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.writer import EntryDraft
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import Failure
@@ -30,10 +30,10 @@ _STATUS: Final = {
 }
 
 
-class Running:
+class OpRunner:
     """The ops in flight."""
 
-    def __init__(self, context: Context, asking: Asking) -> None:
+    def __init__(self, context: GateState, asking: RequestHandler) -> None:
         self._context = context
         self._asking = asking
         self.tasks: set[asyncio.Task[None]] = set()
@@ -58,7 +58,7 @@ class Running:
             return Reply(_STATUS.get(done.failure.agent_kind, 500), done.failure.envelope())
         return Reply(200, {"audit_id": f"audit-{id_}", "result": done.text})
 
-    def start(self, live: Request) -> None:
+    def start(self, live: GateRequest) -> None:
         """Runs a request whose approval and start are on record."""
         live.state = RequestState.RUNNING
         work = self._context.in_sandbox(live.sandbox.execute, live.action, live.args)
@@ -68,19 +68,19 @@ class Running:
         self._context.still(live)
         self._context.feed.publish("updated", self._context.item(live))
 
-    async def _run(self, live: Request, work: "asyncio.Future[Execution]") -> None:
+    async def _run(self, live: GateRequest, work: "asyncio.Future[Execution]") -> None:
         done = await work
         if done.failure:
-            answer = answers.failed(live.id, done.failure.envelope())
+            answer = agent_replies.failed(live.id, done.failure.envelope())
         else:
-            answer = answers.completed(live.id, done.text)
+            answer = agent_replies.completed(live.id, done.text)
         try:
             await self.close(live, answer, _error(done.failure))
         except AileronError as error:
             log.error("%s ran, but its outcome cannot be recorded: %s", live.id, inline(str(error)))
             self._context.end(live, RequestState.FAILED if done.failure else RequestState.EXECUTED, None)
 
-    async def close(self, live: Request, answer: Answer, error: JsonObject) -> None:
+    async def close(self, live: GateRequest, answer: StoredResult, error: JsonObject) -> None:
         """Keeps the outcome, then records the end: in this order a crash in between can be made good."""
         await self._context.file(answer, live.call)
         await self._context.recorder.record(
@@ -89,7 +89,7 @@ class Running:
         live.error = str(error.get("error", ""))
         self._context.end(live, RequestState.FAILED if error else RequestState.EXECUTED, answer)
 
-    async def interrupt(self, live: Request) -> Request:
+    async def interrupt(self, live: GateRequest) -> GateRequest:
         """The op began and its end is not known. It is never run again by itself; a person is asked.
 
         One commit for the end and the new question, so that a crash in between cannot drop the question. Returns the
@@ -101,7 +101,7 @@ class Running:
         await self._context.recorder.record(
             EntryDraft(EntryKind.INTERRUPTED, body, live.id), self._asking.request(fresh)
         )
-        answer = answers.ended(live.id, RequestState.INTERRUPTED, asked_again=fresh.id)
+        answer = agent_replies.ended(live.id, RequestState.INTERRUPTED, asked_again=fresh.id)
         await self._context.file(answer, "")
         self._context.end(live, RequestState.INTERRUPTED, answer)
         return fresh

@@ -21,50 +21,60 @@ from aileron_tui import __version__
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.gate.agent_door import AgentDoor
-from aileron_tui.gate.approver_door import ApproverDoor
-from aileron_tui.gate.border import Border, segments
-from aileron_tui.gate.journal import Journal
-from aileron_tui.gate.limits import Bucket, Limits
-from aileron_tui.gate.routes import Door, Route, Table
-from aileron_tui.gate.sessions import Session, Sessions
-from aileron_tui.gate.watch import Watchers
-from aileron_tui.gate.wire import Agent, Gone, Refusal, Visit, answer, answered, no_such, too_many, unauthorised
+from aileron_tui.gate.agent_routes import AgentRoutes
+from aileron_tui.gate.approver_routes import ApproverRoutes
+from aileron_tui.gate.approver_sessions import Session, Sessions
+from aileron_tui.gate.event_stream import Watchers
+from aileron_tui.gate.gate_log import GateLog
+from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
+from aileron_tui.gate.http_request import (
+    AgentCaller,
+    ClientGone,
+    HttpRequest,
+    Refusal,
+    answer,
+    answered,
+    no_such,
+    too_many,
+    unauthorised,
+)
+from aileron_tui.gate.origin_check import OriginCheck, segments
+from aileron_tui.gate.route_table import Route, RouteAccess, RouteTable
 
 if TYPE_CHECKING:
-    from aileron_tui.gate.service import Gate
+    from aileron_tui.gate.gate import Gate
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 _CLOSED: Final = 499
 
 
-class Doors:
+class GateApp:
     """The ASGI application. `close` ends what would go on for ever."""
 
     def __init__(  # noqa: PLR0913  # each has a default that serves; tests and the server choose their own
         self,
         gate: "Gate",
-        border: Border,
+        border: OriginCheck,
         agent_token: str,
         *,
-        limits: Limits | None = None,
-        journal: Journal | None = None,
+        limits: HttpLimits | None = None,
+        journal: GateLog | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._gate = gate
         self._border = border
         self._agent_digest = _digest(agent_token)
-        self._limits = limits or Limits()
-        self._journal = journal or Journal()
-        self._bucket = Bucket(self._limits.calls_per_second, self._limits.burst)
+        self._limits = limits or HttpLimits()
+        self._journal = journal or GateLog()
+        self._bucket = TokenBucket(self._limits.calls_per_second, self._limits.burst)
         self._closing = asyncio.Event()
         self._watchers = Watchers(self._limits.watchers)
         self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock, self._limits)
-        approver = ApproverDoor(gate, self.sessions, self._watchers)
-        self.table = Table(
+        approver = ApproverRoutes(gate, self.sessions, self._watchers)
+        self.table = RouteTable(
             (
-                Route("GET", "/v1/health", Door.OPEN, self.health),
-                *AgentDoor(gate, self._closing).routes,
+                Route("GET", "/v1/health", RouteAccess.OPEN, self.health),
+                *AgentRoutes(gate, self._closing).routes,
                 *approver.routes,
             )
         )
@@ -74,7 +84,7 @@ class Doors:
         self._closing.set()
         self._watchers.close()
 
-    async def health(self, visit: Visit) -> Response:
+    async def health(self, visit: HttpRequest) -> Response:
         """That this is a gate, and which."""
         visit.query()
         health: JsonObject = {
@@ -92,7 +102,7 @@ class Doors:
             return
         began = time.perf_counter()
         request = Request(scope, receive)
-        visit = Visit(request, self._limits)
+        visit = HttpRequest(request, self._limits)
         asked = request.headers.get("x-request-id", "")
         number = asked if _REQUEST_ID.fullmatch(asked) else secrets.token_hex(8)
         status = _CLOSED
@@ -101,13 +111,13 @@ class Doors:
             response.headers["X-Request-ID"] = number
             status = response.status_code
             await response(scope, receive, send)
-        except Gone:
+        except ClientGone:
             # There is nobody to answer, but the server insists on an answer to close the books with.
             await Response(status_code=_CLOSED, headers={"Connection": "close"})(scope, receive, send)
         finally:
             self._note(visit, status, began, number)
 
-    async def _respond(self, visit: Visit) -> Response:
+    async def _respond(self, visit: HttpRequest) -> Response:
         try:
             return await self._route(visit)
         except Refusal as refusal:
@@ -116,7 +126,7 @@ class Doors:
             self._journal.note("failed", str(error))
             return answered(Refusal(503, "unavailable", error.title).reply)
 
-    async def _route(self, visit: Visit) -> Response:
+    async def _route(self, visit: HttpRequest) -> Response:
         scope = visit.request.scope
         self._border.check(scope["headers"])
         method = visit.request.method
@@ -125,10 +135,10 @@ class Doors:
         names = segments(scope["raw_path"])
         visit.caller = self._caller(visit.request)
         route, found, others = self.table.find(method, names or [])
-        if isinstance(visit.caller, Agent):
+        if isinstance(visit.caller, AgentCaller):
             self._slow_down()
         if route is None:
-            self._admit(visit, Door.CATALOGUE if isinstance(visit.caller, Session) else Door.APPROVER)
+            self._admit(visit, RouteAccess.CATALOGUE if isinstance(visit.caller, Session) else RouteAccess.APPROVER)
             if others:
                 allowed = {"Allow": ", ".join(others)}
                 raise Refusal(405, "method_not_allowed", "this method is not possible here", allowed)
@@ -137,7 +147,7 @@ class Doors:
         visit.names = found
         return await route.handler(visit)
 
-    def _caller(self, request: Request) -> Agent | Session | None:
+    def _caller(self, request: Request) -> AgentCaller | Session | None:
         """Whose token it is. A token that nobody has is as good as none."""
         given = request.headers.getlist("authorization")
         if len(given) != 1:
@@ -147,30 +157,30 @@ class Doors:
         if scheme.lower() != "bearer" or not token:
             return None
         if hmac.compare_digest(_digest(token), self._agent_digest):
-            return Agent()
+            return AgentCaller()
         return self.sessions.find(token)
 
-    def _admit(self, visit: Visit, door: Door) -> None:
+    def _admit(self, visit: HttpRequest, door: RouteAccess) -> None:
         caller = visit.caller
-        if door is Door.OPEN:
+        if door is RouteAccess.OPEN:
             return
-        if isinstance(caller, Agent):
-            if door not in (Door.AGENT, Door.CATALOGUE):
+        if isinstance(caller, AgentCaller):
+            if door not in (RouteAccess.AGENT, RouteAccess.CATALOGUE):
                 raise Refusal(403, "forbidden", "an agent may list and run actions and ask for results, nothing else")
         elif isinstance(caller, Session):
-            if door is Door.AGENT:
+            if door is RouteAccess.AGENT:
                 raise Refusal(403, "forbidden", "an approver does not act for an agent")
-        elif door is not Door.HANDSHAKE:
+        elif door is not RouteAccess.HANDSHAKE:
             raise unauthorised()
 
     def _slow_down(self) -> None:
         if seconds := self._bucket.take():
             raise too_many("calls", seconds)
 
-    def _note(self, visit: Visit, status: int, began: float, number: str) -> None:
+    def _note(self, visit: HttpRequest, status: int, began: float, number: str) -> None:
         """One line. The path is noted only where it is one of ours; the query never."""
         caller = visit.caller
-        who = "agent" if isinstance(caller, Agent) else caller.name if isinstance(caller, Session) else ""
+        who = "agent" if isinstance(caller, AgentCaller) else caller.name if isinstance(caller, Session) else ""
         names = segments(visit.request.scope["raw_path"]) or []
         path = "/" + "/".join(names) if self.table.find(visit.request.method, names)[0] else "(no route)"
         took, method = round((time.perf_counter() - began) * 1000), visit.request.method[:16]

@@ -13,7 +13,7 @@ from aileron_tui.ledger.writer import EntryDraft, Ledger
 _Job = tuple[Sequence[EntryDraft], "Future[Head]"]
 
 
-class Recorder:
+class LedgerRecorder:
     """The gate's way to the ledger. `head` is that of the last commit."""
 
     def __init__(self, ledger: Ledger) -> None:

@@ -9,7 +9,7 @@ from aileron_tui.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class HttpLimits:
     """The bounds of the HTTP doors; how many requests may wait is the service's own matter.
 
     Inputs may be nested less deeply than JSON in general, because an item carries them several levels down.
@@ -36,7 +36,7 @@ class Limits:
         return jsontext.JsonLimits(size, self.depth, self.values)
 
 
-class Bucket:
+class TokenBucket:
     """A token bucket: `burst` calls at once, then `rate` per second."""
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:

@@ -14,11 +14,11 @@ from aileron_tui.core.prompt_rows import Row, input_rows
 from aileron_tui.core.risk import Risk
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.gate.outbox import Answer
+from aileron_tui.gate.outbox import StoredResult
 from aileron_tui.sandbox.sandbox import Sandbox
 
 
-class Fetching(StrEnum):
+class PreviewState(StrEnum):
     """How far the preview is."""
 
     NONE = "none"
@@ -37,7 +37,7 @@ class Edit:
 
 
 @dataclass(slots=True, eq=False)
-class Request:
+class GateRequest:
     """A gated call. Whoever ends it holds `ending` while the end is recorded, so that no second end begins.
 
     `polled` is set once an agent was told to come back for the answer; `holders` counts those who wait for it on an
@@ -56,7 +56,7 @@ class Request:
     sandbox: Sandbox
     asked: datetime
     expires: datetime
-    fetching: Fetching
+    fetching: PreviewState
     size: int = 0
     preview: PreviewResult | None = None
     previewed: datetime | None = None
@@ -70,7 +70,7 @@ class Request:
     reason: str = ""
     error: str = ""
     after: str = ""
-    answer: Answer | None = None
+    answer: StoredResult | None = None
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     ending: asyncio.Lock = field(default_factory=asyncio.Lock)

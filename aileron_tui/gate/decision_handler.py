@@ -11,14 +11,14 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.core.visible_text import clip, inline
-from aileron_tui.gate import answers, replies
-from aileron_tui.gate.asking import Asking
-from aileron_tui.gate.calls import faults
-from aileron_tui.gate.context import Context, log
-from aileron_tui.gate.decisions import Decision, read_decision
+from aileron_tui.gate import agent_replies, replies
+from aileron_tui.gate.call_inputs import faults
+from aileron_tui.gate.decision_body import SubmittedDecision, read_decision
+from aileron_tui.gate.gate_request import Edit, GateRequest, PreviewState
+from aileron_tui.gate.gate_state import GateState, log
+from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.replies import Reply
-from aileron_tui.gate.request import Edit, Fetching, Request
-from aileron_tui.gate.running import Running
+from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger import history_search
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.writer import EntryDraft
@@ -33,10 +33,10 @@ FRESH: Final = timedelta(seconds=10)
 """How old a preview may be when its approval comes, before it is fetched once more to compare."""
 
 
-class Deciding:
+class DecisionHandler:
     """Takes answers."""
 
-    def __init__(self, context: Context, asking: Asking, running: Running) -> None:
+    def __init__(self, context: GateState, asking: RequestHandler, running: OpRunner) -> None:
         self._context = context
         self._asking = asking
         self._running = running
@@ -59,11 +59,11 @@ class Deciding:
             return replies.error(400, "invalid_body", 'only "edited_payload", an object, is known here')
         if edits is not None:
             return await self._edit(live, edits)
-        if live.fetching is Fetching.READY:
+        if live.fetching is PreviewState.READY:
             await self._asking.prepare(live)
         return Reply(200, {"item": self._context.item(live)})
 
-    async def _edit(self, live: Request, edits: JsonObject) -> Reply:
+    async def _edit(self, live: GateRequest, edits: JsonObject) -> Reply:
         args = live.args | edits
         if wrong := faults(live.action.inputs, args):
             return replies.wrong_inputs(wrong)
@@ -76,7 +76,7 @@ class Deciding:
         live.edit = Edit(edits, args, prompt, self._context.clock())
         return Reply(200, {"item": self._edited_item(live, prompt)})
 
-    def _edited_item(self, live: Request, prompt: Prompt) -> JsonObject:
+    def _edited_item(self, live: GateRequest, prompt: Prompt) -> JsonObject:
         return live.item(self._context.instance, self._context.recorder.head.hash, prompt)
 
     async def decide(self, id_: str, body: JsonObject) -> Reply:
@@ -96,7 +96,7 @@ class Deciding:
         async with live.ending:
             if live.state is not RequestState.PENDING:
                 return self._again(live, decision)
-            if decision.approved and decision.edits is None and live.fetching is Fetching.FETCHING:
+            if decision.approved and decision.edits is None and live.fetching is PreviewState.FETCHING:
                 message = "the preview is still being fetched; look at it, then approve"
                 return replies.error(409, "PREVIEW_PENDING", message, state=live.state)
             return await self._settle(live, decision)
@@ -122,7 +122,7 @@ class Deciding:
             outcomes.append(told if good else told | reply.body)
         return Reply(200, {**counts, "items": outcomes})
 
-    async def _settle(self, live: Request, decision: Decision) -> Reply:
+    async def _settle(self, live: GateRequest, decision: SubmittedDecision) -> Reply:
         """Verifies an answer, records it, and only then lets it take effect."""
         edit = live.edit if decision.edits is not None else None
         digest = edit.prompt.digest if edit else live.digest
@@ -154,13 +154,13 @@ class Deciding:
                 live.revision += 1
             self._running.start(live)
         else:
-            answer = answers.denied(live.id, decision.reason)
+            answer = agent_replies.denied(live.id, decision.reason)
             with contextlib.suppress(AileronError):  # the ledger has it; the answer can be made from there
                 await self._context.file(answer, live.call)
             self._context.end(live, RequestState.DENIED, answer)
         return _decided(live, decision.approved)
 
-    async def _changed_meanwhile(self, live: Request, edit: Edit | None) -> Reply | None:
+    async def _changed_meanwhile(self, live: GateRequest, edit: Edit | None) -> Reply | None:
         """Looks once more at what an approval is about if that was fetched a while ago.
 
         The draft may have been rewritten since it was shown. What differs is a new prompt, not an approved one.
@@ -182,7 +182,7 @@ class Deciding:
         self._context.feed.publish("updated", self._context.item(live))
         return self._changed(live, self._context.item(live))
 
-    def _verify(self, live: Request, decision: Decision, digest: str) -> None:
+    def _verify(self, live: GateRequest, decision: SubmittedDecision, digest: str) -> None:
         """The envelope must hold, and say the same as the fields around it, which other readers may look at."""
         statement = verify(
             decision.envelope,
@@ -201,7 +201,7 @@ class Deciding:
         if (statement.action, statement.connector) != (live.action.name, live.connector.hash):
             raise EnvelopeRefused(RefusalReason.MALFORMED, "it names another action or connector")
 
-    async def _refuse(self, live: Request, refused: EnvelopeRefused) -> Reply:
+    async def _refuse(self, live: GateRequest, refused: EnvelopeRefused) -> Reply:
         # What is quoted here was sent by whoever holds a session, and may be as long as a body.
         detail = clip(inline(refused.detail), _LONGEST_DETAIL)
         log.warning("a decision on %s was refused: %s: %s", live.id, refused.reason.value, detail)
@@ -212,11 +212,11 @@ class Deciding:
             return self._changed(live, self._context.item(live))
         return replies.error(403, refused.reason.name.lower(), str(refused))
 
-    def _changed(self, live: Request, item: Json) -> Reply:
+    def _changed(self, live: GateRequest, item: Json) -> Reply:
         message = "what is to be approved is not what was signed; look at it, then decide"
         return replies.error(409, "PROMPT_CHANGED", message, state=live.state, item=item)
 
-    def _again(self, live: Request, decision: Decision) -> Reply:
+    def _again(self, live: GateRequest, decision: SubmittedDecision) -> Reply:
         if live.decision is not None and live.decision == decision.envelope:
             return _decided(
                 live, live.state is not RequestState.DENIED
@@ -233,7 +233,7 @@ class Deciding:
             return replies.unknown(id_)
         return replies.error(409, "INVALID_STATE", f"the request is {state}", state=state)
 
-    def _resolved(self, live: Request, decision: Decision) -> JsonObject:
+    def _resolved(self, live: GateRequest, decision: SubmittedDecision) -> JsonObject:
         event: JsonObject = {
             "id": live.id,
             "kind": "action",
@@ -243,5 +243,5 @@ class Deciding:
         return event | {"reason": decision.reason} if decision.reason else event
 
 
-def _decided(live: Request, approved: bool) -> Reply:
+def _decided(live: GateRequest, approved: bool) -> Reply:
     return Reply(200, {"id": live.id, "state": RequestState.APPROVED if approved else RequestState.DENIED})

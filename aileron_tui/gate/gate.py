@@ -16,16 +16,16 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import recovery, replies
-from aileron_tui.gate.asking import Asking
-from aileron_tui.gate.calls import faults
-from aileron_tui.gate.context import Context, Setup, log, utc_now
-from aileron_tui.gate.deciding import Deciding
-from aileron_tui.gate.feed import Feed
-from aileron_tui.gate.installed import described, install, look_at, settings_of
+from aileron_tui.gate.call_inputs import faults
+from aileron_tui.gate.decision_handler import DecisionHandler
+from aileron_tui.gate.event_feed import EventFeed
+from aileron_tui.gate.gate_state import GateSetup, GateState, log, utc_now
+from aileron_tui.gate.installed_bundle import described, install, look_at, settings_of
+from aileron_tui.gate.ledger_recorder import LedgerRecorder
+from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.outbox import Outbox
-from aileron_tui.gate.recorder import Recorder
 from aileron_tui.gate.replies import Reply
-from aileron_tui.gate.running import Running
+from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger import history_search
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import EntryDraft, Ledger
@@ -42,11 +42,11 @@ _LOOK_SECONDS: Final = 2.0
 class Gate:
     """One gate on one data folder. Everything runs on one event loop; sandboxes and files have threads."""
 
-    def __init__(self, setup: Setup, clock: Callable[[], datetime] = utc_now) -> None:
-        self._context = Context(setup, clock)
-        self._asking = Asking(self._context)
-        self._running = Running(self._context, self._asking)
-        self._deciding = Deciding(self._context, self._asking, self._running)
+    def __init__(self, setup: GateSetup, clock: Callable[[], datetime] = utc_now) -> None:
+        self._context = GateState(setup, clock)
+        self._asking = RequestHandler(self._context)
+        self._running = OpRunner(self._context, self._asking)
+        self._deciding = DecisionHandler(self._context, self._asking, self._running)
         self.ledger_path = setup.data / LEDGER_FILE
         self.ledger_id = ""  # of its first entry; known once it is started
 
@@ -56,7 +56,7 @@ class Gate:
         return self._context.instance
 
     @property
-    def feed(self) -> Feed:
+    def feed(self) -> EventFeed:
         """What approvers watch."""
         return self._context.feed
 
@@ -67,7 +67,7 @@ class Gate:
         settings = settings_of(setup.config, setup.cache, setup.keyring)
         with contextlib.ExitStack() as undo:
             undo.callback(context.pool.shutdown, wait=False)
-            context.recorder = Recorder(await asyncio.to_thread(Ledger, self.ledger_path))
+            context.recorder = LedgerRecorder(await asyncio.to_thread(Ledger, self.ledger_path))
             undo.callback(context.recorder.close)
             context.outbox = Outbox(setup.data / OUTBOX_FILE)
             undo.callback(context.outbox.close)

@@ -24,7 +24,7 @@ Look = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class InstalledBundle:
     """A bundle, ready to be called. A change of the folder makes a new one; requests keep the one they began with."""
 
     actions: Mapping[str, Action]
@@ -50,7 +50,7 @@ class Installed:
         return listing | {"load_errors": errors} if errors else listing
 
 
-def install(folder: Path, settings: Settings) -> Installed:
+def install(folder: Path, settings: Settings) -> InstalledBundle:
     """Reads a bundle folder and loads its connectors. Slow the first time, when modules are compiled."""
     look = look_at(folder)
     bundle = load_bundle(folder)
@@ -65,7 +65,7 @@ def install(folder: Path, settings: Settings) -> Installed:
         for action in bundle.actions.values()
         for requirement in action.requires
     }
-    return Installed(bundle.actions, refs, bundle.findings, failures, sandbox, look)
+    return InstalledBundle(bundle.actions, refs, bundle.findings, failures, sandbox, look)
 
 
 def look_at(folder: Path) -> Look:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import Response
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
-from aileron_tui.gate import archive
-from aileron_tui.gate.limits import Bucket
-from aileron_tui.gate.routes import Door, Route
-from aileron_tui.gate.sessions import NotProven, Sessions
-from aileron_tui.gate.watch import Watch, Watchers
-from aileron_tui.gate.wire import Refusal, Visit, answer, answered, invalid_body, no_such, too_many
+from aileron_tui.gate import history_routes
+from aileron_tui.gate.approver_sessions import NotProven, Sessions
+from aileron_tui.gate.event_stream import EventStream, Watchers
+from aileron_tui.gate.http_limits import TokenBucket
+from aileron_tui.gate.http_request import HttpRequest, Refusal, answer, answered, invalid_body, no_such, too_many
+from aileron_tui.gate.route_table import Route, RouteAccess
 
 if TYPE_CHECKING:
-    from aileron_tui.gate.service import Gate
+    from aileron_tui.gate.gate import Gate
 
 _SURFACE: Final = re.compile(r"[a-z0-9-]{1,32}", re.ASCII)
 _PROOF: Final = ("challenge", "keyid", "signature")
@@ -26,7 +26,7 @@ _UNRECORDED: Final = frozenset({"INVALID_STATE", "PREVIEW_PENDING", "invalid_bod
 _DECISION: Final = ("approved", "reason", "edited_payload", "envelope")
 
 
-class ApproverDoor:
+class ApproverRoutes:
     """Everything that only a person with an enrolled key may ask."""
 
     def __init__(self, gate: "Gate", sessions: Sessions, watchers: Watchers) -> None:
@@ -35,30 +35,30 @@ class ApproverDoor:
         self._watchers = watchers
         waiting = "/v1/action-approvals"
         self.routes = (
-            Route("POST", "/v1/approver/challenge", Door.HANDSHAKE, self.challenge),
-            Route("POST", "/v1/approver/session", Door.HANDSHAKE, self.begin),
-            Route("DELETE", "/v1/approver/session", Door.APPROVER, self.end),
-            Route("GET", waiting, Door.APPROVER, self.list),
-            Route("GET", f"{waiting}/watch", Door.APPROVER, self.watch),
-            Route("POST", f"{waiting}/batch/decide", Door.APPROVER, self.decide_batch),
-            Route("GET", f"{waiting}/{{id}}", Door.APPROVER, self.item),
-            Route("POST", f"{waiting}/{{id}}/decide", Door.APPROVER, self.decide),
-            Route("POST", f"{waiting}/{{id}}/refresh", Door.APPROVER, self.refresh),
-            Route("GET", "/v1/history", Door.APPROVER, self.history),
-            Route("GET", "/v1/history/{id}", Door.APPROVER, self.past),
-            Route("GET", "/v1/audit", Door.APPROVER, self.audit),
-            Route("GET", "/v1/audit/{id}", Door.APPROVER, self.audit_event),
-            Route("GET", "/v1/status", Door.APPROVER, self.status),
+            Route("POST", "/v1/approver/challenge", RouteAccess.HANDSHAKE, self.challenge),
+            Route("POST", "/v1/approver/session", RouteAccess.HANDSHAKE, self.begin),
+            Route("DELETE", "/v1/approver/session", RouteAccess.APPROVER, self.end),
+            Route("GET", waiting, RouteAccess.APPROVER, self.list),
+            Route("GET", f"{waiting}/watch", RouteAccess.APPROVER, self.watch),
+            Route("POST", f"{waiting}/batch/decide", RouteAccess.APPROVER, self.decide_batch),
+            Route("GET", f"{waiting}/{{id}}", RouteAccess.APPROVER, self.item),
+            Route("POST", f"{waiting}/{{id}}/decide", RouteAccess.APPROVER, self.decide),
+            Route("POST", f"{waiting}/{{id}}/refresh", RouteAccess.APPROVER, self.refresh),
+            Route("GET", "/v1/history", RouteAccess.APPROVER, self.history),
+            Route("GET", "/v1/history/{id}", RouteAccess.APPROVER, self.past),
+            Route("GET", "/v1/audit", RouteAccess.APPROVER, self.audit),
+            Route("GET", "/v1/audit/{id}", RouteAccess.APPROVER, self.audit_event),
+            Route("GET", "/v1/status", RouteAccess.APPROVER, self.status),
         )
 
-    async def challenge(self, visit: Visit) -> Response:
+    async def challenge(self, visit: HttpRequest) -> Response:
         """Something to sign."""
         visit.query()
         await visit.body(visit.limits.session_bytes, (), optional=True)
         gate = self._gate
         return answer({"challenge": self._sessions.challenge(), "instance": gate.instance, "ledger": gate.ledger_id})
 
-    async def begin(self, visit: Visit) -> Response:
+    async def begin(self, visit: HttpRequest) -> Response:
         """A session for a signed challenge."""
         visit.query()
         body = await visit.body(visit.limits.session_bytes, _PROOF)
@@ -69,19 +69,19 @@ class ApproverDoor:
             raise Refusal(403, error.code, str(error)) from None
         return answer({"token": token, "expires_at": session.expires_at})
 
-    async def end(self, visit: Visit) -> Response:
+    async def end(self, visit: HttpRequest) -> Response:
         """Ends the session that asks."""
         visit.query()
         self._sessions.close(visit.session)
         return Response(status_code=204)
 
-    async def list(self, visit: Visit) -> Response:
+    async def list(self, visit: HttpRequest) -> Response:
         """What waits, oldest first."""
         visit.query()
         items: list[Json] = [*self._gate.waiting()]
         return answer({"items": items})
 
-    async def watch(self, visit: Visit) -> Response:
+    async def watch(self, visit: HttpRequest) -> Response:
         """Everything that changes, as it changes."""
         surface = visit.query("surface").get("surface", ["unnamed"])[0]
         if not _SURFACE.fullmatch(surface):
@@ -90,9 +90,9 @@ class ApproverDoor:
             raise Refusal(429, "too_many_watchers", "too many watch already; close one", {"Retry-After": "15"})
         _bounded(visit.session.looks, "watches")
         visit.session.looks.charge(1 + self._gate.shown(surface) // _SHOWN_AS_ONE)
-        return Watch(visit, self._gate.feed, self._watchers, self._sessions)
+        return EventStream(visit, self._gate.feed, self._watchers, self._sessions)
 
-    async def item(self, visit: Visit) -> Response:
+    async def item(self, visit: HttpRequest) -> Response:
         """One request, waiting or lately ended."""
         visit.query()
         found = self._gate.item(visit.names["id"])
@@ -100,7 +100,7 @@ class ApproverDoor:
             raise no_such("request")
         return answer(found)
 
-    async def decide(self, visit: Visit) -> Response:
+    async def decide(self, visit: HttpRequest) -> Response:
         """Takes a signed decision."""
         visit.query()
         _bounded(visit.session.faults, "refused answers")
@@ -109,7 +109,7 @@ class ApproverDoor:
         visit.session.faults.charge(_wasted(reply.body))
         return answered(reply)
 
-    async def decide_batch(self, visit: Visit) -> Response:
+    async def decide_batch(self, visit: HttpRequest) -> Response:
         """Takes several signed decisions; each stands or falls by itself."""
         visit.query()
         _bounded(visit.session.faults, "refused answers")
@@ -118,7 +118,7 @@ class ApproverDoor:
         visit.session.faults.charge(sum(map(_wasted, items if isinstance(items, list) else ())))
         return answered(reply)
 
-    async def refresh(self, visit: Visit) -> Response:
+    async def refresh(self, visit: HttpRequest) -> Response:
         """Fetches the preview again, perhaps for edited inputs."""
         visit.query()
         _bounded(visit.session.looks, "refreshes")
@@ -126,39 +126,39 @@ class ApproverDoor:
         body = await visit.body(visit.limits.call_bytes, {"edited_payload"}, optional=True)
         return answered(await self._gate.refresh(visit.names["id"], body))
 
-    async def history(self, visit: Visit) -> Response:
+    async def history(self, visit: HttpRequest) -> Response:
         """Requests of the past, newest first, a page at a time."""
-        wanted = archive.read_search(visit.query(*archive.SEARCH))
-        return answer(await asyncio.to_thread(archive.search, self._gate.ledger_path, wanted))
+        wanted = history_routes.read_search(visit.query(*history_routes.SEARCH))
+        return answer(await asyncio.to_thread(history_routes.search, self._gate.ledger_path, wanted))
 
-    async def past(self, visit: Visit) -> Response:
+    async def past(self, visit: HttpRequest) -> Response:
         """Everything the ledger has of one request."""
         visit.query()
-        found = await asyncio.to_thread(archive.past, self._gate.ledger_path, visit.names["id"])
+        found = await asyncio.to_thread(history_routes.past, self._gate.ledger_path, visit.names["id"])
         if found is None:
             raise no_such("request")
         return answer(found)
 
-    async def audit(self, visit: Visit) -> Response:
+    async def audit(self, visit: HttpRequest) -> Response:
         """The same past as events in Aileron's shape."""
-        wanted = archive.read_audit(visit.query(*archive.AUDIT))
-        return answer(await asyncio.to_thread(archive.audit, self._gate.ledger_path, wanted))
+        wanted = history_routes.read_audit(visit.query(*history_routes.AUDIT))
+        return answer(await asyncio.to_thread(history_routes.audit, self._gate.ledger_path, wanted))
 
-    async def audit_event(self, visit: Visit) -> Response:
+    async def audit_event(self, visit: HttpRequest) -> Response:
         """One such event."""
         visit.query()
-        found = await asyncio.to_thread(archive.audit_event, self._gate.ledger_path, visit.names["id"])
+        found = await asyncio.to_thread(history_routes.audit_event, self._gate.ledger_path, visit.names["id"])
         if found is None:
             raise no_such("event")
         return answer(found)
 
-    async def status(self, visit: Visit) -> Response:
+    async def status(self, visit: HttpRequest) -> Response:
         """How the gate is."""
         visit.query()
         return answer(self._gate.status())
 
 
-def _bounded(bucket: Bucket, what: str) -> None:
+def _bounded(bucket: TokenBucket, what: str) -> None:
     if seconds := bucket.empty():
         raise too_many(what, seconds)
 

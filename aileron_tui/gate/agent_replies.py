@@ -4,7 +4,7 @@ from typing import Final
 
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState, on_the_wire
-from aileron_tui.gate.outbox import Answer
+from aileron_tui.gate.outbox import StoredResult
 
 _UNRUN: Final = {
     RequestState.EXPIRED: ("nobody answered in time, so nothing was run; this is not a denial", True),
@@ -13,27 +13,27 @@ _UNRUN: Final = {
 }
 
 
-def completed(request: str, text: str) -> Answer:
+def completed(request: str, text: str) -> StoredResult:
     """The op ran."""
-    return Answer(request, {"status": "completed", "audit_id": f"audit-{request}", "result": text})
+    return StoredResult(request, {"status": "completed", "audit_id": f"audit-{request}", "result": text})
 
 
-def failed(request: str, envelope: JsonObject) -> Answer:
+def failed(request: str, envelope: JsonObject) -> StoredResult:
     """The op ran into an error, which is passed on whole."""
-    return Answer(request, {"status": "failed", "failure": envelope})
+    return StoredResult(request, {"status": "failed", "failure": envelope})
 
 
-def denied(request: str, reason: str) -> Answer:
+def denied(request: str, reason: str) -> StoredResult:
     """A person said no."""
     body: JsonObject = {"status": "denied"}
-    return Answer(request, body | {"reason": reason} if reason else body)
+    return StoredResult(request, body | {"reason": reason} if reason else body)
 
 
-def ended(request: str, state: RequestState, why: str = "", **details: str) -> Answer:
+def ended(request: str, state: RequestState, why: str = "", **details: str) -> StoredResult:
     """An end that is neither a denial nor a result; its class tells it apart."""
     status, class_ = on_the_wire(state)
     message, retriable = _UNRUN[state]
     error: JsonObject = {"class": class_, "message": why or message, "retriable": retriable, "boundary": "runtime"}
     if details:
         error["details"] = dict(details)
-    return Answer(request, {"status": status, "failure": {"error": error}})
+    return StoredResult(request, {"status": status, "failure": {"error": error}})
