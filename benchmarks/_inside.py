@@ -20,8 +20,8 @@ from aileron_tui.console.keys import RunKeyholder
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.source import Connect, Source, Upstream
 from aileron_tui.core.decision import timestamp
-from aileron_tui.runtime.feed import Happening, read_events
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
+from aileron_tui.runtime.source_events import SourceEvent, read_events
 from aileron_tui.signing import key_store
 from benchmarks._served import SIZE
 from tests.console.scripted import ScriptedGate, request
@@ -127,9 +127,9 @@ class Stream(ScriptedGate):
         """Something new, as it comes over the wire."""
         self._near.sendall(event)
 
-    def watch(self, after: int = 0) -> Iterator[Happening | None]:  # noqa: ARG002  # as a source declares it
+    def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:  # noqa: ARG002  # as a source declares it
         """Everything that is sent."""
-        yield Happening(0, "snapshot", {}, tuple(self.items.values()))
+        yield SourceEvent(0, "snapshot", {}, tuple(self.items.values()))
         yield from read_events(self._chunks(), self.instance)
 
     def _chunks(self) -> Iterator[bytes]:

@@ -17,8 +17,8 @@ from typing import Final
 
 from aileron_tui.demo.embedded import EmbeddedGate, enrolled
 from aileron_tui.demo.home import SampleHome, sample_home
-from aileron_tui.runtime.client import AgentClient
-from aileron_tui.runtime.discovery import Found, agent_token
+from aileron_tui.runtime.gate_client import AgentClient
+from aileron_tui.runtime.gate_discovery import FoundGate, agent_token
 from aileron_tui.signing import key_store
 
 SIZE: Final = (120, 36)
@@ -33,7 +33,7 @@ class Served:
     """A gate in this process and a home in which the real command finds it."""
 
     home: SampleHome
-    found: Found
+    found: FoundGate
     agent: AgentClient
 
     @property

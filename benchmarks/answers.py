@@ -12,8 +12,8 @@ import httpx
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject, canonical
-from aileron_tui.runtime.client import ApproverClient
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.gate_client import ApproverClient
+from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing import key_store
 from benchmarks._inside import Stream, Watched, arrival, console, item, until
 from benchmarks._result import Result, against

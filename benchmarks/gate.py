@@ -29,7 +29,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import Ledger
-from aileron_tui.runtime.items import read_item
+from aileron_tui.runtime.request_reader import read_item
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run

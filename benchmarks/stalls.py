@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from aileron_tui.core.prompt_rows import Row
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing import key_store
 from benchmarks._inside import Stream, arrival, console, item, until
 from benchmarks._result import LONGEST_STALL, Result

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from aileron_tui.runtime.client import ApproverClient
-from aileron_tui.runtime.discovery import agent_token
+from aileron_tui.runtime.gate_client import ApproverClient
+from aileron_tui.runtime.gate_discovery import agent_token
 from benchmarks._result import Result, against
 from benchmarks._served import COMMAND, EMPTY, FIRST_CELLS, Served, Terminal, served
 

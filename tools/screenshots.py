@@ -18,7 +18,7 @@ from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from tests.console import items as samples
 from tests.console.items import NOW, waiting
 from tests.console.past_gate import PastGate, records

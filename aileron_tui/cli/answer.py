@@ -17,7 +17,7 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 _WORDS: Final = {Verdict.APPROVE: "approved", Verdict.DENY: "denied"}
 _ENDS: Final = {

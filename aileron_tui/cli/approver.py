@@ -24,7 +24,7 @@ from aileron_tui.core.visible_text import Visible, cells, clip, inline, wrap
 from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.daemon.cautions import cautions
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing import key_store
 from aileron_tui.signing.secret_memory import protect_process, wipe
 from aileron_tui.signing.terminal_input import ask_passphrase

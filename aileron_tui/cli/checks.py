@@ -20,7 +20,7 @@ from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.errors import LedgerOlder
 from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.runtime.daemon.discovery import daemon_file
+from aileron_tui.runtime.daemon.daemon_discovery import daemon_file
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
 

@@ -9,7 +9,7 @@ from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Policy
 from aileron_tui.files.paths import paths
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing import key_store
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.secret_memory import wipe

@@ -12,14 +12,14 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.files.config import DAEMON, Config
 from aileron_tui.files.paths import paths
-from aileron_tui.runtime.client import greeted
-from aileron_tui.runtime.daemon.discovery import ANY, Daemon, Search, Wanted, Why, search
-from aileron_tui.runtime.discovery import FILE, START, Found, discover
+from aileron_tui.runtime.daemon.daemon_discovery import ANY, Daemon, DaemonSearch, NamedDaemon, NoDaemonReason, search
 from aileron_tui.runtime.errors import ApprovalsOff, NoGate, NotAllowed, Rejected, RuntimeFault
-from aileron_tui.runtime.known import check
-from aileron_tui.runtime.peer import listener, trusted
-from aileron_tui.runtime.untold import Untold
-from aileron_tui.runtime.wire import Wire
+from aileron_tui.runtime.gate_client import greeted
+from aileron_tui.runtime.gate_discovery import FILE, START, FoundGate, discover
+from aileron_tui.runtime.http_connection import HttpConnection
+from aileron_tui.runtime.known_gates import check
+from aileron_tui.runtime.port_owner import listener, trusted
+from aileron_tui.runtime.token_redaction import TokenRedactor
 
 _SECONDS: Final = 5.0
 _SKEW_SECONDS: Final = 10.0
@@ -41,7 +41,7 @@ def connections(config: Config | None, env: Mapping[str, str] = os.environ) -> I
     for source in sources:
         id_ = f"source.{source.name}"
         if source.kind == DAEMON:
-            yield from daemon(id_, Wanted(source.url, source.token_file, source.token_env), env, configured=True)
+            yield from daemon(id_, NamedDaemon(source.url, source.token_file, source.token_env), env, configured=True)
         else:
             own = own or not source.url
             yield from gate(id_, source.url, configured=True)
@@ -49,7 +49,7 @@ def connections(config: Config | None, env: Mapping[str, str] = os.environ) -> I
         yield from gate("gate")
 
 
-def daemon(id_: str, wanted: Wanted, env: Mapping[str, str], *, configured: bool = False) -> Iterator[Check]:
+def daemon(id_: str, wanted: NamedDaemon, env: Mapping[str, str], *, configured: bool = False) -> Iterator[Check]:
     """How a daemon is found, and how it is."""
     found = search(wanted, env)
     detail = "\n".join(f"{step.about}: {step.words}" for step in found.steps)
@@ -59,7 +59,7 @@ def daemon(id_: str, wanted: Wanted, env: Mapping[str, str], *, configured: bool
     yield Check(id_, Status.OK, found.daemon.url, detail)
     yield from _exposed(id_, found.daemon.url)
     yield from _listener(id_, found.daemon.url)
-    wire = Wire(found.daemon.url, called="daemon", secret=found.daemon.token, ours=True)
+    wire = HttpConnection(found.daemon.url, called="daemon", secret=found.daemon.token, ours=True)
     try:
         for check in _asked(id_, wire, found, configured=configured):
             yield _without(found.daemon.token, check)
@@ -78,7 +78,7 @@ def gate(id_: str, url: str = "", *, configured: bool = False) -> Iterator[Check
     except RuntimeFault as error:
         yield failed(id_, error, _NO_GATE)
         return
-    wire = Wire(found.url, hint=START)
+    wire = HttpConnection(found.url, hint=START)
     try:
         instance = greeted(wire, found)
         yield Check(id_, Status.OK, f"{instance} at {found.url}")
@@ -90,7 +90,7 @@ def gate(id_: str, url: str = "", *, configured: bool = False) -> Iterator[Check
         wire.close()
 
 
-def _identity(id_: str, wire: Wire, found: Found) -> Check:
+def _identity(id_: str, wire: HttpConnection, found: FoundGate) -> Check:
     """Whether the gate at a named address is the one that was met there before."""
     asked = wire.ask("POST", "/v1/approver/challenge", {})
     met = check(found.url, str(asked.get("ledger")), str(asked.get("instance")))
@@ -102,11 +102,11 @@ def _left_over(id_: str, error: AileronError) -> Check:
     return Check(id_, Status.WARN, words, error.detail, "The next one that starts replaces it.")
 
 
-def _not_found(id_: str, found: Search, detail: str, *, configured: bool) -> Check:
+def _not_found(id_: str, found: DaemonSearch, detail: str, *, configured: bool) -> Check:
     fault = found.fault
-    if fault is None or (fault.why is Why.ABSENT and not configured):
+    if fault is None or (fault.why is NoDaemonReason.ABSENT and not configured):
         return Check(id_, Status.OK, "none is running here, and none was named", detail)
-    status = Status.WARN if fault.why is Why.LEFT_OVER and not configured else Status.FAIL
+    status = Status.WARN if fault.why is NoDaemonReason.LEFT_OVER and not configured else Status.FAIL
     return Check(id_, status, fault.title, detail, fault.hint)
 
 
@@ -141,7 +141,7 @@ def _listener(id_: str, url: str) -> Iterator[Check]:
         )
 
 
-def _asked(id_: str, wire: Wire, found: Search, *, configured: bool) -> Iterator[Check]:
+def _asked(id_: str, wire: HttpConnection, found: DaemonSearch, *, configured: bool) -> Iterator[Check]:
     began = datetime.now(UTC)
     try:
         health = wire.ask("GET", "/v1/health", seconds=_SECONDS)
@@ -163,7 +163,7 @@ def _asked(id_: str, wire: Wire, found: Search, *, configured: bool) -> Iterator
     yield from _inside(id_, wire, found)
 
 
-def _inside(id_: str, wire: Wire, found: Search) -> Iterator[Check]:
+def _inside(id_: str, wire: HttpConnection, found: DaemonSearch) -> Iterator[Check]:
     """What only somebody with the token may ask."""
     token = found.daemon.token if found.daemon else ""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -184,7 +184,7 @@ def _inside(id_: str, wire: Wire, found: Search) -> Iterator[Check]:
     yield _sessions(id_, wire, headers)
 
 
-def _waiting(id_: str, wire: Wire, headers: Mapping[str, str], count: int) -> Check:
+def _waiting(id_: str, wire: HttpConnection, headers: Mapping[str, str], count: int) -> Check:
     try:
         if not count:
             wire.ask("GET", "/v1/action-approvals/act-none/result", headers=headers, seconds=_SECONDS)
@@ -195,7 +195,7 @@ def _waiting(id_: str, wire: Wire, headers: Mapping[str, str], count: int) -> Ch
     return Check(f"{id_}.waiting", Status.OK, f"{count:,} waiting")
 
 
-def _refused(id_: str, error: NotAllowed, found: Search) -> Check:
+def _refused(id_: str, error: NotAllowed, found: DaemonSearch) -> Check:
     daemon = found.daemon or Daemon("")
     if error.status == 403:
         words, mend = "the token is an agent's, which may not see what waits", "Use the daemon's own token."
@@ -223,7 +223,7 @@ def _clock(id_: str, health: JsonObject, began: datetime, ended: datetime) -> It
         yield Check(f"{id_}.clock", Status.OK, "agrees with ours")
 
 
-def _vault(id_: str, wire: Wire, headers: Mapping[str, str]) -> Check:
+def _vault(id_: str, wire: HttpConnection, headers: Mapping[str, str]) -> Check:
     try:
         answer = wire.ask("GET", "/v1/vault/status", headers=headers, seconds=_SECONDS)
     except RuntimeFault:
@@ -237,7 +237,7 @@ def _vault(id_: str, wire: Wire, headers: Mapping[str, str]) -> Check:
     return Check(f"{id_}.vault", Status.OK, state or "it does not tell")
 
 
-def _sessions(id_: str, wire: Wire, headers: Mapping[str, str]) -> Check:
+def _sessions(id_: str, wire: HttpConnection, headers: Mapping[str, str]) -> Check:
     try:
         answer = wire.ask("GET", "/v1/sessions", headers=headers, query={"limit": 1}, seconds=_SECONDS)
     except RuntimeFault as error:
@@ -251,5 +251,5 @@ def _sessions(id_: str, wire: Wire, headers: Mapping[str, str]) -> Check:
 
 def _without(token: str, check: Check) -> Check:
     """The check without the token, should the other side have repeated it."""
-    texts = map(Untold(token), (check.words, check.detail, check.mend))
+    texts = map(TokenRedactor(token), (check.words, check.detail, check.mend))
     return Check(check.id, check.status, *texts)

@@ -20,7 +20,7 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config, ConfigError, load_config
 from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.runtime.discovery import Found
+from aileron_tui.runtime.gate_discovery import FoundGate
 from aileron_tui.signing import key_store
 from aileron_tui.signing.errors import NoKey
 from aileron_tui.signing.secret_memory import protect_process, wipe
@@ -40,7 +40,7 @@ _LOG_LINES: Final = 2000
 class _Gate:
     """Where the gate is, each time it is asked, and what it tells if it is inside this process."""
 
-    find: Callable[[], Found]
+    find: Callable[[], FoundGate]
     log: Callable[[], Sequence[str]] | None = None
 
 

@@ -11,8 +11,8 @@ from aileron_tui.console.settings import THEMES, default_theme
 from aileron_tui.demo.agent import Agent, AgentLog
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.runtime.client import AgentClient, ApproverClient
-from aileron_tui.runtime.discovery import Found, agent_token, discover
+from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
+from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +72,7 @@ def _explain(log: AgentLog, home: str) -> None:
         log.say(f"  AILERON_TUI_HOME={shlex.quote(home)} aileron-tui {words}")
 
 
-def _play(found: Found) -> int:
+def _play(found: FoundGate) -> int:
     """The agent by itself; its log is standard output."""
 
     def echo(line: str) -> None:

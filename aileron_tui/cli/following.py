@@ -9,9 +9,9 @@ from aileron_tui.cli import FAILED, INTERRUPTED, OK
 from aileron_tui.cli.exits import WAITING
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.daemon.kinds import SHELL
+from aileron_tui.runtime.daemon.request_kinds import SHELL
 from aileron_tui.runtime.errors import NotFound, RuntimeFault
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 if TYPE_CHECKING:
     from aileron_tui.console.source import Source

@@ -15,7 +15,7 @@ from aileron_tui.signing.key_store import UnlockedKey
 if TYPE_CHECKING:
     from aileron_tui.console.source import Connect, Source
     from aileron_tui.runtime.daemon.tracker import Tracker
-    from aileron_tui.runtime.items import Item
+    from aileron_tui.runtime.request_reader import Item
 
 
 def record_folder(name: str) -> Path:
@@ -41,8 +41,8 @@ class _Gate:
     surface: str
 
     def __call__(self, key: UnlockedKey) -> "Source":
-        from aileron_tui.runtime.client import ApproverClient  # noqa: PLC0415  # the HTTP client is not needed to paint
-        from aileron_tui.runtime.known import meet  # noqa: PLC0415
+        from aileron_tui.runtime.gate_client import ApproverClient  # noqa: PLC0415  # the HTTP client is not needed to paint
+        from aileron_tui.runtime.known_gates import meet  # noqa: PLC0415
 
         found = self.choice.find()
         # A gate of this home is known by the private file it wrote; any other by what it was when it was first met.
@@ -59,8 +59,8 @@ class _Daemon:
     _tracker: "Tracker | None" = None
 
     def __call__(self, key: UnlockedKey) -> "Source":
-        from aileron_tui.runtime.daemon.record import Record  # noqa: PLC0415
-        from aileron_tui.runtime.daemon.source import DaemonSource  # noqa: PLC0415
+        from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger  # noqa: PLC0415
+        from aileron_tui.runtime.daemon.daemon_source import DaemonSource  # noqa: PLC0415
         from aileron_tui.runtime.daemon.tracker import Tracker  # noqa: PLC0415
 
         folder, name = record_folder(self.choice.name), self.choice.name
@@ -70,7 +70,7 @@ class _Daemon:
         )
         self._tracker = tracker
         if self.leaving is not None and first:
-            self.leaving.callback(lambda: Record(folder, key, temporary=True).close())
+            self.leaving.callback(lambda: DaemonLedger(folder, key, temporary=True).close())
         return source
 
 

@@ -14,8 +14,8 @@ from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.visible_text import inline
-from aileron_tui.runtime.client import LONGEST_HOLD, AgentClient
-from aileron_tui.runtime.discovery import Found, agent_token, discover
+from aileron_tui.runtime.gate_client import LONGEST_HOLD, AgentClient
+from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
 
 SESSION_VARIABLE: Final = "AILERON_SESSION_ID"
 TOKEN_VARIABLE: Final = "AILERON_TOKEN"  # noqa: S105  # the name of a variable
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """0 executed, 1 failed, 2 usage, 3 denied, 4 nobody answered, 75 still waiting."""
     found = discover(options.url)
     if options.token_file:
-        found = Found(found.url, found.instance, options.token_file)
+        found = FoundGate(found.url, found.instance, options.token_file)
     with AgentClient(found, _inherited(found) or agent_token(found)) as client:
         try:
             args = _arguments(client, options)
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     return _code(answer)
 
 
-def _inherited(found: Found) -> str:
+def _inherited(found: FoundGate) -> str:
     """The token of the environment, for a gate that was named; not if the environment says that it is for another."""
     if found.token_file is not None:
         return ""

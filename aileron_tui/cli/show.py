@@ -7,7 +7,7 @@ from aileron_tui.cli import OK, approver
 from aileron_tui.cli.exits import NOT_FOUND
 from aileron_tui.cli.opening import Sources
 from aileron_tui.runtime.errors import NotFound
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,10 +11,18 @@ from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import DAEMON, Config, SourceConfig
-from aileron_tui.runtime.daemon.discovery import TOKEN_VARIABLE, URL_VARIABLE, Daemon, NoDaemon, Wanted, Why, find
-from aileron_tui.runtime.discovery import Found, discover
+from aileron_tui.runtime.daemon.daemon_discovery import (
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+    Daemon,
+    NamedDaemon,
+    NoDaemon,
+    NoDaemonReason,
+    find,
+)
 from aileron_tui.runtime.errors import NoGate, Untrustworthy
-from aileron_tui.runtime.greeting import Greeting
+from aileron_tui.runtime.gate_discovery import FoundGate, discover
+from aileron_tui.runtime.gate_probe import GateProbe
 
 _HEALTH_SECONDS: Final = 5.0
 
@@ -38,7 +46,7 @@ class GateChoice:
     """A gate in another process."""
 
     name: str
-    find: Callable[[], Found]
+    find: Callable[[], FoundGate]
     kind: Literal["gate"] = "gate"
     note: str = ""
 
@@ -48,7 +56,7 @@ class InsideChoice:
     """A gate to be started in this process; `find` finds it once it runs."""
 
     name: str
-    find: Callable[[], Found]
+    find: Callable[[], FoundGate]
     kind: Literal["inside"] = "inside"
     note: str = ""
 
@@ -76,7 +84,7 @@ def chosen(options: object, config: Config, env: Mapping[str, str] = os.environ)
     if url:
         return [_at(url, token_file, env)]
     if token_file:
-        wanted = Wanted(token_file=token_file)
+        wanted = NamedDaemon(token_file=token_file)
         find(wanted, env)
         return [DaemonChoice("", partial(find, wanted, env))]
     if config.sources:
@@ -86,9 +94,9 @@ def chosen(options: object, config: Config, env: Mapping[str, str] = os.environ)
 
 def kind_of(url: str) -> Literal["daemon", "gate"]:
     """What answers at an address: a gate says which instance it is, a daemon does not. Nothing secret is sent."""
-    from aileron_tui.runtime.wire import Wire  # noqa: PLC0415  # only for an address that was named
+    from aileron_tui.runtime.http_connection import HttpConnection  # noqa: PLC0415  # only for an address that was named
 
-    wire = Wire(url, called="runtime", hint="Look whether a daemon or a gate runs there.")
+    wire = HttpConnection(url, called="runtime", hint="Look whether a daemon or a gate runs there.")
     try:
         health = wire.ask("GET", "/v1/health", seconds=_HEALTH_SECONDS)
     finally:
@@ -115,7 +123,7 @@ def _at(text: str, token_file: Path | None, env: Mapping[str, str]) -> Chosen:
         return GateChoice("", partial(discover, url))
     # With an address of its own, the token of the environment is for the daemon there.
     variable = TOKEN_VARIABLE if env.get(TOKEN_VARIABLE) and not env.get(URL_VARIABLE) and not token_file else ""
-    wanted = Wanted(url, token_file, variable)
+    wanted = NamedDaemon(url, token_file, variable)
     find(wanted, env)
     return DaemonChoice("", partial(find, wanted, env))
 
@@ -123,7 +131,7 @@ def _at(text: str, token_file: Path | None, env: Mapping[str, str]) -> Chosen:
 def _configured(source: SourceConfig, env: Mapping[str, str]) -> Chosen:
     """Not looked at yet: the trouble of one source must not keep the others from being opened."""
     if source.kind == DAEMON:
-        wanted = Wanted(source.url, source.token_file, source.token_env)
+        wanted = NamedDaemon(source.url, source.token_file, source.token_env)
         return DaemonChoice(source.name, partial(find, wanted, env))
     return GateChoice(source.name, partial(discover, source.url))
 
@@ -134,15 +142,15 @@ def _running(env: Mapping[str, str]) -> Chosen:
     try:
         daemon = find(env=env)
     except NoDaemon as error:
-        if error.why not in (Why.ABSENT, Why.LEFT_OVER):
+        if error.why not in (NoDaemonReason.ABSENT, NoDaemonReason.LEFT_OVER):
             raise
-        note = str(error) if error.why is Why.LEFT_OVER else ""
+        note = str(error) if error.why is NoDaemonReason.LEFT_OVER else ""
     else:
         if daemon.how == URL_VARIABLE and kind_of(daemon.url) == "gate":
             discover(daemon.url)
             return GateChoice("", partial(discover, daemon.url))
         return DaemonChoice("", partial(find, env=env))
     with suppress(NoGate):
-        Greeting(discover()).answered()
+        GateProbe(discover()).answered()
         return GateChoice("", discover, note=note)
     return InsideChoice("", discover, note=note)

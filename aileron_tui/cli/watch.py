@@ -17,7 +17,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import NoGate, Unanswered
-from aileron_tui.runtime.feed import Happening
+from aileron_tui.runtime.source_events import SourceEvent
 
 _PAUSE: Final = 1.0
 _TRIES: Final = 5
@@ -41,7 +41,7 @@ class _Silent:
     error: AileronError | None = None
 
 
-_News = queue.SimpleQueue[Happening | _Silent]
+_News = queue.SimpleQueue[SourceEvent | _Silent]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +98,7 @@ def _whose(name: str) -> str:
     return f"{name} " if name else "the gate "
 
 
-def _tell(happening: Happening, *, as_json: bool) -> None:
+def _tell(happening: SourceEvent, *, as_json: bool) -> None:
     if as_json:
         edits = [item.edit for item in happening.items if item.edit]
         data = happening.data | {"edit": edits[0]} if happening.name == "updated" and edits else happening.data

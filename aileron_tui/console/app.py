@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.screen import Screen
 
-    from aileron_tui.runtime.feed import Happening
-    from aileron_tui.runtime.items import Item
+    from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.runtime.source_events import SourceEvent
 
 _IDLE_LOOK: Final = 5.0
 _QUIET: Final = 1.0
@@ -202,7 +202,7 @@ class Console(App[None]):
         """What the sources told. A request never takes the focus and never moves the cursor."""
         self._took_in, self._next = monotonic(), None
         new: list[str] = []
-        heard: list[Happening] = []
+        heard: list[SourceEvent] = []
         changed = False
         for link in self.links.values():
             before = link.standing

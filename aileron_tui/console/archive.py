@@ -17,7 +17,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.errors import NoGate, NotFound, Unanswered
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 PAGE: Final = 50
 MOST: Final = 500

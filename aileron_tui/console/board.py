@@ -19,8 +19,8 @@ from aileron_tui.core.waiting import Arrived, Changed, Event, Forgotten, Lost, Q
 
 if TYPE_CHECKING:
     from aileron_tui.core.prompt import Prompt
-    from aileron_tui.runtime.feed import Happening
-    from aileron_tui.runtime.items import Item
+    from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.runtime.source_events import SourceEvent
 
 ENDED_STAY: Final = 60.0
 FETCHED_ONCE: Final = "its preview was fetched once, before it was asked"
@@ -98,7 +98,7 @@ class Board:
     _quiet: set[str] = field(default_factory=set)
     _edited: "dict[str, Item]" = field(default_factory=dict)
 
-    def hear(self, happenings: Iterable["Happening"]) -> list[str]:
+    def hear(self, happenings: Iterable["SourceEvent"]) -> list[str]:
         """Takes in what the sources told; returns the keys of requests that wait and did not before."""
         self.heard = True
         before = self.queue.requests

@@ -22,7 +22,7 @@ from aileron_tui.runtime.errors import (
 )
 
 if TYPE_CHECKING:
-    from aileron_tui.runtime.items import Item
+    from aileron_tui.runtime.request_reader import Item
 
 _OUTGROWN: Final = "not_admitted"
 

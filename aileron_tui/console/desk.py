@@ -20,7 +20,7 @@ from aileron_tui.core.risk import RiskLevel
 
 if TYPE_CHECKING:
     from aileron_tui.console.app import Console
-    from aileron_tui.runtime.items import Item
+    from aileron_tui.runtime.request_reader import Item
 
 _AT_ONCE: Final = 4
 _DRAWN_LATER: Final = 0.05

@@ -16,7 +16,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import NotAllowed
 
 if TYPE_CHECKING:
-    from aileron_tui.runtime.feed import Happening
+    from aileron_tui.runtime.source_events import SourceEvent
 
 _SHORTEST: Final = 0.3
 _LONGEST: Final = 8.0
@@ -64,7 +64,7 @@ class Link:
         self._keys = keys
         self._heard = heard
         self._stop = threading.Event()
-        self._news: deque[Happening | Silence] = deque()
+        self._news: deque[SourceEvent | Silence] = deque()
         # A daemon: a read that waits for the other side must not keep the program alive.
         self._thread = threading.Thread(target=self._listen, name=f"link {self.name}".rstrip(), daemon=True)
 
@@ -77,9 +77,9 @@ class Link:
         self._stop.set()
         self.hang_up()
 
-    def take(self) -> "list[Happening]":
+    def take(self) -> "list[SourceEvent]":
         """What was heard since the last time, after which `standing` is how it stands."""
-        taken: list[Happening] = []
+        taken: list[SourceEvent] = []
         while self._news:
             news = self._news.popleft()
             self.standing = _after(self.standing, news)
@@ -111,7 +111,7 @@ class Link:
             self._stop.wait(pause * random.uniform(0.7, 1.3))  # noqa: S311  # spreads reconnects, no secret
             pause = min(_LONGEST, pause * 1.6)
 
-    def _stamped(self, happening: "Happening") -> "Happening":
+    def _stamped(self, happening: "SourceEvent") -> "SourceEvent":
         """What is heard here bears the name of this source, whatever it says itself."""
         name = self.name
         if happening.source == name and all(item.source == name for item in happening.items):
@@ -124,7 +124,7 @@ class Link:
                 why = _LOCKED
             self._note(Silence(f"{datetime.now().astimezone():%H:%M:%S}", why[:_LONGEST_REASON], refused))
 
-    def _note(self, news: "Happening | Silence") -> None:
+    def _note(self, news: "SourceEvent | Silence") -> None:
         self._news.append(news)
         self._heard()
 
@@ -142,7 +142,7 @@ def _brief(error: AileronError) -> str:
     return told if not error.detail or len(told) <= _TOLD_WHOLE else f"{error.title}: see doctor"
 
 
-def _after(before: Standing, news: "Happening | Silence") -> Standing:
+def _after(before: Standing, news: "SourceEvent | Silence") -> Standing:
     if not isinstance(news, Silence):
         return before if before.reach is Reach.LIVE else Standing(Reach.LIVE)
     known = before.reach in (Reach.LIVE, Reach.STALE)

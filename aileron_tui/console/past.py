@@ -15,7 +15,7 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 DIGEST_ONLY: Final = "Of what was fetched only the digest was kept. [policy] keep_previews keeps all of it."
 

@@ -10,9 +10,9 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.signing.key_store import UnlockedKey
 
 if TYPE_CHECKING:
-    from aileron_tui.runtime.feed import Happening
-    from aileron_tui.runtime.items import Item
-    from aileron_tui.runtime.vault import Vault
+    from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.runtime.source_events import SourceEvent
+    from aileron_tui.runtime.vault import VaultState
 
 
 class Source(Protocol):
@@ -26,7 +26,7 @@ class Source(Protocol):
     def instance(self) -> str:
         """Which run of the gate or daemon this is."""
 
-    def watch(self, after: int = 0) -> Iterator["Happening | None"]:
+    def watch(self, after: int = 0) -> Iterator["SourceEvent | None"]:
         """Every change as it comes; None for each sign of life."""
 
     def waiting(self) -> tuple["Item", ...]:
@@ -49,7 +49,7 @@ class Source(Protocol):
     def past(self, id_: str) -> JsonObject:
         """Everything the ledger has of one request."""
 
-    def vault(self) -> "Vault":
+    def vault(self) -> "VaultState":
         """Whether it can reach its credentials."""
 
     def unlock_vault(self, passphrase: bytearray) -> None:

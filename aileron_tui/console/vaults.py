@@ -11,16 +11,16 @@ from aileron_tui.console.later import later
 from aileron_tui.console.link import Reach
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import UNDER_WAY
-from aileron_tui.runtime.vault import Vault
+from aileron_tui.runtime.vault import VaultState
 
 if TYPE_CHECKING:
     from aileron_tui.console.app import Console
-    from aileron_tui.runtime.feed import Happening
+    from aileron_tui.runtime.source_events import SourceEvent
 
 _LOOK_EVERY: Final = 5.0
 _NOTHING: Final = {
-    Vault.MISSING: "it has no vault yet: there is nothing to unlock",
-    Vault.UNLOCKED: "the vault is unlocked already",
+    VaultState.MISSING: "it has no vault yet: there is nothing to unlock",
+    VaultState.UNLOCKED: "the vault is unlocked already",
 }
 
 
@@ -29,7 +29,7 @@ class Vaults:
 
     def __init__(self, console: "Console") -> None:
         self._console = console
-        self._known: dict[str, Vault] = {}
+        self._known: dict[str, VaultState] = {}
         self._asking: set[str] = set()
         self._again: Timer | None = None
 
@@ -39,10 +39,10 @@ class Vaults:
         return [
             name
             for name, link in self._console.links.items()
-            if link.standing.reach is Reach.LIVE and self._known.get(name) is Vault.LOCKED
+            if link.standing.reach is Reach.LIVE and self._known.get(name) is VaultState.LOCKED
         ]
 
-    def heard(self, name: str, happenings: "Iterable[Happening]") -> None:
+    def heard(self, name: str, happenings: "Iterable[SourceEvent]") -> None:
         """News of a source, which may tell of a request that cannot go on."""
         if any(item.state in UNDER_WAY and item.reason for happening in happenings for item in happening.items):
             self.ask(name)
@@ -58,7 +58,7 @@ class Vaults:
 
     def _ask(self, name: str) -> None:
         source = self._console.links[name].source
-        found: Vault | None = None
+        found: VaultState | None = None
         try:
             if source is not None:
                 found = source.vault()
@@ -67,10 +67,10 @@ class Vaults:
         finally:
             self._console.call_from_thread(self._told, name, found)
 
-    def _told(self, name: str, found: Vault | None) -> None:
+    def _told(self, name: str, found: VaultState | None) -> None:
         self._asking.discard(name)
         if found is not None:
-            changed = found is not self._known.get(name, Vault.NONE)
+            changed = found is not self._known.get(name, VaultState.NONE)
             self._known[name] = found
             if changed:
                 self._console.redraw()
@@ -98,7 +98,7 @@ class Vaults:
             return ""
         item = self._console.board.item
         name = item.source if item else next(iter(self._console.links))
-        return _NOTHING.get(self._known.get(name, Vault.NONE), "there is no vault to unlock")
+        return _NOTHING.get(self._known.get(name, VaultState.NONE), "there is no vault to unlock")
 
     def open(self) -> None:
         """Asks for the passphrase."""

@@ -16,7 +16,7 @@ from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.server import ListenAddress, opened
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import Ledger
-from aileron_tui.runtime.discovery import Found, discover
+from aileron_tui.runtime.gate_discovery import FoundGate, discover
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey
 
@@ -28,13 +28,13 @@ class EmbeddedGate:
         self._setup = setup
         self._address = address or ListenAddress(port=0)
         self._journal = journal or GateLog()
-        self._started: Future[Found] = Future()
+        self._started: Future[FoundGate] = Future()
         self._stopping: Future[None] = Future()
         self._ended: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="gate")
 
     @property
-    def found(self) -> Found:
+    def found(self) -> FoundGate:
         """Where it is."""
         return self._started.result()
 
@@ -63,7 +63,7 @@ class EmbeddedGate:
         try:
             asyncio.run(self._serve())
         except BaseException as error:  # noqa: BLE001  # it belongs to the thread that waits for it
-            outcome: Future[Found] | Future[None] = self._ended if self._started.done() else self._started
+            outcome: Future[FoundGate] | Future[None] = self._ended if self._started.done() else self._started
             outcome.set_exception(error)
         if not self._ended.done():
             self._ended.set_result(None)

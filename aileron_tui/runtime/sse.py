@@ -8,7 +8,7 @@ from aileron_tui.runtime.errors import Untrustworthy
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class SseFrame:
     """One event as it was sent."""
 
     id: str
@@ -16,7 +16,7 @@ class Frame:
     data: str
 
 
-def read_frames(chunks: Iterable[bytes], longest: int) -> Iterator[Frame | None]:
+def read_frames(chunks: Iterable[bytes], longest: int) -> Iterator[SseFrame | None]:
     """The events of a stream in order; None for each comment, which is how a silent server shows that it lives."""
     id_, event = "", "message"
     data: list[str] = []
@@ -24,7 +24,7 @@ def read_frames(chunks: Iterable[bytes], longest: int) -> Iterator[Frame | None]
     for line in _lines(chunks, longest):
         if not line:
             if data:
-                yield Frame(id_, event, "\n".join(data))
+                yield SseFrame(id_, event, "\n".join(data))
             id_, event, data, size = "", "message", [], 0
             continue
         if line.startswith(b":"):

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Vault(StrEnum):
+class VaultState(StrEnum):
     """NONE where there is no vault to speak of."""
 
     NONE = ""

@@ -17,7 +17,7 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import cells
-from aileron_tui.runtime.feed import Happening
+from aileron_tui.runtime.source_events import SourceEvent
 from tests.console import items
 
 
@@ -48,7 +48,7 @@ def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr("sys.stdout", out)
         monkeypatch.setattr("sys.stderr", out)
         approver.say(*approver.row(asked, items.NOW, approver.width()), *approver.hint(asked))
-        watch._tell(Happening(1, "updated", {}, (replace(asked, state=RequestState.DENIED),)), as_json=False)
+        watch._tell(SourceEvent(1, "updated", {}, (replace(asked, state=RequestState.DENIED),)), as_json=False)
         approver.complain(AileronError(forged, forged, forged))
         cli._complain(forged, forged, forged)
         out.flush()

@@ -17,7 +17,7 @@ LATER = (
     "aileron_tui.core.action",
     "aileron_tui.core.prompt",
     "aileron_tui.files.config_reader",
-    "aileron_tui.runtime.client",
+    "aileron_tui.runtime.gate_client",
     "aileron_tui.console.palette",
     "aileron_tui.console.screens.confirm",
     "aileron_tui.console.screens.edit",

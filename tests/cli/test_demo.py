@@ -14,7 +14,7 @@ from aileron_tui.demo.agent import Agent, Pace
 from aileron_tui.demo.embedded import EmbeddedGate
 from aileron_tui.demo.home import sample_home
 from aileron_tui.demo.script import SCRIPT
-from aileron_tui.runtime.client import ApproverClient
+from aileron_tui.runtime.gate_client import ApproverClient
 from tests.compiled import shared_cache
 
 

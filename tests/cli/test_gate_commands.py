@@ -26,8 +26,8 @@ from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.writer import Ledger
-from aileron_tui.runtime.client import ApproverClient
-from aileron_tui.runtime.discovery import discover
+from aileron_tui.runtime.gate_client import ApproverClient
+from aileron_tui.runtime.gate_discovery import discover
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
 

@@ -12,7 +12,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.files.config import Config
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.runtime.daemon.discovery import find
+from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.process import FakeDaemon

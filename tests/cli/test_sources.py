@@ -16,7 +16,7 @@ import pytest
 from aileron_tui.cli.sources import Chosen, DaemonChoice, GateChoice, Undecided, chosen, kind_of
 from aileron_tui.files.config import Config, SourceConfig
 from aileron_tui.files.private_files import write_private
-from aileron_tui.runtime.daemon.discovery import NoDaemon
+from aileron_tui.runtime.daemon.daemon_discovery import NoDaemon
 from aileron_tui.runtime.errors import NoGate, RuntimeFault, Untrustworthy
 
 TOKEN = "5e" * 32

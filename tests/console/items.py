@@ -14,7 +14,7 @@ from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.files.paths import bundled
-from aileron_tui.runtime.items import Item, read_item
+from aileron_tui.runtime.request_reader import Item, read_item
 
 MAIL = "local://samples/mail"
 HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"

@@ -13,7 +13,7 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotFound
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 NOW = datetime.now(UTC)
 

@@ -23,9 +23,9 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotFound, NotWaiting, Unanswered
-from aileron_tui.runtime.feed import Happening
-from aileron_tui.runtime.items import Item
-from aileron_tui.runtime.vault import Vault
+from aileron_tui.runtime.request_reader import Item
+from aileron_tui.runtime.source_events import SourceEvent
+from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from tests.console import items as samples
 from tests.console.pilots import lines, settle
@@ -64,10 +64,10 @@ class ScriptedGate:
         self.trouble: AileronError | None = None
         self.down = False
         self.connections = 0
-        self.vault_state = Vault.NONE
+        self.vault_state = VaultState.NONE
         self.vault_passphrase = b"open sesame"
         self.tried: list[bytearray] = []
-        self._events: queue.Queue[Happening | None] = queue.Queue()
+        self._events: queue.Queue[SourceEvent | None] = queue.Queue()
         self._number = 0
 
     def tell(self, name: str, *items: Item) -> None:
@@ -75,19 +75,19 @@ class ScriptedGate:
         for item in items:
             self.items[item.id] = item
         self._number += 1
-        self._events.put(Happening(self._number, name, {}, items, self.name))
+        self._events.put(SourceEvent(self._number, name, {}, items, self.name))
 
     def hang_up(self) -> None:
         """Ends the connection; while `down`, no new one is made."""
         self.down = True
         self._events.put(None)
 
-    def watch(self, after: int = 0) -> Iterator[Happening | None]:
+    def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         if self.down:
             raise Unanswered("nobody answers")
         self.connections += 1
         waiting = tuple(item for item in self.items.values() if item.state.decidable)
-        yield Happening(self._number, "snapshot", {}, waiting, self.name)
+        yield SourceEvent(self._number, "snapshot", {}, waiting, self.name)
         while (event := self._events.get()) is not None:
             yield event
 
@@ -126,14 +126,14 @@ class ScriptedGate:
     def past(self, id_: str) -> JsonObject:
         raise NotFound(404, {"error": {"code": "not_found", "message": "there is no such request"}})
 
-    def vault(self) -> Vault:
+    def vault(self) -> VaultState:
         return self.vault_state
 
     def unlock_vault(self, passphrase: bytearray) -> None:
         self.tried.append(passphrase)
         if passphrase != self.vault_passphrase:
             raise AileronError("that is not the passphrase of the vault")
-        self.vault_state = Vault.UNLOCKED
+        self.vault_state = VaultState.UNLOCKED
 
     def close(self) -> None:
         return None

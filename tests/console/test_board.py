@@ -9,8 +9,8 @@ import pytest
 from aileron_tui.console.board import Board, Tone
 from aileron_tui.core.outcomes import QUIET
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.feed import Happening
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
+from aileron_tui.runtime.source_events import SourceEvent
 from tests.core.examples import prompt
 
 
@@ -38,8 +38,8 @@ def of_daemon(number: int, state: RequestState = RequestState.PENDING, kind: str
     return replace(made, daemon=True, prompt=replace(made.prompt, kind=kind), expires_at="", **changes)
 
 
-def told(name: str, *items: Item) -> Happening:
-    return Happening(1, name, {}, items)
+def told(name: str, *items: Item) -> SourceEvent:
+    return SourceEvent(1, name, {}, items)
 
 
 def test_the_first_request_is_chosen_and_later_ones_never_move_the_choice() -> None:
@@ -140,8 +140,8 @@ def named(
     return replace(item(number, state, revision), source=source, reason=reason)
 
 
-def from_(source: str, name: str, *items: Item) -> Happening:
-    return Happening(1, name, {}, items, source)
+def from_(source: str, name: str, *items: Item) -> SourceEvent:
+    return SourceEvent(1, name, {}, items, source)
 
 
 def test_the_same_id_on_two_sources_is_two_requests() -> None:
@@ -233,7 +233,7 @@ def test_an_answer_that_was_missed_is_told_once_it_is_known() -> None:
 
 def test_requests_that_cannot_be_read_are_counted_until_the_next_list() -> None:
     board = Board()
-    board.hear([Happening(0, "unreadable", {"count": 2}, (), "work"), Happening(0, "unreadable", {}, (), "home")])
+    board.hear([SourceEvent(0, "unreadable", {"count": 2}, (), "work"), SourceEvent(0, "unreadable", {}, (), "home")])
     assert board.unread == 3
     board.hear([from_("work", "snapshot")])
     assert board.unread == 1

@@ -10,9 +10,9 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected, Unanswered
-from aileron_tui.runtime.feed import Happening
-from aileron_tui.runtime.items import Item
-from aileron_tui.runtime.vault import Vault
+from aileron_tui.runtime.request_reader import Item
+from aileron_tui.runtime.source_events import SourceEvent
+from aileron_tui.runtime.vault import VaultState
 from tests.console.test_board import item
 
 
@@ -42,7 +42,7 @@ class Gate:
             raise decision
         return decision
 
-    def watch(self, after: int = 0) -> Iterator[Happening | None]:
+    def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         yield None
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
@@ -57,8 +57,8 @@ class Gate:
     def waiting(self) -> tuple[Item, ...]:
         raise AssertionError
 
-    def vault(self) -> Vault:
-        return Vault.NONE
+    def vault(self) -> VaultState:
+        return VaultState.NONE
 
     def unlock_vault(self, passphrase: bytearray) -> None:
         raise AssertionError

@@ -12,7 +12,7 @@ from aileron_tui.console.screens.edit import EditScreen, choices, unable
 from aileron_tui.console.themes import THEMES
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.files.paths import bundled
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from tests.console.pilots import SIZES, lines, piloted, unsafe
 from tests.console.scripted import request
 from tests.hostile import HOSTILE

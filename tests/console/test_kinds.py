@@ -17,8 +17,8 @@ from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.core.prompt import lines as plain_lines
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.daemon.cautions import cautions
-from aileron_tui.runtime.daemon.requests import edited
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.daemon.request_reader import edited
+from aileron_tui.runtime.request_reader import Item
 from tests.console.items import NOW, Stage, clickable, controls, lines, worked
 from tests.console.pilots import piloted
 from tests.hostile import HOSTILE

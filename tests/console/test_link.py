@@ -12,7 +12,7 @@ from aileron_tui.console.link import Link, Reach
 from aileron_tui.console.source import Upstream
 from aileron_tui.core.errors import AileronError
 from aileron_tui.runtime.errors import NotAllowed, Unanswered
-from aileron_tui.runtime.feed import Happening
+from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from tests.console.scripted import ScriptedGate, request
 
@@ -20,38 +20,38 @@ from tests.console.scripted import ScriptedGate, request
 class Stubborn(ScriptedGate):
     """Does something else at each connection, the last thing for ever."""
 
-    def __init__(self, *turns: Callable[[], Iterator[Happening | None]]) -> None:
+    def __init__(self, *turns: Callable[[], Iterator[SourceEvent | None]]) -> None:
         super().__init__(name="work")
         self._turns = list(turns)
 
-    def watch(self, after: int = 0) -> Iterator[Happening | None]:
+    def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         self.connections += 1
         turn = self._turns.pop(0) if len(self._turns) > 1 else self._turns[0]
         yield from turn()
 
 
-def hears() -> Iterator[Happening | None]:
-    yield Happening(1, "snapshot", {}, (request(1),), "work")
+def hears() -> Iterator[SourceEvent | None]:
+    yield SourceEvent(1, "snapshot", {}, (request(1),), "work")
 
 
-def breaks() -> Iterator[Happening | None]:
+def breaks() -> Iterator[SourceEvent | None]:
     yield from hears()
     raise Unanswered("the connection broke")
 
 
-def raising(error: Exception) -> Iterator[Happening | None]:
+def raising(error: Exception) -> Iterator[SourceEvent | None]:
     raise error
 
 
-def fails() -> Iterator[Happening | None]:
+def fails() -> Iterator[SourceEvent | None]:
     yield from raising(Unanswered("nobody answers"))
 
 
-def refuses() -> Iterator[Happening | None]:
+def refuses() -> Iterator[SourceEvent | None]:
     yield from raising(NotAllowed(401, {}))
 
 
-def bursts() -> Iterator[Happening | None]:
+def bursts() -> Iterator[SourceEvent | None]:
     yield from raising(ZeroDivisionError("a fault nobody foresaw"))
 
 
@@ -80,8 +80,8 @@ def listening(gate: ScriptedGate) -> tuple[Link, threading.Event]:
     return made, news
 
 
-def until(link: Link, true: Callable[[], bool]) -> list[Happening]:
-    taken: list[Happening] = []
+def until(link: Link, true: Callable[[], bool]) -> list[SourceEvent]:
+    taken: list[SourceEvent] = []
     end = monotonic() + 10
     while monotonic() < end:
         taken += link.take()
@@ -105,7 +105,7 @@ def until(link: Link, true: Callable[[], bool]) -> list[Happening]:
     ids=["never heard", "refused", "broke", "refused later", "hung up", "fault", "fault later"],
 )
 def test_silence_is_called_what_it_is_and_it_is_tried_again(
-    turns: tuple[Callable[[], Iterator[Happening | None]], ...], reach: Reach, why: str
+    turns: tuple[Callable[[], Iterator[SourceEvent | None]], ...], reach: Reach, why: str
 ) -> None:
     gate = Stubborn(*turns)
     link, _ = listening(gate)
@@ -137,8 +137,8 @@ def test_it_is_heard_again_after_a_break() -> None:
 
 
 def test_what_is_heard_bears_the_name_of_the_source_whatever_it_says() -> None:
-    def lies() -> Iterator[Happening | None]:
-        yield Happening(1, "snapshot", {}, (request(1),), "home")
+    def lies() -> Iterator[SourceEvent | None]:
+        yield SourceEvent(1, "snapshot", {}, (request(1),), "home")
         yield from iter([None])
         threading.Event().wait(5)
 

@@ -17,7 +17,7 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import Rejected, Unanswered
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from tests.console.pilots import SIZES, piloted, settle
 from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, Slow, console, request, sent, shown, told
 from tests.hostile import HOSTILE

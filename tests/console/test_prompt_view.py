@@ -13,7 +13,7 @@ from aileron_tui.console.render import own
 from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from tests.console import items
 from tests.console.items import NOW, RECAP, START, Stage, clickable, controls, item, lines, prompt
 from tests.console.pilots import piloted

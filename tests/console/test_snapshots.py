@@ -23,7 +23,7 @@ from aileron_tui.console.themes import THEMES
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.visible_text import cells
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from tests.console import items as samples
 from tests.console.items import waiting
 from tests.console.pilots import UNSAFE, lines, piloted, settle

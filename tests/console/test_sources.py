@@ -20,7 +20,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.runtime.errors import Unanswered
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from tests.console.past_gate import PastGate, records
 from tests.console.pilots import SIZES, UNSAFE, lines, piloted, settle, unsafe

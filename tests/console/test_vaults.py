@@ -11,14 +11,14 @@ from textual.worker import Worker
 from aileron_tui.console.screens.vault import VaultScreen
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.vault import Vault
+from aileron_tui.runtime.vault import VaultState
 from tests.console.pilots import SIZES, lines, piloted, settle
 from tests.console.scripted import ScriptedGate, console, request, shown, told
 
 LOCKED = "approved; the daemon's vault is locked: U in the console unlocks it"
 
 
-def daemon(name: str = "", *numbers: int, vault: Vault = Vault.LOCKED) -> ScriptedGate:
+def daemon(name: str = "", *numbers: int, vault: VaultState = VaultState.LOCKED) -> ScriptedGate:
     made = ScriptedGate(*map(request, numbers), name=name)
     made.vault_state = vault
     return made
@@ -91,12 +91,12 @@ async def test_escape_leaves_it_locked() -> None:
 @pytest.mark.parametrize(
     ("vault", "words"),
     [
-        (Vault.NONE, "there is no vault to unlock"),
-        (Vault.MISSING, "there is nothing to unlock"),
-        (Vault.UNLOCKED, "unlocked already"),
+        (VaultState.NONE, "there is no vault to unlock"),
+        (VaultState.MISSING, "there is nothing to unlock"),
+        (VaultState.UNLOCKED, "unlocked already"),
     ],
 )
-def test_where_there_is_nothing_to_unlock_it_is_said(vault: Vault, words: str) -> None:
+def test_where_there_is_nothing_to_unlock_it_is_said(vault: VaultState, words: str) -> None:
     @piloted
     async def run() -> None:
         async with console(daemon("", 1, vault=vault)) as (app, pilot):
@@ -128,11 +128,11 @@ async def test_it_is_the_vault_of_the_request_that_is_shown() -> None:
 
 @piloted
 async def test_a_call_that_waits_for_the_vault_says_so_and_goes_on() -> None:
-    work = daemon("", 1, vault=Vault.UNLOCKED)
+    work = daemon("", 1, vault=VaultState.UNLOCKED)
     async with console(work) as (app, pilot):
         await settle(pilot, lambda: "already" in app.vaults.obstacle())
         app.board.answered_here.add("act-1")
-        work.vault_state = Vault.LOCKED
+        work.vault_state = VaultState.LOCKED
         waiting = replace(request(1), state=RequestState.RUNNING, reason=LOCKED)
         work.tell("updated", waiting)
         await settle(pilot, lambda: LOCKED in shown(app))
@@ -158,7 +158,7 @@ async def test_a_console_that_only_reads_unlocks_nothing() -> None:
 @piloted
 async def test_a_vault_that_cannot_be_asked_hinders_nothing() -> None:
     class Odd(ScriptedGate):
-        def vault(self) -> Vault:
+        def vault(self) -> VaultState:
             raise AileronError("HTTP 500")
 
     odd = Odd(request(1))

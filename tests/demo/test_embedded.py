@@ -16,10 +16,10 @@ from aileron_tui.demo.home import SampleHome, sample_home
 from aileron_tui.gate.server import GateStartError, ListenAddress
 from aileron_tui.ledger.errors import LedgerHeld
 from aileron_tui.ledger.writer import Ledger
-from aileron_tui.runtime.client import AgentClient, ApproverClient
-from aileron_tui.runtime.discovery import agent_token, discover
 from aileron_tui.runtime.errors import NoGate, NotAllowed
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
+from aileron_tui.runtime.gate_discovery import agent_token, discover
+from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.key_store import for_this_run
 from tests.compiled import shared_cache
 

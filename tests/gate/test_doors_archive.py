@@ -11,7 +11,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate import history_routes
 from aileron_tui.ledger.reader import read_entry
 from aileron_tui.ledger.writer import Ledger
-from aileron_tui.runtime.items import read_item
+from aileron_tui.runtime.request_reader import read_item
 from tests.gate.conftest import Bench, dig, until
 from tests.gate.house import SEND, WAITING, House, error_code, house
 

@@ -13,8 +13,6 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.client import AgentClient, ApproverClient
-from aileron_tui.runtime.discovery import Found
 from aileron_tui.runtime.errors import (
     NoGate,
     NotAllowed,
@@ -27,7 +25,9 @@ from aileron_tui.runtime.errors import (
     Unanswered,
     Untrustworthy,
 )
-from aileron_tui.runtime.items import read_item
+from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
+from aileron_tui.runtime.gate_discovery import FoundGate
+from aileron_tui.runtime.request_reader import read_item
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -36,7 +36,7 @@ from tests.runtime.examples import INSTANCE, LEDGER, URL, FakeGate, item, prompt
 
 Answer = Callable[[httpx.Request], httpx.Response]
 NOW = datetime(2026, 5, 12, 10, 16, tzinfo=UTC)
-FOUND = Found(URL, INSTANCE)
+FOUND = FoundGate(URL, INSTANCE)
 
 
 @pytest.fixture
@@ -49,11 +49,11 @@ def fixed(status: int = 200, body: Any = None, **headers: str) -> Answer:
     return lambda _: httpx.Response(status, json=body if body is not None else {}, headers=headers)
 
 
-def agent(gate: FakeGate, found: Found = FOUND) -> AgentClient:
+def agent(gate: FakeGate, found: FoundGate = FOUND) -> AgentClient:
     return AgentClient(found, "secret", transport=gate.transport)
 
 
-def approver(gate: FakeGate, key: UnlockedKey, found: Found = FOUND) -> ApproverClient:
+def approver(gate: FakeGate, key: UnlockedKey, found: FoundGate = FOUND) -> ApproverClient:
     return ApproverClient(found, key, transport=gate.transport, clock=lambda: NOW)
 
 
@@ -74,14 +74,14 @@ def test_an_agent_introduces_itself_and_waits() -> None:
 
 def test_the_token_is_shown_only_to_the_gate_it_belongs_to() -> None:
     gate = FakeGate(fixed())
-    with agent(gate, Found(URL, "gate-another")) as client, pytest.raises(NoGate):
+    with agent(gate, FoundGate(URL, "gate-another")) as client, pytest.raises(NoGate):
         client.actions()
     assert [request.headers.get("authorization") for request in gate.asked] == [None]
 
 
 def test_what_is_no_gate_is_told_apart() -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"hello": "world"}))
-    with AgentClient(Found(URL), "secret", transport=transport) as client, pytest.raises(Untrustworthy):
+    with AgentClient(FoundGate(URL), "secret", transport=transport) as client, pytest.raises(Untrustworthy):
         client.actions()
 
 
@@ -181,7 +181,7 @@ def test_a_session_that_ended_is_opened_anew(key: UnlockedKey) -> None:
 
 def test_no_challenge_of_another_gate_is_signed(key: UnlockedKey) -> None:
     gate = FakeGate(fixed())
-    with approver(gate, key, Found(URL, "gate-another")) as client, pytest.raises(NoGate):
+    with approver(gate, key, FoundGate(URL, "gate-another")) as client, pytest.raises(NoGate):
         client.waiting()
     assert gate.sessions == 0
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.files.private_files import write_private
-from aileron_tui.runtime.discovery import Found, agent_token, discover
 from aileron_tui.runtime.errors import NoGate
+from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
 
 PLACE = {"url": "http://127.0.0.1:8722", "instance": "gate-1", "pid": 1, "version": "0", "started_at": "now"}
 
@@ -23,14 +23,14 @@ def data(tmp_path: Path) -> Path:
 
 def test_the_gate_of_this_home(data: Path) -> None:
     found = discover(data=data)
-    assert found == Found("http://127.0.0.1:8722", "gate-1", data / "agent.token")
+    assert found == FoundGate("http://127.0.0.1:8722", "gate-1", data / "agent.token")
     assert agent_token(found) == "secret"
 
 
 def test_a_named_gate_is_known_better_if_it_is_the_one_here(data: Path) -> None:
     assert discover("http://127.0.0.1:8722/", data).instance == "gate-1"
-    assert discover("http://127.0.0.1:9999", data) == Found("http://127.0.0.1:9999")
-    assert discover("http://127.0.0.1:9999", data / "nothing") == Found("http://127.0.0.1:9999")
+    assert discover("http://127.0.0.1:9999", data) == FoundGate("http://127.0.0.1:9999")
+    assert discover("http://127.0.0.1:9999", data / "nothing") == FoundGate("http://127.0.0.1:9999")
 
 
 def test_no_gate(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_token_that_cannot_be_one(data: Path, content: bytes) -> None:
 
 def test_no_token_is_known_for_a_gate_elsewhere() -> None:
     with pytest.raises(NoGate) as error:
-        agent_token(Found("http://127.0.0.1:9999"))
+        agent_token(FoundGate("http://127.0.0.1:9999"))
     assert "--token-file" in error.value.hint
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from aileron_tui.core.jsontext import JsonLimits
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.feed import Happening, read_events
+from aileron_tui.runtime.source_events import SourceEvent, read_events
 from tests.runtime.examples import INSTANCE, item, prompt
 
 
@@ -32,7 +32,7 @@ def cut(data: bytes, size: int) -> Iterator[bytes]:
 def test_events_do_not_depend_on_how_they_arrive(size: int) -> None:
     events = list(read_events(cut(STREAM, size), INSTANCE))
     assert events[1] is None
-    happenings = [event for event in events if isinstance(event, Happening)]
+    happenings = [event for event in events if isinstance(event, SourceEvent)]
     assert [(event.id, event.name) for event in happenings] == [
         (1, "snapshot"),
         (2, "pending"),
@@ -46,7 +46,7 @@ def test_events_do_not_depend_on_how_they_arrive(size: int) -> None:
 
 
 def test_half_an_event_is_none() -> None:
-    assert list(read_events([STREAM[:-1]], INSTANCE))[-1] != Happening(4, "something-new", {"x": 1})
+    assert list(read_events([STREAM[:-1]], INSTANCE))[-1] != SourceEvent(4, "something-new", {"x": 1})
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from aileron_tui.runtime.discovery import Found
 from aileron_tui.runtime.errors import NoGate, Untrustworthy
-from aileron_tui.runtime.greeting import Greeting
+from aileron_tui.runtime.gate_discovery import FoundGate
+from aileron_tui.runtime.gate_probe import GateProbe
 
 HEALTH = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"service":"aileron","instance":"gate-1"}'
 
@@ -34,13 +34,13 @@ def answering(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
 @pytest.mark.parametrize("instance", ["", "gate-1"])
 def test_the_gate_that_was_found_answers(instance: str) -> None:
     with answering(HEALTH) as (url, asked):
-        assert Greeting(Found(url, instance)).answered() == "gate-1"
+        assert GateProbe(FoundGate(url, instance)).answered() == "gate-1"
     assert asked[0].startswith(b"GET /v1/health HTTP/1.0\r\nHost: 127.0.0.1:")
 
 
 def test_another_gate_in_its_place_is_not_it() -> None:
     with answering(HEALTH) as (url, _), pytest.raises(NoGate):
-        Greeting(Found(url, "gate-2")).answered()
+        GateProbe(FoundGate(url, "gate-2")).answered()
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_another_gate_in_its_place_is_not_it() -> None:
 )
 def test_whatever_else_listens_there_is_no_gate(answer: bytes) -> None:
     with answering(answer) as (url, _), pytest.raises(Untrustworthy):
-        Greeting(Found(url, "gate-1")).answered()
+        GateProbe(FoundGate(url, "gate-1")).answered()
 
 
 def test_nobody_there_is_no_gate() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(NoGate):
-        Greeting(Found(f"http://127.0.0.1:{port}"))
+        GateProbe(FoundGate(f"http://127.0.0.1:{port}"))

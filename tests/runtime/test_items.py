@@ -10,7 +10,7 @@ from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.items import read_item
+from aileron_tui.runtime.request_reader import read_item
 from tests.runtime.examples import HEAD, INSTANCE, item, prompt
 
 

@@ -5,7 +5,7 @@ from itertools import repeat
 import pytest
 
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.sse import Frame, read_frames
+from aileron_tui.runtime.sse import SseFrame, read_frames
 
 STREAM = (
     b"event: pending\ndata: one\n\n"
@@ -15,7 +15,7 @@ STREAM = (
     b"event: nothing\n\n"
     b"data: half"
 )
-FRAMES = [Frame("", "pending", "one"), None, Frame("", "message", "a\nb"), Frame("7", "x", "")]
+FRAMES = [SseFrame("", "pending", "one"), None, SseFrame("", "message", "a\nb"), SseFrame("7", "x", "")]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.runtime.untold import TOKEN, Untold
+from aileron_tui.runtime.token_redaction import TOKEN, TokenRedactor
 
 SECRET = "9f3c0a1b2c3d4e5f60718293a4b5c6d7e8f9deadbeefcafe0123456789abcdef"
 SPELLINGS = {
@@ -37,7 +37,7 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
 def test_a_spelling_of_it_is_taken_out(spelling: str) -> None:
-    said = Untold(SECRET)(f"no such token <{spelling}> here")
+    said = TokenRedactor(SECRET)(f"no such token <{spelling}> here")
     assert said.startswith("no such token <")
     assert said.endswith("> here")
     assert TOKEN in said
@@ -46,18 +46,18 @@ def test_a_spelling_of_it_is_taken_out(spelling: str) -> None:
 
 def test_other_words_stay_as_they_are() -> None:
     words = "HTTP 404: no draft r-12345 (100 % sure), see https://x.example/?a=%20b&#38;c \\u0041 deadbeefcaf"
-    assert Untold(SECRET)(words) == words
-    assert Untold()(SECRET) == SECRET
-    assert Untold("")(SECRET) == SECRET
+    assert TokenRedactor(SECRET)(words) == words
+    assert TokenRedactor()(SECRET) == SECRET
+    assert TokenRedactor("")(SECRET) == SECRET
 
 
 def test_a_short_token_is_found_only_as_it_is() -> None:
-    assert Untold("abc")("abc a-b-c ABC") == f"{TOKEN} a-b-c ABC"
-    assert Untold("!?!?!?!?")("so!?!?!?!?") == f"so{TOKEN}"
+    assert TokenRedactor("abc")("abc a-b-c ABC") == f"{TOKEN} a-b-c ABC"
+    assert TokenRedactor("!?!?!?!?")("so!?!?!?!?") == f"so{TOKEN}"
 
 
 def test_a_text_too_long_to_be_looked_at_is_cut() -> None:
-    said = Untold(SECRET)("x" * 1_000_000 + SECRET)
+    said = TokenRedactor(SECRET)("x" * 1_000_000 + SECRET)
     assert SECRET not in said
     assert said.endswith("… (1,000,064 characters)")
 
@@ -65,11 +65,11 @@ def test_a_text_too_long_to_be_looked_at_is_cut() -> None:
 def test_a_run_of_backslashes_is_read_once() -> None:
     run = "\\" * 60_000
     before = process_time()
-    assert Untold(SECRET)(run) == run
+    assert TokenRedactor(SECRET)(run) == run
     assert process_time() - before < 10  # looked at from each of them it takes more than a minute
-    assert SECRET[:31] not in Untold(SECRET)(f"{run}u{ord(SECRET[0]):04x}{SECRET[1:]}")
+    assert SECRET[:31] not in TokenRedactor(SECRET)(f"{run}u{ord(SECRET[0]):04x}{SECRET[1:]}")
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_whatever_is_around_it(before: str, after: str) -> None:
-    assert SECRET not in Untold(SECRET)(before + SECRET + after)
+    assert SECRET not in TokenRedactor(SECRET)(before + SECRET + after)

@@ -20,7 +20,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.prompt import NOT_AVAILABLE, unavailable_line
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 _ROWS, _WIDEST, _WORD = 3, 60, 8
 _SENTENCE = 200

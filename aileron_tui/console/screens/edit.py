@@ -13,7 +13,7 @@ from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
 from aileron_tui.core.visible_text import visible
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 _LONGEST_LINE: Final = 60
 

@@ -34,7 +34,7 @@ from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
 from aileron_tui.runtime.errors import NoGate, Unanswered
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 TYPING: Final = 0.25
 LOOKING: Final = 0.15

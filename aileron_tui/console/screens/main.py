@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from aileron_tui.console.app import Console
     from aileron_tui.console.widgets.prompt_view import PromptView
-    from aileron_tui.runtime.items import Item
+    from aileron_tui.runtime.request_reader import Item
 
 _WIDE, _NARROW = 90, 60
 _SMALLEST = (40, 15)

@@ -18,7 +18,7 @@ from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.files.paths import bundled
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 MOST_COPIED: Final = 1024 * 1024
 

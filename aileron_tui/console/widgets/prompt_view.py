@@ -29,7 +29,7 @@ from aileron_tui.console.widgets.spread import Spread
 from aileron_tui.console.widgets.still import Still
 from aileron_tui.console.widgets.time_left import time_left
 from aileron_tui.core.prompt import Prompt
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 _INDENT: Final = 2
 _FAR: Final = 10**9

@@ -13,8 +13,8 @@ from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.daemon.cautions import cautions
-from aileron_tui.runtime.daemon.kinds import ACTION, COMMS_DRAFT, COMMS_SEND, HTTP_REQUEST, SHELL
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.daemon.request_kinds import ACTION, COMMS_DRAFT, COMMS_SEND, HTTP_REQUEST, SHELL
+from aileron_tui.runtime.request_reader import Item
 
 _RISKS: Final = {
     RiskLevel.LOW: ("○ low risk", MUTED),

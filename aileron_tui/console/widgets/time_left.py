@@ -10,7 +10,7 @@ from aileron_tui.console.render import MUTED, WARNING, own
 from aileron_tui.core.decision import moment
 
 if TYPE_CHECKING:
-    from aileron_tui.runtime.items import Item
+    from aileron_tui.runtime.request_reader import Item
 
 _CELLS: Final = 12
 _ROOMY: Final = 56

@@ -22,7 +22,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
 
 if TYPE_CHECKING:
-    from aileron_tui.runtime.items import Item
+    from aileron_tui.runtime.request_reader import Item
 
 _TONES = {
     Tone.QUIET: "waiting--quiet",

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from aileron_tui.core.decision import moment
-from aileron_tui.runtime.daemon.kinds import ACTION, HTTP_REQUEST, KINDS, SAVE, SAVE_AS, SHELL
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.daemon.request_kinds import ACTION, HTTP_REQUEST, KINDS, SAVE, SAVE_AS, SHELL
+from aileron_tui.runtime.request_reader import Item
 
 SHELL_WAITS: Final = timedelta(minutes=5)
 

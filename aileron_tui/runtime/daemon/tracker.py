@@ -11,7 +11,7 @@ from typing import Final
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 REMEMBERED: Final = 4096
 """How many requests that no longer wait are remembered, so that a late event does not bring them back."""

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.runtime.daemon.requests import read_request
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.daemon.request_reader import read_request
+from aileron_tui.runtime.request_reader import Item
 
 GOOGLE = "github://ALRubinger/aileron-connector-google"
 HASH = "sha256:" + "a1" * 32

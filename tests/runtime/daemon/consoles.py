@@ -19,11 +19,11 @@ from aileron_tui.ledger.entry_check import CheckReport
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.request_index import decision_of
-from aileron_tui.runtime.daemon.discovery import find
-from aileron_tui.runtime.daemon.source import DaemonSource
+from aileron_tui.runtime.daemon.daemon_discovery import find
+from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.daemon.tracker import Tracker
-from aileron_tui.runtime.feed import Happening
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
+from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import opened, read_envelope
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -53,14 +53,14 @@ class Console:
         self.folder = folder
         self.key = key or for_this_run("alice")
         self.tracker = Tracker()
-        self.heard: list[Happening] = []
+        self.heard: list[SourceEvent] = []
         self.faults: list[AileronError] = []
         self.beats = 0
         self.source = self.connect(**options)
         self._options = options
         self._again = again
         self._board = Board()
-        self._news: deque[Happening | AileronError] = deque()
+        self._news: deque[SourceEvent | AileronError] = deque()
         self._guard = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="console")
@@ -97,7 +97,7 @@ class Console:
             if not self._again or not self._reconnected():
                 return
 
-    def _hear(self, happening: Happening | None) -> None:
+    def _hear(self, happening: SourceEvent | None) -> None:
         if happening is None:
             self.beats += 1
         else:
@@ -120,10 +120,10 @@ class Console:
     def board(self) -> Board:
         """With everything that was heard so far."""
         with self._guard:
-            batch: list[Happening] = []
+            batch: list[SourceEvent] = []
             while self._news:
                 news = self._news.popleft()
-                if isinstance(news, Happening):
+                if isinstance(news, SourceEvent):
                     batch.append(news)
                 else:
                     self._board.hear(batch)

@@ -17,10 +17,10 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.runtime.daemon.answering import NotAnswered
-from aileron_tui.runtime.daemon.discovery import find
-from aileron_tui.runtime.daemon.requests import NotEditable
-from aileron_tui.runtime.daemon.source import DaemonSource
+from aileron_tui.runtime.daemon.answer_sender import NotAnswered
+from aileron_tui.runtime.daemon.daemon_discovery import find
+from aileron_tui.runtime.daemon.daemon_source import DaemonSource
+from aileron_tui.runtime.daemon.request_reader import NotEditable
 from aileron_tui.runtime.errors import (
     ApprovalsOff,
     NoGate,
@@ -538,9 +538,9 @@ CRASH = """
 import os, sys
 from pathlib import Path
 from aileron_tui.core.decision import Verdict
-from aileron_tui.runtime.daemon.client import DaemonClient
-from aileron_tui.runtime.daemon.discovery import find
-from aileron_tui.runtime.daemon.source import DaemonSource
+from aileron_tui.runtime.daemon.daemon_client import DaemonClient
+from aileron_tui.runtime.daemon.daemon_discovery import find
+from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.signing.key_store import for_this_run
 
 home, folder, id_, when = sys.argv[1:]

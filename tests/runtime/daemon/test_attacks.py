@@ -13,12 +13,12 @@ from aileron_tui.cli.opening import Sources
 from aileron_tui.console.source import Connect
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json
-from aileron_tui.runtime import peer
-from aileron_tui.runtime.daemon.discovery import Daemon
-from aileron_tui.runtime.daemon.source import DaemonSource
-from aileron_tui.runtime.discovery import Found
+from aileron_tui.runtime import port_owner
+from aileron_tui.runtime.daemon.daemon_discovery import Daemon
+from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.errors import NoGate, PromptChanged
-from aileron_tui.runtime.wire import Wire
+from aileron_tui.runtime.gate_discovery import FoundGate
+from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
@@ -125,7 +125,7 @@ def test_an_id_that_two_sources_have_names_neither(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell who listens")
 @pytest.mark.parametrize("token", ["secret", ""])
 def test_another_user_on_the_port_is_told_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
-    monkeypatch.setattr(peer, "trusted", lambda: frozenset({4_000_000}))
+    monkeypatch.setattr(port_owner, "trusted", lambda: frozenset({4_000_000}))
     heard: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -157,7 +157,7 @@ def test_a_localhost_that_is_another_machine_is_told_nothing() -> None:
             self.closed = True
 
     connection = Elsewhere()
-    wire = Wire("http://localhost:8722")
+    wire = HttpConnection("http://localhost:8722")
     with pytest.raises(NoGate, match="nothing is told"):
         wire._note("connection.connect_tcp.complete", {"return_value": connection})
     assert connection.closed
@@ -173,5 +173,5 @@ def test_an_inherited_token_goes_to_no_gate_that_it_is_not_for(
 ) -> None:
     monkeypatch.setenv("AILERON_TOKEN", "master")
     monkeypatch.setenv("AILERON_API_URL", meant_for)
-    assert run._inherited(Found("http://127.0.0.1:9999")) == told
-    assert run._inherited(Found("http://127.0.0.1:9999", token_file=Path("x"))) == ""
+    assert run._inherited(FoundGate("http://127.0.0.1:9999")) == told
+    assert run._inherited(FoundGate("http://127.0.0.1:9999", token_file=Path("x"))) == ""

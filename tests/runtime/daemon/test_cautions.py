@@ -7,7 +7,7 @@ import pytest
 
 from aileron_tui.core.jsontext import Json, read_object
 from aileron_tui.runtime.daemon.cautions import cautions, gave_up
-from aileron_tui.runtime.daemon.requests import edited
+from aileron_tui.runtime.daemon.request_reader import edited
 from tests.runtime.daemon.asked import ARGS, KINDS, SEEN, item, read
 
 

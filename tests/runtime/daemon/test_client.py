@@ -10,8 +10,8 @@ import pytest
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.daemon.client import LOCKED, UNKNOWN, DaemonClient, Result, WrongPassphrase
-from aileron_tui.runtime.daemon.discovery import Daemon
+from aileron_tui.runtime.daemon.daemon_client import LOCKED, UNKNOWN, DaemonClient, DaemonResult, WrongPassphrase
+from aileron_tui.runtime.daemon.daemon_discovery import Daemon
 from aileron_tui.runtime.errors import (
     NoGate,
     NotAllowed,
@@ -22,8 +22,8 @@ from aileron_tui.runtime.errors import (
     Untrustworthy,
     VaultLocked,
 )
-from aileron_tui.runtime.vault import Vault
-from aileron_tui.runtime.wire import Wire
+from aileron_tui.runtime.http_connection import HttpConnection
+from aileron_tui.runtime.vault import VaultState
 
 URL = "http://127.0.0.1:54321"
 TOKEN = "token-9f8e7d"
@@ -59,28 +59,34 @@ def fails(error: Exception) -> Line:
 @pytest.mark.parametrize(
     ("said", "result"),
     [
-        ({"status": "pending_approval"}, Result(RequestState.PENDING)),
-        ({"status": "running"}, Result(RequestState.RUNNING)),
-        ({"status": "awaiting_vault"}, Result(RequestState.RUNNING, note=f"approved; {LOCKED}")),
-        ({"status": "completed", "audit_id": "audit-1", "result": "{}"}, Result(RequestState.EXECUTED)),
-        ({"status": "denied"}, Result(RequestState.DENIED)),
-        ({"status": "denied", "reason": "no"}, Result(RequestState.DENIED, "no")),
-        ({"status": "denied", "reason": 7}, Result(RequestState.DENIED)),
-        ({"status": "failed", "reason": "it broke"}, Result(RequestState.FAILED, "it broke", error="it broke")),
+        ({"status": "pending_approval"}, DaemonResult(RequestState.PENDING)),
+        ({"status": "running"}, DaemonResult(RequestState.RUNNING)),
+        ({"status": "awaiting_vault"}, DaemonResult(RequestState.RUNNING, note=f"approved; {LOCKED}")),
+        ({"status": "completed", "audit_id": "audit-1", "result": "{}"}, DaemonResult(RequestState.EXECUTED)),
+        ({"status": "denied"}, DaemonResult(RequestState.DENIED)),
+        ({"status": "denied", "reason": "no"}, DaemonResult(RequestState.DENIED, "no")),
+        ({"status": "denied", "reason": 7}, DaemonResult(RequestState.DENIED)),
+        ({"status": "failed", "reason": "it broke"}, DaemonResult(RequestState.FAILED, "it broke", error="it broke")),
         (
             {"status": "failed", "failure": {"error": {"class": "network_error", "message": "no route"}}},
-            Result(RequestState.FAILED, error="network_error: no route"),
+            DaemonResult(RequestState.FAILED, error="network_error: no route"),
         ),
-        ({"status": "failed", "failure": {"error": {"message": "odd"}}}, Result(RequestState.FAILED, error="odd")),
-        ({"status": "failed", "failure": [], "reason": "r"}, Result(RequestState.FAILED, "r", error="r")),
-        ({"status": "failed"}, Result(RequestState.FAILED)),
-        ({"status": "on_hold", "reason": "r"}, Result(RequestState.RUNNING, "r", note="the daemon calls it on_hold")),
-        ({"status": None}, Result(RequestState.RUNNING, note="the daemon calls it null")),
-        ({}, Result(RequestState.RUNNING, note="the daemon calls it null")),
+        (
+            {"status": "failed", "failure": {"error": {"message": "odd"}}},
+            DaemonResult(RequestState.FAILED, error="odd"),
+        ),
+        ({"status": "failed", "failure": [], "reason": "r"}, DaemonResult(RequestState.FAILED, "r", error="r")),
+        ({"status": "failed"}, DaemonResult(RequestState.FAILED)),
+        (
+            {"status": "on_hold", "reason": "r"},
+            DaemonResult(RequestState.RUNNING, "r", note="the daemon calls it on_hold"),
+        ),
+        ({"status": None}, DaemonResult(RequestState.RUNNING, note="the daemon calls it null")),
+        ({}, DaemonResult(RequestState.RUNNING, note="the daemon calls it null")),
     ],
     ids=str,
 )
-def test_what_became_of_a_request(said: dict[str, Any], result: Result) -> None:
+def test_what_became_of_a_request(said: dict[str, Any], result: DaemonResult) -> None:
     assert always(200, said).client().result("act-1") == result
 
 
@@ -94,7 +100,7 @@ def test_a_request_nobody_knows() -> None:
     client = always(404, {"error": {"code": "not_found", "message": "unknown"}}).client()
     with pytest.raises(NotFound):
         client.result("act-1")
-    assert client.ended("act-1") == Result(RequestState.WITHDRAWN, note=UNKNOWN)
+    assert client.ended("act-1") == DaemonResult(RequestState.WITHDRAWN, note=UNKNOWN)
 
 
 def test_where_a_request_stands_is_looked_up_in_the_list_first() -> None:
@@ -104,9 +110,9 @@ def test_where_a_request_stands_is_looked_up_in_the_list_first() -> None:
         return httpx.Response(200, json={"status": "denied"})
 
     line = Line(answer)
-    assert line.client().standing("act-1") == Result(RequestState.PENDING)
+    assert line.client().standing("act-1") == DaemonResult(RequestState.PENDING)
     assert [request.url.path for request in line.asked] == ["/v1/action-approvals"]
-    assert line.client().standing("act-2") == Result(RequestState.DENIED)
+    assert line.client().standing("act-2") == DaemonResult(RequestState.DENIED)
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
@@ -196,24 +202,24 @@ def test_a_list_that_is_none(body: Any) -> None:
 @pytest.mark.parametrize(
     ("said", "vault"),
     [
-        ({"locked": True, "state": "locked"}, Vault.LOCKED),
-        ({"locked": True}, Vault.LOCKED),
-        ({"locked": True, "state": "missing"}, Vault.MISSING),
-        ({"locked": False, "state": "unlocked"}, Vault.UNLOCKED),
-        ({"locked": False, "state": "missing"}, Vault.MISSING),
-        ({"state": "molten"}, Vault.NONE),
-        ({"state": 7}, Vault.NONE),
-        ({}, Vault.NONE),
+        ({"locked": True, "state": "locked"}, VaultState.LOCKED),
+        ({"locked": True}, VaultState.LOCKED),
+        ({"locked": True, "state": "missing"}, VaultState.MISSING),
+        ({"locked": False, "state": "unlocked"}, VaultState.UNLOCKED),
+        ({"locked": False, "state": "missing"}, VaultState.MISSING),
+        ({"state": "molten"}, VaultState.NONE),
+        ({"state": 7}, VaultState.NONE),
+        ({}, VaultState.NONE),
     ],
     ids=str,
 )
-def test_the_vault(said: dict[str, Any], vault: Vault) -> None:
+def test_the_vault(said: dict[str, Any], vault: VaultState) -> None:
     assert always(200, said).client().vault() is vault
 
 
 @pytest.mark.parametrize("line", [always(404, {}), Line(lambda _: httpx.Response(200, html="<html>"))])
 def test_a_daemon_that_knows_of_no_vault(line: Line) -> None:
-    assert line.client().vault() is Vault.NONE
+    assert line.client().vault() is VaultState.NONE
 
 
 def test_the_passphrase_goes_to_one_place() -> None:
@@ -278,7 +284,7 @@ def test_every_question_carries_the_token_and_no_other_header_of_ours_tells_it()
 def test_what_is_told_and_fails_is_not_done() -> None:
     """Where the failure of an action is an answer to a question, it is none to what was said."""
     line = always(412, {"error": {"class": "binding_required", "message": "the vault is locked"}})
-    wire = Wire(URL, transport=httpx.MockTransport(line))
+    wire = HttpConnection(URL, transport=httpx.MockTransport(line))
     assert "error" in wire.ask("POST", "/v1/actions/x/run", {})
     with pytest.raises(Rejected, match="the vault is locked"):
         wire.tell("POST", "/v1/action-approvals/act-1/decide", {}, headers={})
@@ -293,7 +299,7 @@ def test_an_answer_in_drops_comes_to_an_end() -> None:
     def answer(_: httpx.Request) -> httpx.Response:
         return httpx.Response(200, content=drops(), headers={"Content-Type": "application/json"})
 
-    wire = Wire(URL, called="daemon", transport=httpx.MockTransport(answer))
+    wire = HttpConnection(URL, called="daemon", transport=httpx.MockTransport(answer))
     with pytest.raises(Unanswered, match="in time"):
         wire.ask("GET", "/v1/health", seconds=0.02)
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from aileron_tui.files.private_files import write_private
-from aileron_tui.runtime.daemon.discovery import (
+from aileron_tui.runtime.daemon.daemon_discovery import (
     Daemon,
+    NamedDaemon,
     NoDaemon,
-    Outcome,
-    Wanted,
-    Why,
+    NoDaemonReason,
+    StepOutcome,
     find,
     search,
     trail,
@@ -66,8 +66,10 @@ def dead_process() -> int:
     return process.pid
 
 
-def outcomes(home: Path, env: dict[str, str] | None = None, wanted: Wanted | None = None) -> list[tuple[str, Outcome]]:
-    return [(step.about, step.outcome) for step in trail(wanted or Wanted(), env or {}, home)]
+def outcomes(
+    home: Path, env: dict[str, str] | None = None, wanted: NamedDaemon | None = None
+) -> list[tuple[str, StepOutcome]]:
+    return [(step.about, step.outcome) for step in trail(wanted or NamedDaemon(), env or {}, home)]
 
 
 # Where it is.
@@ -112,7 +114,7 @@ def test_the_environment_comes_before_the_file(tmp_path: Path, port: int, ending
 
 def test_what_was_named_comes_before_the_environment(tmp_path: Path, port: int, closed: int) -> None:
     env = {"AILERON_API_URL": f"http://127.0.0.1:{closed}", "AILERON_TOKEN": OTHER}
-    found = find(Wanted(f"http://127.0.0.1:{port}/v1"), env, tmp_path)
+    found = find(NamedDaemon(f"http://127.0.0.1:{port}/v1"), env, tmp_path)
     assert (found.url, found.token, found.how) == (f"http://127.0.0.1:{port}", "", "named")
 
 
@@ -145,11 +147,11 @@ def test_the_files_token_goes_to_the_files_address(tmp_path: Path, port: int, ho
 def test_the_files_token_goes_nowhere_else(tmp_path: Path, port: int, closed: int) -> None:
     wrote(tmp_path, closed)
     assert find(env={"AILERON_API_URL": f"http://127.0.0.1:{port}"}, home=tmp_path).token == ""
-    assert find(Wanted(f"http://127.0.0.1:{port}"), {}, tmp_path).token == ""
+    assert find(NamedDaemon(f"http://127.0.0.1:{port}"), {}, tmp_path).token == ""
 
 
 def test_the_environments_token_goes_to_its_own_daemon_only(tmp_path: Path, port: int, closed: int) -> None:
-    named = Wanted(f"http://127.0.0.1:{port}")
+    named = NamedDaemon(f"http://127.0.0.1:{port}")
     assert find(named, {"AILERON_TOKEN": OTHER}, tmp_path).token == ""
     same = {"AILERON_API_URL": f"http://localhost:{port}/v1", "AILERON_TOKEN": OTHER}
     assert find(named, same, tmp_path).token == OTHER
@@ -161,42 +163,44 @@ def test_a_token_that_was_named(tmp_path: Path, port: int) -> None:
     url = f"http://127.0.0.1:{port}"
     wrote(tmp_path, port)
     write_private(tmp_path / "secret" / "token", f"{OTHER}\n".encode())
-    in_file = Wanted(url, token_file=tmp_path / "secret" / "token")
+    in_file = NamedDaemon(url, token_file=tmp_path / "secret" / "token")
     assert find(in_file, {"AILERON_TOKEN": "no"}, tmp_path).token == OTHER
-    assert find(Wanted(url, token_env="WORK"), {"WORK": OTHER, "AILERON_TOKEN": "no"}, tmp_path).token == OTHER
-    assert find(Wanted(token_env="WORK"), {"WORK": OTHER}, tmp_path).token == OTHER, "for the one that runs here"
+    assert find(NamedDaemon(url, token_env="WORK"), {"WORK": OTHER, "AILERON_TOKEN": "no"}, tmp_path).token == OTHER
+    assert find(NamedDaemon(token_env="WORK"), {"WORK": OTHER}, tmp_path).token == OTHER, "for the one that runs here"
 
 
 def test_a_token_file_in_the_home(tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     write_private(tmp_path / ".secret" / "token", OTHER.encode())
-    assert find(Wanted(f"http://127.0.0.1:{port}", token_file=Path("~/.secret/token")), {}, tmp_path).token == OTHER
+    assert (
+        find(NamedDaemon(f"http://127.0.0.1:{port}", token_file=Path("~/.secret/token")), {}, tmp_path).token == OTHER
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"two words", b"x" * 5000, b"a\x1bb", "é".encode()])
 def test_what_cannot_be_a_token(tmp_path: Path, port: int, content: bytes) -> None:
     write_private(tmp_path / "s" / "token", content)
-    wanted = Wanted(f"http://127.0.0.1:{port}", token_file=tmp_path / "s" / "token")
+    wanted = NamedDaemon(f"http://127.0.0.1:{port}", token_file=tmp_path / "s" / "token")
     with pytest.raises(NoDaemon) as caught:
         find(wanted, {}, tmp_path)
-    assert caught.value.why is Why.UNUSABLE
+    assert caught.value.why is NoDaemonReason.UNUSABLE
 
 
 def test_a_token_that_is_not_where_it_should_be(tmp_path: Path, port: int) -> None:
     url = f"http://127.0.0.1:{port}"
     with pytest.raises(NoDaemon, match="cannot be read"):
-        find(Wanted(url, token_file=tmp_path / "none"), {}, tmp_path)
+        find(NamedDaemon(url, token_file=tmp_path / "none"), {}, tmp_path)
     with pytest.raises(NoDaemon, match="no token where it should be"):
-        find(Wanted(url, token_env="WORK"), {}, tmp_path)
+        find(NamedDaemon(url, token_env="WORK"), {}, tmp_path)
     with pytest.raises(NoDaemon, match="two places"):
-        find(Wanted(url, tmp_path / "token", "WORK"), {"WORK": OTHER}, tmp_path)
+        find(NamedDaemon(url, tmp_path / "token", "WORK"), {"WORK": OTHER}, tmp_path)
 
 
 def test_a_token_file_that_others_can_read(tmp_path: Path, port: int) -> None:
     write_private(tmp_path / "s" / "token", OTHER.encode())
     (tmp_path / "s" / "token").chmod(0o644)
     with pytest.raises(NoDaemon) as caught:
-        find(Wanted(f"http://127.0.0.1:{port}", token_file=tmp_path / "s" / "token"), {}, tmp_path)
+        find(NamedDaemon(f"http://127.0.0.1:{port}", token_file=tmp_path / "s" / "token"), {}, tmp_path)
     assert "open to others" in caught.value.detail
     assert "chmod 600" in caught.value.hint
 
@@ -211,7 +215,7 @@ def test_no_token_crosses_a_network_in_the_clear(tmp_path: Path, host: str) -> N
         find(env=env, home=tmp_path)
     assert "ssh" in caught.value.hint
     assert "https" in caught.value.hint
-    assert caught.value.why is Why.UNUSABLE
+    assert caught.value.why is NoDaemonReason.UNUSABLE
 
 
 def test_nor_the_one_in_the_file(tmp_path: Path) -> None:
@@ -254,7 +258,7 @@ def test_no_token_is_ever_told(tmp_path: Path, port: int, env: dict[str, str]) -
 def test_none_at_all(tmp_path: Path) -> None:
     with pytest.raises(NoDaemon) as caught:
         find(env={}, home=tmp_path)
-    assert caught.value.why is Why.ABSENT
+    assert caught.value.why is NoDaemonReason.ABSENT
     assert isinstance(caught.value, NoGate)
     assert str(tmp_path / ".aileron" / "daemon.json") in caught.value.detail
     assert "AILERON_API_URL: not set" in caught.value.detail
@@ -267,7 +271,7 @@ def test_a_file_that_a_dead_daemon_left(tmp_path: Path, port: int) -> None:
     file = wrote(tmp_path, port, pid=gone)
     with pytest.raises(NoDaemon, match="not running") as caught:
         find(env={}, home=tmp_path)
-    assert caught.value.why is Why.LEFT_OVER
+    assert caught.value.why is NoDaemonReason.LEFT_OVER
     assert f"process {gone}" in caught.value.detail
     assert str(file) in caught.value.detail
 
@@ -276,15 +280,15 @@ def test_a_file_whose_process_number_was_given_to_another(tmp_path: Path, closed
     wrote(tmp_path, closed)
     with pytest.raises(NoDaemon, match="nobody answers") as caught:
         find(env={}, home=tmp_path)
-    assert caught.value.why is Why.LEFT_OVER
+    assert caught.value.why is NoDaemonReason.LEFT_OVER
 
 
 def test_nobody_where_one_was_said_to_be(tmp_path: Path, closed: int) -> None:
     url = f"http://127.0.0.1:{closed}"
-    for wanted, env in ((Wanted(url), {}), (Wanted(), {"AILERON_API_URL": url})):
+    for wanted, env in ((NamedDaemon(url), {}), (NamedDaemon(), {"AILERON_API_URL": url})):
         with pytest.raises(NoDaemon, match="nobody answers") as caught:
             find(wanted, env, tmp_path)
-        assert caught.value.why is Why.UNANSWERED
+        assert caught.value.why is NoDaemonReason.UNANSWERED
         assert ("unset AILERON_API_URL" in caught.value.hint) == bool(env)
 
 
@@ -292,15 +296,15 @@ def test_a_dead_daemon_that_was_named_is_not_merely_left_over(tmp_path: Path, po
     wrote(tmp_path, port, pid=dead_process())
     with pytest.raises(NoDaemon) as caught:
         find(env={"AILERON_API_URL": f"http://127.0.0.1:{port}"}, home=tmp_path)
-    assert caught.value.why is Why.UNANSWERED
+    assert caught.value.why is NoDaemonReason.UNANSWERED
 
 
 def test_an_address_that_is_none_is_not_passed_over(tmp_path: Path, port: int) -> None:
     wrote(tmp_path, port)
-    for wanted, env in ((Wanted("127.0.0.1:5"), {}), (Wanted(), {"AILERON_API_URL": "ftp://x"})):
+    for wanted, env in ((NamedDaemon("127.0.0.1:5"), {}), (NamedDaemon(), {"AILERON_API_URL": "ftp://x"})):
         with pytest.raises(NoDaemon, match="not the address") as caught:
             find(wanted, env, tmp_path)
-        assert caught.value.why is Why.UNUSABLE
+        assert caught.value.why is NoDaemonReason.UNUSABLE
 
 
 @pytest.mark.parametrize(
@@ -322,7 +326,7 @@ def test_a_file_that_makes_no_sense(tmp_path: Path, odd: bytes) -> None:
     write_private(tmp_path / ".aileron" / "daemon.json", odd)
     with pytest.raises(NoDaemon, match="cannot be used") as caught:
         find(env={}, home=tmp_path)
-    assert caught.value.why is Why.UNUSABLE
+    assert caught.value.why is NoDaemonReason.UNUSABLE
 
 
 def test_a_file_that_others_can_read_is_not_used(tmp_path: Path, port: int) -> None:
@@ -363,25 +367,25 @@ def test_a_bad_file_does_not_hide_a_daemon_that_was_named(tmp_path: Path, port: 
 def test_the_steps_of_a_search(tmp_path: Path, port: int) -> None:
     file = str(wrote(tmp_path, port))
     assert outcomes(tmp_path) == [
-        ("named address", Outcome.PASSED),
-        ("AILERON_API_URL", Outcome.PASSED),
-        (file, Outcome.TAKEN),
-        ("AILERON_TOKEN", Outcome.PASSED),
-        (f"token in {file}", Outcome.TAKEN),
-        (f"process {os.getpid()}", Outcome.TAKEN),
-        (f"http://127.0.0.1:{port}", Outcome.TAKEN),
+        ("named address", StepOutcome.PASSED),
+        ("AILERON_API_URL", StepOutcome.PASSED),
+        (file, StepOutcome.TAKEN),
+        ("AILERON_TOKEN", StepOutcome.PASSED),
+        (f"token in {file}", StepOutcome.TAKEN),
+        (f"process {os.getpid()}", StepOutcome.TAKEN),
+        (f"http://127.0.0.1:{port}", StepOutcome.TAKEN),
     ]
 
 
 def test_the_last_step_is_the_one_that_failed(tmp_path: Path, closed: int) -> None:
     wrote(tmp_path, closed)
     last = trail(env={}, home=tmp_path)[-1]
-    assert (last.about, last.outcome) == (f"http://127.0.0.1:{closed}", Outcome.FAILED)
+    assert (last.about, last.outcome) == (f"http://127.0.0.1:{closed}", StepOutcome.FAILED)
     assert "aileron daemon start" in last.mend
     file = str(tmp_path / ".aileron" / "daemon.json")
-    assert outcomes(tmp_path, wanted=Wanted(f"http://127.0.0.1:{closed + 1 if closed < 65535 else 1}"))[2] == (
+    assert outcomes(tmp_path, wanted=NamedDaemon(f"http://127.0.0.1:{closed + 1 if closed < 65535 else 1}"))[2] == (
         file,
-        Outcome.PASSED,
+        StepOutcome.PASSED,
     )
 
 
@@ -401,10 +405,10 @@ def test_through_the_lives_of_a_daemon(tmp_path: Path) -> None:
         daemon.kill()
         with pytest.raises(NoDaemon) as caught:
             find(env=env)
-        assert caught.value.why is Why.LEFT_OVER
+        assert caught.value.why is NoDaemonReason.LEFT_OVER
         daemon.start()
         assert find(env=env).token == daemon.token
         daemon.stop()
         with pytest.raises(NoDaemon) as caught:
             find(env=env)
-        assert caught.value.why is Why.ABSENT
+        assert caught.value.why is NoDaemonReason.ABSENT

@@ -14,9 +14,9 @@ import pytest
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.daemon.client import LONGEST_ID, WrongPassphrase
-from aileron_tui.runtime.daemon.discovery import Daemon, find
-from aileron_tui.runtime.daemon.source import DaemonSource
+from aileron_tui.runtime.daemon.daemon_client import LONGEST_ID, WrongPassphrase
+from aileron_tui.runtime.daemon.daemon_discovery import Daemon, find
+from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.errors import RuntimeFault, Unanswered, Untrustworthy
 from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.garbage import KINDS as GARBAGE

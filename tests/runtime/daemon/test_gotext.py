@@ -3,7 +3,7 @@
 import pytest
 
 from aileron_tui.core.jsontext import read
-from aileron_tui.runtime.daemon.gotext import indented, spellings, verb_v
+from aileron_tui.runtime.daemon.go_text import indented, spellings, verb_v
 
 NUMBERS = [
     ("0", "0", "0"),

@@ -9,11 +9,11 @@ import pytest
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.daemon.client import LOCKED, UNKNOWN, WrongPassphrase
-from aileron_tui.runtime.daemon.discovery import Daemon, find
-from aileron_tui.runtime.daemon.source import DaemonSource
+from aileron_tui.runtime.daemon.daemon_client import LOCKED, UNKNOWN, WrongPassphrase
+from aileron_tui.runtime.daemon.daemon_discovery import Daemon, find
+from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered, Untrustworthy, VaultLocked
-from aileron_tui.runtime.vault import Vault
+from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
@@ -396,16 +396,16 @@ def test_what_waits_for_the_vault_says_so_and_goes_on(daemon: FakeDaemon, folder
     id_ = daemon.register()
     unlocks = daemon.counters()["unlocks"]
     with Console(daemon, folder) as console:
-        assert console.source.vault() is Vault.LOCKED
+        assert console.source.vault() is VaultState.LOCKED
         assert console.decide(id_) is RequestState.RUNNING
         console.until(lambda: LOCKED in console.note(id_))
         assert LOCKED in console.board.pill(id_).words
         with pytest.raises(WrongPassphrase):
             console.source.unlock_vault(bytearray(b"open barley"))
-        assert console.source.vault() is Vault.LOCKED
+        assert console.source.vault() is VaultState.LOCKED
         console.source.unlock_vault(bytearray(b"open sesame"))
         console.until_state(id_, RequestState.EXECUTED)
-        assert console.source.vault() is Vault.UNLOCKED
+        assert console.source.vault() is VaultState.UNLOCKED
         console.source.unlock_vault(bytearray(b"open sesame"))  # it is open already
         assert daemon.counters()["unlocks"] == unlocks + 3
 
@@ -413,7 +413,7 @@ def test_what_waits_for_the_vault_says_so_and_goes_on(daemon: FakeDaemon, folder
 def test_a_daemon_without_a_vault_says_so(daemon: FakeDaemon, folder: Path) -> None:
     daemon.switch(vault="missing")
     with Console(daemon, folder) as console:
-        assert console.source.vault() is Vault.MISSING
+        assert console.source.vault() is VaultState.MISSING
         with pytest.raises(WrongPassphrase, match="no vault"):
             console.source.unlock_vault(bytearray(b"open sesame"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.daemon.turns import FILE, NotOurTurn, Turns
+from aileron_tui.runtime.daemon.answer_lock import FILE, AnswerLock, NotOurTurn
 from aileron_tui.runtime.errors import NotWaiting
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console, Deciding
@@ -39,9 +39,9 @@ def test_consoles_of_one_home_take_turns(daemon: FakeDaemon, folder: Path, verdi
 
 
 def test_a_console_that_hangs_does_not_hold_the_others_for_ever(tmp_path: Path) -> None:
-    with Turns(tmp_path).turn(), pytest.raises(NotOurTurn), Turns(tmp_path, patience=0.05).turn():
+    with AnswerLock(tmp_path).turn(), pytest.raises(NotOurTurn), AnswerLock(tmp_path, patience=0.05).turn():
         pass
-    with Turns(tmp_path, patience=0.05).turn():
+    with AnswerLock(tmp_path, patience=0.05).turn():
         assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
 
 

@@ -24,9 +24,9 @@ from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.history_pages import BadHistoryQuery
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import LARGEST_ENTRY, Ledger
-from aileron_tui.runtime.daemon.record import ON_ITS_WAY, Record
+from aileron_tui.runtime.daemon.daemon_ledger import ON_ITS_WAY, DaemonLedger
 from aileron_tui.runtime.daemon.times import utc_time
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.recorded_signers import RecordedSigners
@@ -65,9 +65,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def record(folder: Path, key: UnlockedKey, clock: Clock) -> Iterator[Record]:
+def record(folder: Path, key: UnlockedKey, clock: Clock) -> Iterator[DaemonLedger]:
     """An open record, whose ledger must verify in the end."""
-    with Record(folder, key, clock=clock) as record:
+    with DaemonLedger(folder, key, clock=clock) as record:
         yield record
     verified(folder)
 
@@ -118,24 +118,28 @@ def item(id_: str = ID, **changes: Any) -> Item:
 
 
 def answer(
-    record: Record, shown: Item, key: UnlockedKey, clock: Callable[[], datetime], verdict: Verdict = Verdict.APPROVE
+    record: DaemonLedger,
+    shown: Item,
+    key: UnlockedKey,
+    clock: Callable[[], datetime],
+    verdict: Verdict = Verdict.APPROVE,
 ) -> None:
     """What a console does before it sends an answer."""
     statement = replace(shown, head=record.head).statement(verdict, reason="r", surface="console", now=clock())
     record.decided(shown.id, sign(statement, key).fields())
 
 
-def entries(record: Record, id_: str = ID) -> list[Any]:
+def entries(record: DaemonLedger, id_: str = ID) -> list[Any]:
     past = record.past(id_)
     assert past is not None
     return past["entries"]  # type: ignore[return-value]  # its shape is what is tested
 
 
-def kinds(record: Record, id_: str = ID) -> list[str]:
+def kinds(record: DaemonLedger, id_: str = ID) -> list[str]:
     return [entry["kind"] for entry in entries(record, id_)]
 
 
-def listed(record: Record, id_: str = ID) -> dict[str, Any]:
+def listed(record: DaemonLedger, id_: str = ID) -> dict[str, Any]:
     past = record.past(id_)
     assert past is not None
     return past["request"]  # type: ignore[return-value]  # its shape is what is tested
@@ -152,17 +156,17 @@ def event(type_: str, id_: str = ID, at: str = "2026-05-12T12:15:35.5+02:00", **
     return {"audit_id": "audit-1", "event_type": type_, "timestamp": at, "actor": {}, "payload": about | extra}
 
 
-def test_the_folders_are_private(record: Record, folder: Path) -> None:
+def test_the_folders_are_private(record: DaemonLedger, folder: Path) -> None:
     for place in (folder, folder.parent, folder.parent.parent, folder.parent.parent.parent):
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
-def test_the_head_is_that_of_the_ledger(record: Record, folder: Path) -> None:
+def test_the_head_is_that_of_the_ledger(record: DaemonLedger, folder: Path) -> None:
     with LedgerReader(folder / "ledger.db") as reader:
         assert record.head == reader.head().hash != GENESIS
 
 
-def test_what_is_asked_is_recorded_once_with_what_was_shown(record: Record) -> None:
+def test_what_is_asked_is_recorded_once_with_what_was_shown(record: DaemonLedger) -> None:
     record.asked([item()], "console")
     head = record.head
     record.asked([item()], "console")
@@ -188,13 +192,13 @@ def test_what_is_asked_is_recorded_once_with_what_was_shown(record: Record) -> N
     assert record.state("act-other") is None
 
 
-def test_a_preview_that_could_not_be_fetched_says_why(record: Record) -> None:
+def test_a_preview_that_could_not_be_fetched_says_why(record: DaemonLedger) -> None:
     record.asked([item(preview=PreviewResult(unavailable="timeout")), item("act-2", preview=None)], "console")
     assert entries(record)[1]["body"]["unavailable"] == "timeout"
     assert kinds(record, "act-2") == ["request.made", "prompt.shown"]
 
 
-def test_all_of_a_list_is_one_commit(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_of_a_list_is_one_commit(record: DaemonLedger, monkeypatch: pytest.MonkeyPatch) -> None:
     commits = []
     real = Ledger.append_given
 
@@ -208,12 +212,12 @@ def test_all_of_a_list_is_one_commit(record: Record, monkeypatch: pytest.MonkeyP
     assert len(commits) == 1
 
 
-def test_a_prompt_that_changed_is_recorded_as_shown_again(record: Record, folder: Path, key: UnlockedKey) -> None:
+def test_a_prompt_that_changed_is_recorded_as_shown_again(record: DaemonLedger, folder: Path, key: UnlockedKey) -> None:
     record.asked([item()], "console")
     changed = item(asker=Asker("claude code", "01J0ABCDEF", "/src/project"))
     record.asked([changed], "console")
     record.asked([item()], "console")
-    with Record(folder, key) as other:
+    with DaemonLedger(folder, key) as other:
         other.asked([changed], "list")
     assert [entry["body"]["digest"] for entry in entries(record) if entry["kind"] == "prompt.shown"] == [
         item().digest,
@@ -221,7 +225,7 @@ def test_a_prompt_that_changed_is_recorded_as_shown_again(record: Record, folder
     ]
 
 
-def test_an_answer_of_ours_to_its_end(record: Record, key: UnlockedKey, clock: Clock) -> None:
+def test_an_answer_of_ours_to_its_end(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
     record.asked([item()], "console")
     clock.on()
     answer(record, item(), key, clock)
@@ -243,13 +247,15 @@ def test_an_answer_of_ours_to_its_end(record: Record, key: UnlockedKey, clock: C
         answer(record, item(), key, clock)
 
 
-def test_an_answer_by_a_key_is_verified_against_its_enrolment(record: Record, folder: Path, key: UnlockedKey) -> None:
+def test_an_answer_by_a_key_is_verified_against_its_enrolment(
+    record: DaemonLedger, folder: Path, key: UnlockedKey
+) -> None:
     with LedgerReader(folder / "ledger.db") as reader:
         (enrolled,) = reader.key_changes()
     assert (enrolled.kind, enrolled.body["name"]) == (EntryKind.KEY_ENROLLED, "laptop")
-    with Record(folder, key):
+    with DaemonLedger(folder, key):
         pass
-    with Record(folder, for_this_run("laptop"), temporary=True), LedgerReader(folder / "ledger.db") as reader:
+    with DaemonLedger(folder, for_this_run("laptop"), temporary=True), LedgerReader(folder / "ledger.db") as reader:
         names = [str(entry.body["name"]) for entry in reader.key_changes()]
         assert names[0] == "laptop"
         assert names[1].startswith("laptop-")
@@ -260,7 +266,7 @@ def test_an_answer_by_a_key_is_verified_against_its_enrolment(record: Record, fo
 
 def test_a_key_for_this_run_can_come_again(folder: Path, key: UnlockedKey, clock: Clock) -> None:
     for number in range(2):
-        with Record(folder, key, temporary=True, clock=clock) as record:
+        with DaemonLedger(folder, key, temporary=True, clock=clock) as record:
             shown = item(f"act-{number}")
             record.asked([shown], "console")
             answer(record, shown, key, clock)
@@ -269,12 +275,12 @@ def test_a_key_for_this_run_can_come_again(folder: Path, key: UnlockedKey, clock
 
 
 def test_an_answer_that_never_arrived_is_given_again(
-    record: Record, folder: Path, key: UnlockedKey, clock: Clock
+    record: DaemonLedger, folder: Path, key: UnlockedKey, clock: Clock
 ) -> None:
     record.asked([item()], "console")
     answer(record, item(), key, clock)
     clock.on(LATER)
-    with Record(folder, key, clock=clock) as after_a_crash:
+    with DaemonLedger(folder, key, clock=clock) as after_a_crash:
         after_a_crash.asked([item()], "console")
         assert after_a_crash.state(ID) is RequestState.PENDING
         assert entries(record)[-1]["body"]["outcome"] == "pending"
@@ -283,7 +289,7 @@ def test_an_answer_that_never_arrived_is_given_again(
     assert record.state(ID) is RequestState.DENIED
 
 
-def test_an_older_list_does_not_undo_an_answer_on_its_way(record: Record, key: UnlockedKey, clock: Clock) -> None:
+def test_an_older_list_does_not_undo_an_answer_on_its_way(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
     record.asked([item()], "console")
     answer(record, item(), key, clock)
     record.asked([item()], "console")
@@ -292,7 +298,7 @@ def test_an_older_list_does_not_undo_an_answer_on_its_way(record: Record, key: U
     assert record.state(ID) is RequestState.PENDING, "whoever knows better may say so at once"
 
 
-def test_a_list_that_contradicts_an_end_is_not_believed(record: Record, clock: Clock) -> None:
+def test_a_list_that_contradicts_an_end_is_not_believed(record: DaemonLedger, clock: Clock) -> None:
     record.asked([item()], "console")
     record.told(ID, RequestState.DENIED, elsewhere=True)
     clock.on(LATER)
@@ -300,7 +306,7 @@ def test_a_list_that_contradicts_an_end_is_not_believed(record: Record, clock: C
     assert record.state(ID) is RequestState.DENIED
 
 
-def test_somebody_else_was_faster(record: Record, key: UnlockedKey, clock: Clock) -> None:
+def test_somebody_else_was_faster(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
     record.asked([item()], "console")
     answer(record, item(), key, clock)
     assert record.told(ID, RequestState.RUNNING, elsewhere=True)
@@ -321,13 +327,13 @@ def test_somebody_else_was_faster(record: Record, key: UnlockedKey, clock: Clock
         (RequestState.WITHDRAWN, False),
     ],
 )
-def test_an_outcome_without_an_answer_of_ours(record: Record, outcome: RequestState, elsewhere: bool) -> None:
+def test_an_outcome_without_an_answer_of_ours(record: DaemonLedger, outcome: RequestState, elsewhere: bool) -> None:
     record.asked([item()], "console")
     assert record.told(ID, outcome)
     assert listed(record)["surface"] == ("elsewhere" if elsewhere else "")
 
 
-def test_the_opposite_of_our_answer_is_anothers(record: Record, key: UnlockedKey, clock: Clock) -> None:
+def test_the_opposite_of_our_answer_is_anothers(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
     for id_, verdict, outcome in (
         ("a", Verdict.DENY, RequestState.EXECUTED),
         ("b", Verdict.APPROVE, RequestState.DENIED),
@@ -339,10 +345,10 @@ def test_the_opposite_of_our_answer_is_anothers(record: Record, key: UnlockedKey
 
 
 def test_the_answer_of_another_console_is_not_called_elsewhere(
-    record: Record, folder: Path, key: UnlockedKey, clock: Clock
+    record: DaemonLedger, folder: Path, key: UnlockedKey, clock: Clock
 ) -> None:
     record.asked([item()], "console")
-    with Record(folder, key, clock=clock) as other:
+    with DaemonLedger(folder, key, clock=clock) as other:
         other.asked([item()], "other")
         answer(other, item(), key, clock)
         assert not record.told(ID, RequestState.RUNNING, elsewhere=True), "the other has not heard yet what came of it"
@@ -355,9 +361,9 @@ def test_the_answer_of_another_console_is_not_called_elsewhere(
 
 
 def test_the_answer_of_another_console_is_not_called_lost_while_it_may_be_on_its_way(
-    record: Record, folder: Path, key: UnlockedKey, clock: Clock
+    record: DaemonLedger, folder: Path, key: UnlockedKey, clock: Clock
 ) -> None:
-    with Record(folder, key, clock=clock) as other:
+    with DaemonLedger(folder, key, clock=clock) as other:
         other.asked([item()], "other")
         answer(other, item(), key, clock)
         assert not record.told(ID, RequestState.PENDING, elsewhere=True)
@@ -373,9 +379,9 @@ def test_the_answer_of_another_console_is_not_called_lost_while_it_may_be_on_its
 
 
 def test_the_answer_of_a_console_that_died_is_taken_for_the_one_that_arrived(
-    record: Record, folder: Path, key: UnlockedKey, clock: Clock
+    record: DaemonLedger, folder: Path, key: UnlockedKey, clock: Clock
 ) -> None:
-    with Record(folder, key, clock=clock) as other:
+    with DaemonLedger(folder, key, clock=clock) as other:
         other.asked([item()], "other")
         answer(other, item(), key, clock)
     clock.on(LATER)
@@ -383,12 +389,12 @@ def test_the_answer_of_a_console_that_died_is_taken_for_the_one_that_arrived(
     assert (listed(record)["outcome"], listed(record)["surface"]) == ("executed", "console")
 
 
-def test_nothing_is_told_of_what_is_not_known(record: Record) -> None:
+def test_nothing_is_told_of_what_is_not_known(record: DaemonLedger) -> None:
     with pytest.raises(EntryRefused, match="of its own"):
         record.told("act-other", RequestState.EXECUTED)
 
 
-def test_answers_from_elsewhere_are_heard(record: Record) -> None:
+def test_answers_from_elsewhere_are_heard(record: DaemonLedger) -> None:
     audit_events: list[Json] = [
         event("approval.approved", "act-2", "2026-05-12T10:16:00Z", wait_ms=2500, decision="approved"),
         event("execution.succeeded", "act-2"),
@@ -411,7 +417,7 @@ def test_answers_from_elsewhere_are_heard(record: Record) -> None:
     assert record.heard(audit_events) == []
 
 
-def test_answers_of_ours_are_heard_as_ours(record: Record, key: UnlockedKey, clock: Clock) -> None:
+def test_answers_of_ours_are_heard_as_ours(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
     for id_ in ("act-1", "act-2", "act-3"):
         record.asked([item(id_)], "console")
     answer(record, item("act-1"), key, clock)
@@ -444,13 +450,13 @@ def test_answers_of_ours_are_heard_as_ours(record: Record, key: UnlockedKey, clo
     ],
     ids=repr,
 )
-def test_garbage_among_events_is_passed_over(record: Record, garbage: Json) -> None:
+def test_garbage_among_events_is_passed_over(record: DaemonLedger, garbage: Json) -> None:
     assert record.heard([event("approval.approved", "act-1"), garbage, event("approval.denied", "act-2")]) == ["act-1"]
     assert ids(record.history()) == ["act-1", "act-2"]
 
 
 @pytest.mark.parametrize("odd", [None, 7, "", "yesterday", {}, True, -5, 1e300, float("inf")])
-def test_an_answer_with_odd_particulars_is_still_an_answer(record: Record, odd: Json, clock: Clock) -> None:
+def test_an_answer_with_odd_particulars_is_still_an_answer(record: DaemonLedger, odd: Json, clock: Clock) -> None:
     heard = event("approval.denied", wait_ms=odd, reason=odd, action=odd) | {"timestamp": odd}
     record.heard([heard])
     assert listed(record)["outcome"] == "denied"
@@ -458,11 +464,11 @@ def test_an_answer_with_odd_particulars_is_still_an_answer(record: Record, odd: 
 
 
 def test_several_consoles_ask_at_once(folder: Path, clock: Clock) -> None:
-    records = [Record(folder, for_this_run("laptop"), clock=clock) for _ in range(3)]
+    records = [DaemonLedger(folder, for_this_run("laptop"), clock=clock) for _ in range(3)]
     start = threading.Barrier(3)
     failed: list[BaseException] = []
 
-    def work(record: Record) -> None:
+    def work(record: DaemonLedger) -> None:
         start.wait()
         try:
             for number in range(15):
@@ -488,7 +494,7 @@ def test_several_consoles_ask_at_once(folder: Path, clock: Clock) -> None:
     verified(folder)
 
 
-def test_a_request_too_large_for_an_entry_can_be_answered(record: Record, key: UnlockedKey, clock: Clock) -> None:
+def test_a_request_too_large_for_an_entry_can_be_answered(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
     args: JsonObject = {"to": "a@example.com", "body": "é" * (LARGEST_ENTRY + 7), "list": ["x" * 100] * 2000, "cc": 1}
     large = item(args=args, inputs=())
     record.asked([large], "console")
@@ -503,7 +509,7 @@ def test_a_request_too_large_for_an_entry_can_be_answered(record: Record, key: U
     assert entries(record)[-1]["body"]["cut"]["error"]["bytes"] == 10_000_002
 
 
-def test_an_ordinary_large_request_is_kept_whole(record: Record) -> None:
+def test_an_ordinary_large_request_is_kept_whole(record: DaemonLedger) -> None:
     args: JsonObject = {"body": "x" * (3 * 1024 * 1024)}
     record.asked([item(args=args, inputs=())], "console")
     body = entries(record)[0]["body"]
@@ -511,7 +517,7 @@ def test_an_ordinary_large_request_is_kept_whole(record: Record) -> None:
     assert "cut" not in body
 
 
-def test_texts_without_end_are_cut_and_counted(record: Record) -> None:
+def test_texts_without_end_are_cut_and_counted(record: DaemonLedger) -> None:
     long = "\u202e" * 2_000_000
     odd = item(
         action=long,
@@ -532,7 +538,7 @@ def ids(page: Any) -> list[str]:
     return [one["id"] for one in page["items"]]
 
 
-def test_history_has_the_shape_of_a_gates(record: Record) -> None:
+def test_history_has_the_shape_of_a_gates(record: DaemonLedger) -> None:
     for number in range(5):
         record.asked([item(f"act-{number}", args={"n": f"number{number}"})], "console")
     record.told("act-3", RequestState.DENIED, elsewhere=True)
@@ -547,7 +553,7 @@ def test_history_has_the_shape_of_a_gates(record: Record) -> None:
 
 
 @pytest.mark.parametrize("filters", [{"limit": 0}, {"outcome": "maybe"}, {"nonsense": "x"}, {"since": "yesterday"}])
-def test_a_question_that_makes_no_sense(record: Record, filters: dict[str, str | int | list[str]]) -> None:
+def test_a_question_that_makes_no_sense(record: DaemonLedger, filters: dict[str, str | int | list[str]]) -> None:
     with pytest.raises(BadHistoryQuery):
         record.history(**filters)
 
@@ -582,14 +588,14 @@ def test_times_of_a_daemon(text: Json, expected: str) -> None:
 
 
 def test_a_closed_record_says_so(folder: Path, key: UnlockedKey) -> None:
-    record = Record(folder, key)
+    record = DaemonLedger(folder, key)
     record.close()
     for attempt in (lambda: record.head, lambda: record.asked([item()], "console"), lambda: record.state(ID)):
         with pytest.raises(Exception, match="ledger cannot be used"):
             attempt()
 
 
-def test_entries_are_those_of_the_ledger(record: Record, folder: Path) -> None:
+def test_entries_are_those_of_the_ledger(record: DaemonLedger, folder: Path) -> None:
     record.asked([item()], "console")
     with LedgerReader(folder / "ledger.db") as reader:
         stored = reader.of_request(ID)

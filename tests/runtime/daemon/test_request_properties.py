@@ -9,7 +9,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject, canonical, plain, read
 from aileron_tui.core.prompt import read_prompt
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from tests.daemon.gotext import encode, field_text
 from tests.runtime.daemon.asked import ARGS, KINDS, SEEN
 from tests.runtime.daemon.asked import read as request

@@ -11,7 +11,7 @@ from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.daemon.requests import NotEditable, edited, payload
+from aileron_tui.runtime.daemon.request_reader import NotEditable, edited, payload
 from aileron_tui.runtime.errors import Untrustworthy
 from tests.runtime.daemon.asked import ACTION, ARGS, GOOGLE, HASH, HEAD, KINDS, SEEN, SEND_DRAFT, asked, item, read
 

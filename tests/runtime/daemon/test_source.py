@@ -9,8 +9,8 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.daemon.discovery import Daemon, find
-from aileron_tui.runtime.daemon.source import DaemonSource
+from aileron_tui.runtime.daemon.daemon_discovery import Daemon, find
+from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.process import FakeDaemon

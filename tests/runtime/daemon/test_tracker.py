@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.waiting import Arrived, Changed, Event, Queue, Snapshot, apply_all
-from aileron_tui.runtime.daemon.requests import read_request
+from aileron_tui.runtime.daemon.request_reader import read_request
 from aileron_tui.runtime.daemon.tracker import REMEMBERED, Tracker
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 
 SEEN = datetime(2026, 5, 12, 10, 15, 30, tzinfo=UTC)
 

@@ -28,12 +28,12 @@ from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
-from aileron_tui.runtime.discovery import START, Found
 from aileron_tui.runtime.errors import NoGate, NotAllowed, RuntimeFault, Unanswered, Untrustworthy
-from aileron_tui.runtime.feed import LIMITS, Happening, read_events
-from aileron_tui.runtime.items import Item, read_item
-from aileron_tui.runtime.vault import Vault
-from aileron_tui.runtime.wire import Query, Wire
+from aileron_tui.runtime.gate_discovery import START, FoundGate
+from aileron_tui.runtime.http_connection import HttpConnection, Query
+from aileron_tui.runtime.request_reader import Item, read_item
+from aileron_tui.runtime.source_events import LIMITS, SourceEvent, read_events
+from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.envelope import Envelope, sign
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
@@ -45,12 +45,12 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _wire(found: Found, transport: httpx.BaseTransport | None = None, secret: str = "") -> Wire:
+def _wire(found: FoundGate, transport: httpx.BaseTransport | None = None, secret: str = "") -> HttpConnection:
     # The gate of this home runs as we do; one that was named may be another user's on purpose.
-    return Wire(found.url, hint=START, secret=secret, ours=bool(found.instance), transport=transport)
+    return HttpConnection(found.url, hint=START, secret=secret, ours=bool(found.instance), transport=transport)
 
 
-def greeted(wire: Wire, found: Found) -> str:
+def greeted(wire: HttpConnection, found: FoundGate) -> str:
     """The instance that answers, if it is the gate that was found. Nothing secret is sent."""
     health = wire.ask("GET", "/v1/health")
     instance = health.get("instance")
@@ -60,7 +60,7 @@ def greeted(wire: Wire, found: Found) -> str:
     return instance
 
 
-def _check_instance(found: Found, instance: str) -> None:
+def _check_instance(found: FoundGate, instance: str) -> None:
     if found.instance not in ("", instance):
         detail = f"{found.url} is now {instance}, not {found.instance}"
         raise NoGate("another gate took the place of the one that was found", detail, "Try again.")
@@ -69,7 +69,7 @@ def _check_instance(found: Found, instance: str) -> None:
 class AgentClient:
     """What an agent may ask."""
 
-    def __init__(self, found: Found, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(self, found: FoundGate, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
         self._found = found
         self._wire = _wire(found, transport, token)
         self._headers = {"Authorization": f"Bearer {token}"}
@@ -124,7 +124,7 @@ class ApproverClient:
 
     def __init__(  # noqa: PLR0913  # who asks whom, and how it is called
         self,
-        found: Found,
+        found: FoundGate,
         key: UnlockedKey,
         *,
         surface: str = "cli",
@@ -206,7 +206,7 @@ class ApproverClient:
             {"items": [{"id": id_, **body} for id_, body in decisions.items()]},
         )
 
-    def watch(self, after: int = 0) -> Iterator[Happening | None]:
+    def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         """Every change as it comes, None for each heartbeat; ends when the gate ends it. `after` resumes."""
         self._ensure_session()
         query = {"surface": self._surface}
@@ -230,9 +230,9 @@ class ApproverClient:
         """How the gate is."""
         return self._ask("GET", "/v1/status")
 
-    def vault(self) -> Vault:
+    def vault(self) -> VaultState:
         """A gate keeps no secrets of its own."""
-        return Vault.NONE
+        return VaultState.NONE
 
     def unlock_vault(self, passphrase: bytearray) -> None:
         """There is nothing to unlock."""
@@ -248,7 +248,7 @@ class ApproverClient:
             raise Untrustworthy("the gate sent another request than the one it was asked for", item.id)
         return item
 
-    def _watched(self, after: int, query: Query) -> Iterator[Happening | None]:
+    def _watched(self, after: int, query: Query) -> Iterator[SourceEvent | None]:
         resume = {"Last-Event-ID": str(after)} if after else {}
         with self._wire.stream("/v1/action-approvals/watch", {**self._headers, **resume}, query) as chunks:
             yield from read_events(chunks, self.instance, LIMITS, self.name)

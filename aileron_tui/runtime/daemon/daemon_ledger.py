@@ -30,7 +30,7 @@ from aileron_tui.ledger.reader import LedgerReader, LedgerView
 from aileron_tui.ledger.request_standing import ANSWERED, DaemonReport, RequestStanding, objection
 from aileron_tui.ledger.writer import LARGEST_ENTRY, EntryDraft, Ledger
 from aileron_tui.runtime.daemon.times import utc_time
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey
 
@@ -54,7 +54,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Record:
+class DaemonLedger:
     """The ledger of one daemon, open. Safe to use from several threads."""
 
     def __init__(

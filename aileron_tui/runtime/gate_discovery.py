@@ -19,7 +19,7 @@ START: Final = "Start one with `aileron-tui gate`, or name one with --url."
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundGate:
     """Where a gate is. `instance` and `token_file` are known only of a gate of this home."""
 
     url: str
@@ -27,7 +27,7 @@ class Found:
     token_file: Path | None = None
 
 
-def discover(url: str = "", data: Path | None = None) -> Found:
+def discover(url: str = "", data: Path | None = None) -> FoundGate:
     """The gate to talk to; whether it is alive shows when it is first asked."""
     path = (data or paths().data) / FILE
     if not url:
@@ -44,10 +44,10 @@ def discover(url: str = "", data: Path | None = None) -> Found:
         return here
     if not address.private:
         _refuse(address)
-    return Found(address.url)
+    return FoundGate(address.url)
 
 
-def agent_token(found: Found) -> str:
+def agent_token(found: FoundGate) -> str:
     """The token that lets an agent in; new each time the gate starts."""
     if found.token_file is None:
         raise NoGate(
@@ -62,7 +62,7 @@ def agent_token(found: Found) -> str:
     return token
 
 
-def _written(path: Path) -> Found:
+def _written(path: Path) -> FoundGate:
     if not path.exists():
         raise NoGate("no gate is running here", f"there is no {path}", START)
     try:
@@ -72,7 +72,7 @@ def _written(path: Path) -> Found:
     match fields:
         case {"url": str(url), "instance": str(instance), "agent_token_file": str(token_file)}:
             _check_own(url, path)
-            return Found(url, instance, Path(token_file))
+            return FoundGate(url, instance, Path(token_file))
         case _:
             raise NoGate("the file that says where the gate is cannot be used", f"{path} lacks a field", START)
 

@@ -32,7 +32,7 @@ class _Sign:
     end: int
 
 
-class Untold:
+class TokenRedactor:
     """Replaces tokens, and pieces of them, in text.
 
     Found are other cases, escapes (percent, JSON, HTML), base64, hexadecimal, and anything but letters and digits put

@@ -9,18 +9,18 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
-from aileron_tui.runtime.discovery import START, Found
 from aileron_tui.runtime.errors import NoGate, Unanswered, Untrustworthy
+from aileron_tui.runtime.gate_discovery import START, FoundGate
 
 _CONNECT: Final = 3.0
 _ANSWER: Final = 30.0
 _LARGEST: Final = 64 * 1024
 
 
-class Greeting:
+class GateProbe:
     """One question to the gate that was found; NoGate if nobody listens there."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: FoundGate) -> None:
         self._found = found
         address = urlsplit(found.url)
         try:

@@ -8,7 +8,7 @@ from aileron_tui.core.jsontext import Json, JsonObject, compact, plain
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.daemon.gotext import spellings
+from aileron_tui.runtime.daemon.go_text import spellings
 
 ACTION: Final = "action"
 COMMS_SEND: Final = "comms_send"
@@ -28,7 +28,7 @@ _READING: Final = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class KindArgument:
     """One arg of a kind, and the label its row has. An optional one has a row only when it is there."""
 
     name: str
@@ -38,10 +38,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RequestKind:
     """What is known about requests of one kind. `inputs` are those that can be edited, as a form reads them."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[KindArgument, ...]
     risk: Callable[[JsonObject], Risk]
     inputs: tuple[JsonObject, ...] = ()
     edits: tuple[str, str] = ("", "")
@@ -68,35 +68,38 @@ def _runs(_: JsonObject) -> Risk:
 
 
 KINDS: Final = {
-    COMMS_SEND: Kind((Part("service", "Service"), Part("channel", "Channel"), Part("body", "Body", True)), _sends),
-    COMMS_DRAFT: Kind(
+    COMMS_SEND: RequestKind(
+        (KindArgument("service", "Service"), KindArgument("channel", "Channel"), KindArgument("body", "Body", True)),
+        _sends,
+    ),
+    COMMS_DRAFT: RequestKind(
         (
-            Part("service", "Service"),
-            Part("channel", "Channel"),
-            Part("original_author", "Written by"),
-            Part("original_body", "Original", True),
-            Part("reply_to", "Reply to"),
-            Part(DRAFT, "Draft", True),
+            KindArgument("service", "Service"),
+            KindArgument("channel", "Channel"),
+            KindArgument("original_author", "Written by"),
+            KindArgument("original_body", "Original", True),
+            KindArgument("reply_to", "Reply to"),
+            KindArgument(DRAFT, "Draft", True),
         ),
         _answers,
         ({"name": DRAFT, "type": "string", "required": True, "label": "Draft", "multiline": True},),
         (DRAFT, "body"),
     ),
-    HTTP_REQUEST: Kind(
+    HTTP_REQUEST: RequestKind(
         (
-            Part("method", "Method"),
-            Part("url", "URL"),
-            Part("secret_name", "Credential"),
-            Part("body", "Body", True),
+            KindArgument("method", "Method"),
+            KindArgument("url", "URL"),
+            KindArgument("secret_name", "Credential"),
+            KindArgument("body", "Body", True),
         ),
         _calls,
     ),
-    SHELL: Kind(
+    SHELL: RequestKind(
         (
-            Part("command", "Command", True),
-            Part("reason", "Rule"),
-            Part("cwd", "Folder", optional=True),
-            Part(SAVE, "Save as rule", optional=True),
+            KindArgument("command", "Command", True),
+            KindArgument("reason", "Rule"),
+            KindArgument("cwd", "Folder", optional=True),
+            KindArgument(SAVE, "Save as rule", optional=True),
         ),
         _runs,
         (
@@ -137,7 +140,7 @@ def told_row(field: Json) -> Row:
     )
 
 
-def _known(parts: Iterable[Part], args: JsonObject) -> tuple[Row, ...]:
+def _known(parts: Iterable[KindArgument], args: JsonObject) -> tuple[Row, ...]:
     shown: list[Row] = []
     for part in parts:
         value = args.get(part.name)

@@ -12,11 +12,11 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, plain
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.daemon.discovery import START, Daemon
+from aileron_tui.runtime.daemon.daemon_discovery import START, Daemon
 from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, NotFound, Rejected, RuntimeFault, Untrustworthy
-from aileron_tui.runtime.sse import Frame, read_frames
-from aileron_tui.runtime.vault import Vault
-from aileron_tui.runtime.wire import Wire
+from aileron_tui.runtime.http_connection import HttpConnection
+from aileron_tui.runtime.sse import SseFrame, read_frames
+from aileron_tui.runtime.vault import VaultState
 
 LARGEST_EVENT: Final = 256 * 1024 * 1024
 LONGEST_ID: Final = 4096
@@ -45,7 +45,7 @@ class WrongPassphrase(AileronError):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class DaemonResult:
     """What became of a request. `note` is our own word where a state alone would mislead; `error` is the daemon's."""
 
     state: RequestState
@@ -61,7 +61,7 @@ class DaemonClient:
         self, daemon: Daemon, *, silence: float = SILENCE, transport: httpx.BaseTransport | None = None
     ) -> None:
         self._private = daemon.private
-        self._wire = Wire(
+        self._wire = HttpConnection(
             daemon.url,
             called="daemon",
             hint=START,
@@ -97,7 +97,7 @@ class DaemonClient:
             return  # there is no such request, as was to be expected
 
     @contextmanager
-    def events(self) -> Iterator[Iterator[Frame | None]]:
+    def events(self) -> Iterator[Iterator[SseFrame | None]]:
         """What happens, as it happens; None for each sign of life."""
         with self._wire.stream("/v1/action-approvals/watch", self._headers) as chunks:
             yield read_frames(chunks, LARGEST_EVENT)
@@ -106,24 +106,24 @@ class DaemonClient:
         """Sends an answer. Success is any status of success."""
         self._wire.tell("POST", f"/v1/action-approvals/{_segment(id_)}/decide", body, headers=self._headers)
 
-    def result(self, id_: str) -> Result:
+    def result(self, id_: str) -> DaemonResult:
         """What became of a request, or NotFound."""
         result = _read_result(self._ask(f"/v1/action-approvals/{_segment(id_)}/result", _LOOK_SECONDS))
         reason, error, note = map(self.untold, (result.reason, result.error, result.note))
-        return Result(result.state, reason, error, note)
+        return DaemonResult(result.state, reason, error, note)
 
-    def ended(self, id_: str) -> Result:
+    def ended(self, id_: str) -> DaemonResult:
         """What became of a request that does not wait; a daemon may have forgotten it."""
         try:
             return self.result(id_)
         except NotFound:
-            return Result(RequestState.WITHDRAWN, note=UNKNOWN)
+            return DaemonResult(RequestState.WITHDRAWN, note=UNKNOWN)
 
-    def standing(self, id_: str) -> Result:
+    def standing(self, id_: str) -> DaemonResult:
         """Where a request stands: the list first, then what became of it."""
         for value in self.waiting():
             if isinstance(value, dict) and value.get("id") == id_:
-                return Result(RequestState.PENDING)
+                return DaemonResult(RequestState.PENDING)
         return self.ended(id_)
 
     def action(self, name: str) -> JsonObject | None:
@@ -140,16 +140,16 @@ class DaemonClient:
         events = answer.get("events")
         return [event for event in events if isinstance(event, dict)] if isinstance(events, list) else []
 
-    def vault(self) -> Vault:
+    def vault(self) -> VaultState:
         """Whether the daemon can reach its credentials."""
         try:
             answer = self._ask("/v1/vault/status", _LOOK_SECONDS)
         except (Rejected, Untrustworthy):
-            return Vault.NONE
+            return VaultState.NONE
         state = answer.get("state")
-        if answer.get("locked") is True and state != Vault.MISSING:
-            return Vault.LOCKED
-        return Vault(state) if isinstance(state, str) and state in set(Vault) else Vault.NONE
+        if answer.get("locked") is True and state != VaultState.MISSING:
+            return VaultState.LOCKED
+        return VaultState(state) if isinstance(state, str) and state in set(VaultState) else VaultState.NONE
 
     def unlock(self, passphrase: bytearray) -> None:
         """Opens the vault; the passphrase goes there and nowhere else."""
@@ -182,18 +182,18 @@ class DaemonClient:
             return None
 
 
-def _read_result(answer: JsonObject) -> Result:
+def _read_result(answer: JsonObject) -> DaemonResult:
     status = answer.get("status")
     state = _STATES.get(status) if isinstance(status, str) else None
     reason = answer.get("reason")
     words = reason if isinstance(reason, str) else ""
     if state is None:
-        return Result(RequestState.RUNNING, words, note="the daemon calls it " + plain(status))
+        return DaemonResult(RequestState.RUNNING, words, note="the daemon calls it " + plain(status))
     if status == "awaiting_vault":
-        return Result(state, words, note=f"approved; {LOCKED}")
+        return DaemonResult(state, words, note=f"approved; {LOCKED}")
     if state is RequestState.FAILED:
-        return Result(state, words, error=_failure(answer) or words)
-    return Result(state, words)
+        return DaemonResult(state, words, error=_failure(answer) or words)
+    return DaemonResult(state, words)
 
 
 def _failure(answer: JsonObject) -> str:

@@ -11,11 +11,11 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.ledger.errors import LedgerError
-from aileron_tui.runtime.daemon import requests
-from aileron_tui.runtime.daemon.client import DaemonClient, Result
-from aileron_tui.runtime.daemon.record import Record
+from aileron_tui.runtime.daemon import request_reader
+from aileron_tui.runtime.daemon.answer_lock import AnswerLock
+from aileron_tui.runtime.daemon.daemon_client import DaemonClient, DaemonResult
+from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger
 from aileron_tui.runtime.daemon.tracker import Tracker
-from aileron_tui.runtime.daemon.turns import Turns
 from aileron_tui.runtime.errors import (
     ApprovalsOff,
     NoGate,
@@ -27,7 +27,7 @@ from aileron_tui.runtime.errors import (
     Unanswered,
     Untrustworthy,
 )
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey
 
@@ -38,7 +38,7 @@ class NotAnswered(RuntimeFault):
     """An answer that must not be given."""
 
 
-class Answering:
+class AnswerSender:
     """The answers of one connection, from any thread.
 
     `ended` is called with what became of a request, `unsettled` with one of which that must still be found out.
@@ -47,14 +47,14 @@ class Answering:
     def __init__(  # noqa: PLR0913  # what an answer is made of
         self,
         client: DaemonClient,
-        record: Record,
+        record: DaemonLedger,
         tracker: Tracker,
         key: UnlockedKey,
-        turns: Turns,
+        turns: AnswerLock,
         *,
         surface: str,
         clock: Callable[[], datetime],
-        ended: Callable[[str, Result], None],
+        ended: Callable[[str, DaemonResult], None],
         unsettled: Callable[[str], None],
     ) -> None:
         self._client = client
@@ -74,7 +74,7 @@ class Answering:
         if item.deny_only and approved:
             raise NotAnswered("this request can only be denied", item.deny_only)
         edits = edits if approved else None
-        payload = requests.payload(item, edits)
+        payload = request_reader.payload(item, edits)
         with self._turns.turn():
             if approved:  # a denial runs nothing, whatever it meets
                 self._check_unchanged(item, edits)
@@ -92,7 +92,7 @@ class Answering:
                 self._unsettled(item.id)  # events that came meanwhile were left to this answer
                 raise
 
-    def arrived(self, id_: str, result: Result) -> bool:
+    def arrived(self, id_: str, result: DaemonResult) -> bool:
         """Whether this became of a request by our own answer, also by one whose reply was lost."""
         earlier = self._tracker.unconfirmed.get(id_)
         if earlier is not None and _agrees(result, earlier):
@@ -103,7 +103,7 @@ class Answering:
     def _check_unchanged(self, item: Item, edits: JsonObject | None) -> None:
         """A daemon takes an answer by the id alone, so it is for us to see that the id still means what was shown."""
         now = self._tracker.waiting.get(item.id)
-        if now is not None and (requests.edited(now, edits) if edits else now).digest != item.digest:
+        if now is not None and (request_reader.edited(now, edits) if edits else now).digest != item.digest:
             raise PromptChanged(409, {"error": {"message": "what it asks changed meanwhile"}}, called="daemon")
 
     def _recorded(self, item: Item, verdict: Verdict, reason: str, edits: JsonObject | None) -> JsonObject:
@@ -154,7 +154,7 @@ class Answering:
         self._tracker.unconfirmed.pop(id_, None)
         self._tracker.ours.add(id_)
         self._note(id_, state)
-        self._ended(id_, Result(state))
+        self._ended(id_, DaemonResult(state))
         return state
 
     def _late(self, id_: str, verdict: Verdict, error: NotFound) -> RequestState:
@@ -187,7 +187,7 @@ class Answering:
             return self._taken(id_, verdict)
         raise self._elsewhere(id_, result)
 
-    def _elsewhere(self, id_: str, result: Result) -> RuntimeFault:
+    def _elsewhere(self, id_: str, result: DaemonResult) -> RuntimeFault:
         """This answer was not the one. Words for people, after what became of the request was passed on."""
         ours, state = self.arrived(id_, result), result.state
         self._ended(id_, result)
@@ -209,7 +209,7 @@ class Answering:
             self._record.told(id_, outcome, elsewhere=elsewhere, reason=reason, error=error)
 
 
-def _agrees(result: Result, verdict: Verdict) -> bool:
+def _agrees(result: DaemonResult, verdict: Verdict) -> bool:
     denied = result.state is RequestState.DENIED
     return (
         denied

@@ -23,20 +23,20 @@ from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
-from aileron_tui.runtime.daemon import requests
-from aileron_tui.runtime.daemon.answering import Answering
-from aileron_tui.runtime.daemon.client import LARGEST_EVENT, SILENCE, DaemonClient, Result, check_id
-from aileron_tui.runtime.daemon.discovery import Daemon
-from aileron_tui.runtime.daemon.keeper import LIST_EVERY, Became, Keeper, Listed
-from aileron_tui.runtime.daemon.labels import Labels
-from aileron_tui.runtime.daemon.record import Record
+from aileron_tui.runtime.daemon import request_reader
+from aileron_tui.runtime.daemon.answer_lock import AnswerLock
+from aileron_tui.runtime.daemon.answer_sender import AnswerSender
+from aileron_tui.runtime.daemon.daemon_client import LARGEST_EVENT, SILENCE, DaemonClient, DaemonResult, check_id
+from aileron_tui.runtime.daemon.daemon_discovery import Daemon
+from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger
+from aileron_tui.runtime.daemon.label_cache import LabelCache
+from aileron_tui.runtime.daemon.poller import LIST_EVERY, Became, Listed, Poller
 from aileron_tui.runtime.daemon.tracker import Tracker
-from aileron_tui.runtime.daemon.turns import Turns
 from aileron_tui.runtime.errors import NotFound, PromptChanged, RuntimeFault, Unanswered, Untrustworthy
-from aileron_tui.runtime.feed import Happening
-from aileron_tui.runtime.items import Item
-from aileron_tui.runtime.sse import Frame
-from aileron_tui.runtime.vault import Vault
+from aileron_tui.runtime.request_reader import Item
+from aileron_tui.runtime.source_events import SourceEvent
+from aileron_tui.runtime.sse import SseFrame
+from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import UnlockedKey
 
 _LOOKS_AT_ONCE: Final = 20
@@ -55,10 +55,10 @@ class _Ended:
     """An answer from here came to its end: it was taken, or somebody else's was first."""
 
     id: str
-    result: Result
+    result: DaemonResult
 
 
-_News = Frame | Listed | Became | _Ended | RuntimeFault | None
+_News = SseFrame | Listed | Became | _Ended | RuntimeFault | None
 
 
 class DaemonSource:
@@ -94,16 +94,16 @@ class DaemonSource:
         self._closed = False
         self._listed: dict[str, Item] = {}
         self._client = DaemonClient(daemon, silence=silence, transport=transport)
-        self._actions = Labels(self._client.action)
-        self._sessions = Labels(self._client.session)
-        self._record = Record(folder, key, clock=clock)
-        self._keeper = Keeper(self._client, self._tracker.now, self._news.put, list_every)
-        self._answering = Answering(
+        self._actions = LabelCache(self._client.action)
+        self._sessions = LabelCache(self._client.session)
+        self._record = DaemonLedger(folder, key, clock=clock)
+        self._keeper = Poller(self._client, self._tracker.now, self._news.put, list_every)
+        self._answering = AnswerSender(
             self._client,
             self._record,
             self._tracker,
             key,
-            Turns(folder),
+            AnswerLock(folder),
             surface=surface,
             clock=clock,
             ended=lambda id_, result: self._news.put(_Ended(id_, result)),
@@ -155,11 +155,11 @@ class DaemonSource:
         """The request as it would be with edits; a daemon fetches a preview once and never again."""
         if edits is None:
             raise AileronError("a daemon fetches a preview only once, before it asks", hint="Decide by what is shown.")
-        item = requests.edited(self._tracker.waiting.get(id_) or self.item(id_), edits)
+        item = request_reader.edited(self._tracker.waiting.get(id_) or self.item(id_), edits)
         self._record.asked([item], self._surface)
         return item
 
-    def watch(self, after: int = 0) -> Iterator[Happening | None]:
+    def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         """Every change as it comes; raises when the daemon cannot be heard any more. `after` means nothing here."""
         del after
         asked = self._tracker.now()
@@ -178,7 +178,7 @@ class DaemonSource:
                     yield None
                 case RuntimeFault():
                     raise news
-                case Frame():
+                case SseFrame():
                     yield from self._take_event(news)
                 case Listed():
                     yield from self._take_list(news)
@@ -203,7 +203,7 @@ class DaemonSource:
 
     # what is heard, in the caller's thread
 
-    def _take_first(self, listed: Listed) -> Iterator[Happening]:
+    def _take_first(self, listed: Listed) -> Iterator[SourceEvent]:
         """The list that a connection begins with. What ended meanwhile is told before it, so that it says how."""
         items, unread = self._read_all(listed.items)
         _, vanished = self._tracker.listed(items, listed.asked)
@@ -214,7 +214,7 @@ class DaemonSource:
         yield self._snapshot()
         yield from self._complain(unread)
 
-    def _take_list(self, listed: Listed) -> Iterator[Happening]:
+    def _take_list(self, listed: Listed) -> Iterator[SourceEvent]:
         items, unread = self._read_all(listed.items)
         gone = set(self._tracker.gone)
         arrived, vanished = self._tracker.listed(items, listed.asked)
@@ -229,7 +229,7 @@ class DaemonSource:
                 self._keeper.follow(item.id)
         yield from self._complain(unread)
 
-    def _take_event(self, frame: Frame) -> Iterator[Happening | None]:
+    def _take_event(self, frame: SseFrame) -> Iterator[SourceEvent | None]:
         try:
             data = read_object(frame.data, _EVENT)
         except JsonError:
@@ -249,7 +249,7 @@ class DaemonSource:
         else:
             yield None
 
-    def _take_arrival(self, data: JsonObject) -> Iterator[Happening]:
+    def _take_arrival(self, data: JsonObject) -> Iterator[SourceEvent]:
         items, unread = self._read_all([data])
         for item in items:
             if len(self._tracker.waiting) >= _MOST_WAITING:
@@ -262,7 +262,7 @@ class DaemonSource:
         if unread:
             self._keeper.list_soon()
 
-    def _take_answer(self, data: JsonObject) -> Iterator[Happening]:
+    def _take_answer(self, data: JsonObject) -> Iterator[SourceEvent]:
         id_, approved, reason = data.get("id"), data.get("approved"), data.get("reason")
         if not isinstance(id_, str) or not isinstance(approved, bool):
             self._keeper.list_soon()
@@ -271,15 +271,15 @@ class DaemonSource:
         else:
             state = RequestState.RUNNING if approved else RequestState.DENIED
             words = self._client.untold(reason) if isinstance(reason, str) else ""
-            yield from self._take_end(id_, Result(state, words))
+            yield from self._take_end(id_, DaemonResult(state, words))
 
-    def _take_end(self, id_: str, result: Result) -> Iterator[Happening]:
+    def _take_end(self, id_: str, result: DaemonResult) -> Iterator[SourceEvent]:
         self._tracker.resolved(id_)
         yield from self._take_result(id_, result)
         if not result.state.final:
             self._keeper.follow(id_)
 
-    def _take_result(self, id_: str, result: Result) -> Iterator[Happening]:
+    def _take_result(self, id_: str, result: DaemonResult) -> Iterator[SourceEvent]:
         if result.state is RequestState.PENDING:
             if id_ in self._tracker.gone:  # it waits after all, or cannot be read any more: the next list shows which
                 self._doubted.add(id_)
@@ -294,20 +294,20 @@ class DaemonSource:
         if item is not None:
             elsewhere = not ours and result.state is not RequestState.WITHDRAWN
             self._record.told(id_, result.state, elsewhere=elsewhere, reason=result.reason, error=result.error)
-            yield Happening(0, "updated", item.fields | {"state": item.state}, (item,), self.name)
+            yield SourceEvent(0, "updated", item.fields | {"state": item.state}, (item,), self.name)
 
-    def _snapshot(self) -> Happening:
+    def _snapshot(self) -> SourceEvent:
         self._unread = 0
         waiting = tuple(self._tracker.waiting.values())
-        return Happening(0, "snapshot", {"items": [item.fields for item in waiting]}, waiting, self.name)
+        return SourceEvent(0, "snapshot", {"items": [item.fields for item in waiting]}, waiting, self.name)
 
-    def _arrived(self, item: Item) -> Happening:
-        return Happening(0, "pending", item.fields, (item,), self.name)
+    def _arrived(self, item: Item) -> SourceEvent:
+        return SourceEvent(0, "pending", item.fields, (item,), self.name)
 
-    def _complain(self, unread: int) -> Iterator[Happening]:
+    def _complain(self, unread: int) -> Iterator[SourceEvent]:
         if unread != self._unread:
             self._unread = unread
-            yield Happening(0, "unreadable", {"count": unread}, (), self.name)
+            yield SourceEvent(0, "unreadable", {"count": unread}, (), self.name)
 
     # reading
 
@@ -335,7 +335,7 @@ class DaemonSource:
         known = self._tracker.waiting.get(id_) if isinstance(id_, str) else None
         if known is not None and known.instance == self.instance and _same(known, fields):
             return known  # what was shown stays as it is, whatever was learned since
-        return requests.read_request(
+        return request_reader.read_request(
             value,
             source=self.name,
             instance=self.instance,
@@ -366,7 +366,7 @@ class DaemonSource:
         for id_ in self._record.heard(self._client.audit())[:_LOOKS_AT_ONCE]:
             self._note_end(id_, self._client.ended(id_))
 
-    def _note_end(self, id_: str, result: Result) -> None:
+    def _note_end(self, id_: str, result: DaemonResult) -> None:
         if result.state.final:
             elsewhere = result.state is not RequestState.WITHDRAWN and not self._answering.arrived(id_, result)
             self._record.told(id_, result.state, elsewhere=elsewhere, reason=result.reason, error=result.error)
@@ -378,7 +378,7 @@ class DaemonSource:
             raise NotFound(404, {}, called="ledger")
         return found
 
-    def vault(self) -> Vault:
+    def vault(self) -> VaultState:
         """Whether the daemon can reach its credentials."""
         return self._client.vault()
 

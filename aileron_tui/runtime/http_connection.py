@@ -12,8 +12,8 @@ import httpx
 from aileron_tui import __version__
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_listed, read_object
 from aileron_tui.runtime.errors import NoGate, RuntimeFault, Unanswered, Untrustworthy, rejected
-from aileron_tui.runtime.peer import stranger, within
-from aileron_tui.runtime.untold import Untold
+from aileron_tui.runtime.port_owner import stranger, within
+from aileron_tui.runtime.token_redaction import TokenRedactor
 
 _ANSWER: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
 _USUAL: Final = 30.0
@@ -26,7 +26,7 @@ _OPENED: Final = frozenset({"connection.connect_tcp.complete", "connection.start
 Query = Mapping[str, str | int | list[str]]
 
 
-class Wire:
+class HttpConnection:
     """One connection. `called` is what the other side is called in words; `transport` lets tests stand in for it.
 
     `silence` is how long a stream may say nothing before it counts as dead. `ours` says that nobody but we and the
@@ -50,7 +50,7 @@ class Wire:
         self._called = called
         self._hint = hint
         self._silence = silence
-        self.untold = Untold(secret)
+        self.untold = TokenRedactor(secret)
         self._ours = ours
         self._outcomes = outcomes
         self._closed = False

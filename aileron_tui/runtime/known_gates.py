@@ -18,8 +18,8 @@ from typing import Final
 from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder, read_private, write_private
-from aileron_tui.runtime.discovery import discover
 from aileron_tui.runtime.errors import NoGate, Untrustworthy
+from aileron_tui.runtime.gate_discovery import discover
 
 FILE: Final = "known-gates.json"
 

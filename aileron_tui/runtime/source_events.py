@@ -6,14 +6,14 @@ from typing import Final
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.items import Item, read_item
-from aileron_tui.runtime.sse import Frame, read_frames
+from aileron_tui.runtime.request_reader import Item, read_item
+from aileron_tui.runtime.sse import SseFrame, read_frames
 
 LIMITS: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class SourceEvent:
     """One event. `name` and `data` are the gate's; `items` are the requests in it, checked; `source` is our name."""
 
     id: int
@@ -25,13 +25,13 @@ class Happening:
 
 def read_events(
     chunks: Iterable[bytes], instance: str = "", limits: JsonLimits = LIMITS, source: str = ""
-) -> Iterator[Happening | None]:
+) -> Iterator[SourceEvent | None]:
     """The events of a stream in order; None for each heartbeat. Unknown events pass through unread."""
     for frame in read_frames(chunks, limits.size):
         yield None if frame is None else _happening(frame, instance, limits, source)
 
 
-def _happening(frame: Frame, instance: str, limits: JsonLimits, source: str) -> Happening:
+def _happening(frame: SseFrame, instance: str, limits: JsonLimits, source: str) -> SourceEvent:
     try:
         data = read_object(frame.data, limits)
     except JsonError as error:
@@ -43,4 +43,4 @@ def _happening(frame: Frame, instance: str, limits: JsonLimits, source: str) -> 
     elif frame.name in ("pending", "updated"):
         items = (read_item(data, instance, source),)
     number = int(frame.id) if frame.id.isascii() and frame.id.isdigit() else 0
-    return Happening(number, frame.name, data, items, source)
+    return SourceEvent(number, frame.name, data, items, source)

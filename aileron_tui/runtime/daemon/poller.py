@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.daemon.client import DaemonClient, Result
+from aileron_tui.runtime.daemon.daemon_client import DaemonClient, DaemonResult
 from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered
 
 LIST_EVERY: Final = 15.0
@@ -36,7 +36,7 @@ class Became:
     """What was looked up of a request that does not wait any more."""
 
     id: str
-    result: Result
+    result: DaemonResult
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class _Followed:
     until: float
 
 
-class Keeper:
+class Poller:
     """A thread that asks. `now` is the tracker's moment; what is learned, or what went wrong, is given to `tell`."""
 
     def __init__(

@@ -25,7 +25,7 @@ class NotOurTurn(RuntimeFault):
     """Nothing can be answered now."""
 
 
-class Turns:
+class AnswerLock:
     """The turns at one record; safe to use from several threads."""
 
     def __init__(self, folder: Path, patience: float = _PATIENCE) -> None:

@@ -18,7 +18,7 @@ _MOST_AT_ONCE: Final = 200
 Ask = Callable[[str], JsonObject | None]
 
 
-class Labels:
+class LabelCache:
     """The labels of one kind. `ask` is the daemon's word on a name, None if it has none."""
 
     def __init__(self, ask: Ask) -> None:

@@ -17,10 +17,10 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, co
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_name, by_rule, by_steps
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.daemon.kinds import ACTION, DRAFT, KINDS, SAVE, SAVE_AS, rows, told_row
+from aileron_tui.runtime.daemon.request_kinds import ACTION, DRAFT, KINDS, SAVE, SAVE_AS, rows, told_row
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.items import Item
+from aileron_tui.runtime.request_reader import Item
 from aileron_tui.sandbox.failure import Kind as Class
 from aileron_tui.sandbox.failure import short
 

@@ -35,7 +35,7 @@ _ELSEWHERE_SECONDS: Final = 3.0
 _WRITE_URL: Final = "Write it as http://127.0.0.1:54321, with or without /v1."
 
 
-class Why(StrEnum):
+class NoDaemonReason(StrEnum):
     """Why there is no daemon to talk to."""
 
     ABSENT = "absent"  # none was named and none runs here
@@ -47,13 +47,13 @@ class Why(StrEnum):
 class NoDaemon(NoGate):
     """None was found; the detail says what was tried."""
 
-    def __init__(self, why: Why, title: str, detail: str = "", hint: str = START) -> None:
+    def __init__(self, why: NoDaemonReason, title: str, detail: str = "", hint: str = START) -> None:
         super().__init__(title, detail, hint)
         self.why = why
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NamedDaemon:
     """The daemon that was named by an option or in the configuration; at most one way to its token."""
 
     url: str = ""
@@ -61,7 +61,7 @@ class Wanted:
     token_env: str = ""
 
 
-ANY: Final = Wanted()
+ANY: Final = NamedDaemon()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Daemon:
         return read_address(self.url).private
 
 
-class Outcome(StrEnum):
+class StepOutcome(StrEnum):
     """What came of a step."""
 
     TAKEN = "taken"
@@ -90,45 +90,47 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SearchStep:
     """One thing that was looked at. The words may hold foreign text; never a token."""
 
     about: str
-    outcome: Outcome
+    outcome: StepOutcome
     words: str
     mend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class DaemonSearch:
     """Every step of looking for a daemon, and what it came to: exactly one of `daemon` and `fault`."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[SearchStep, ...]
     daemon: Daemon | None = None
     fault: NoDaemon | None = None
 
 
-def find(wanted: Wanted = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None) -> Daemon:
+def find(wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None) -> Daemon:
     """The daemon to talk to, alive a moment ago."""
     found = search(wanted, env, home)
     if found.daemon is None:
-        raise found.fault or NoDaemon(Why.ABSENT, "no daemon was found")
+        raise found.fault or NoDaemon(NoDaemonReason.ABSENT, "no daemon was found")
     return found.daemon
 
 
-def trail(wanted: Wanted = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None) -> tuple[Step, ...]:
+def trail(
+    wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None
+) -> tuple[SearchStep, ...]:
     """Every step of looking for one, in words."""
     return search(wanted, env, home).steps
 
 
-def search(wanted: Wanted = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None) -> Search:
+def search(wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None) -> DaemonSearch:
     """The daemon, or why there is none, and the way there."""
     walk = _Walk(wanted, env, daemon_file(env, home))
     try:
         daemon = walk.find()
     except NoDaemon as fault:
-        return Search(tuple(walk.steps), fault=fault)
-    return Search(tuple(walk.steps), daemon)
+        return DaemonSearch(tuple(walk.steps), fault=fault)
+    return DaemonSearch(tuple(walk.steps), daemon)
 
 
 def daemon_file(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
@@ -150,8 +152,8 @@ class _Written:
 class _Walk:
     """One search, step by step."""
 
-    def __init__(self, wanted: Wanted, env: Mapping[str, str], file: Path) -> None:
-        self.steps: list[Step] = []
+    def __init__(self, wanted: NamedDaemon, env: Mapping[str, str], file: Path) -> None:
+        self.steps: list[SearchStep] = []
         self._wanted = wanted
         self._env = env
         self._file = file
@@ -168,7 +170,7 @@ class _Walk:
         elif address is not None:
             known = _Written(address)
         else:
-            self._give_up(Why.ABSENT, "no daemon is running here")
+            self._give_up(NoDaemonReason.ABSENT, "no daemon is running here")
         token = self._token(address, known, inherited, named=named is not None)
         self._check_private(address, token)
         self._check_process(known, how)
@@ -177,10 +179,10 @@ class _Walk:
 
     def _address(self, about: str, text: str, *, needed: bool = True) -> Address | None:
         if not text.strip():
-            self._step(about, Outcome.PASSED, "none" if about != URL_VARIABLE else "not set")
+            self._step(about, StepOutcome.PASSED, "none" if about != URL_VARIABLE else "not set")
             return None
         if not needed:
-            self._step(about, Outcome.PASSED, "set, but another was named")
+            self._step(about, StepOutcome.PASSED, "set, but another was named")
             try:
                 return read_address(text)
             except BadAddress:
@@ -189,20 +191,20 @@ class _Walk:
             address = read_address(text)
         except BadAddress as error:
             self._fail(about, "this is not the address of a daemon", str(error), _WRITE_URL)
-        self._step(about, Outcome.TAKEN, address.url)
+        self._step(about, StepOutcome.TAKEN, address.url)
         return address
 
     def _written(self, address: Address | None) -> _Written | None:
         """What the daemon of this home wrote. Where another was named, a file that cannot be used does not matter."""
         about = str(self._file)
         if not os.path.lexists(self._file):
-            self._step(about, Outcome.PASSED, "there is none")
+            self._step(about, StepOutcome.PASSED, "there is none")
             return None
         try:
             written = _read(self._file)
         except (PrivateFileError, JsonError, BadAddress) as error:
             if address is not None:
-                self._step(about, Outcome.PASSED, f"cannot be used: {error}")
+                self._step(about, StepOutcome.PASSED, f"cannot be used: {error}")
                 return None
             mend = (error.hint if isinstance(error, PrivateFileError) else "") or "Start the daemon again."
             self._fail(about, "the file that says where the daemon is cannot be used", str(error), mend)
@@ -219,9 +221,9 @@ class _Walk:
             )
         )
         if address is None or address.meets(written.address):
-            self._step(about, Outcome.TAKEN, told)
+            self._step(about, StepOutcome.TAKEN, told)
         else:
-            self._step(about, Outcome.PASSED, f"it is about another: {told}")
+            self._step(about, StepOutcome.PASSED, f"it is about another: {told}")
         return written
 
     def _token(self, address: Address, known: _Written, inherited: Address | None, *, named: bool) -> str:
@@ -242,10 +244,10 @@ class _Walk:
         ours = not named or (inherited is not None and inherited.meets(address))
         if variable and ours:
             return self._checked(TOKEN_VARIABLE, variable)
-        self._step(TOKEN_VARIABLE, Outcome.PASSED, "set, but for another daemon" if variable else "not set")
+        self._step(TOKEN_VARIABLE, StepOutcome.PASSED, "set, but for another daemon" if variable else "not set")
         if known.token:
             return self._checked(f"token in {self._file}", known.token)
-        self._step("token", Outcome.PASSED, "none: the daemon must need none")
+        self._step("token", StepOutcome.PASSED, "none: the daemon must need none")
         return ""
 
     def _checked(self, about: str, token: str) -> str:
@@ -254,7 +256,7 @@ class _Walk:
         if len(token) > _LARGEST_TOKEN or not _TOKEN.fullmatch(token):
             words = "it is too long, or holds more than letters, digits and signs"
             self._fail(about, "what should be the daemon's token is none", words, "Put the token there, and only it.")
-        self._step(about, Outcome.TAKEN, "used")
+        self._step(about, StepOutcome.TAKEN, "used")
         return token
 
     def _check_private(self, address: Address, token: str) -> None:
@@ -272,7 +274,7 @@ class _Walk:
         about = f"process {known.pid}"
         if not _alive(known.pid):
             self._silent(about, "the daemon is not running", f"it is gone, and left {self._file} behind", how)
-        self._step(about, Outcome.TAKEN, "runs")
+        self._step(about, StepOutcome.TAKEN, "runs")
 
     def _check_answers(self, address: Address, how: str) -> None:
         seconds = _HERE_SECONDS if address.here else _ELSEWHERE_SECONDS
@@ -281,27 +283,37 @@ class _Walk:
         except (OSError, UnicodeError) as error:
             reason = "no answer in time" if isinstance(error, TimeoutError) else _reason(error)
             self._silent(address.url, f"nobody answers at {address.url}", reason, how)
-        self._step(address.url, Outcome.TAKEN, "answers")
+        self._step(address.url, StepOutcome.TAKEN, "answers")
 
     def _silent(self, about: str, title: str, words: str, how: str) -> NoReturn:
         """A daemon that is not there. What was said of it on purpose is not passed over."""
         match how:
             case "named":
-                self._fail(about, title, words, "Look whether it runs there, and at the tunnel to it.", Why.UNANSWERED)
+                self._fail(
+                    about,
+                    title,
+                    words,
+                    "Look whether it runs there, and at the tunnel to it.",
+                    NoDaemonReason.UNANSWERED,
+                )
             case "AILERON_API_URL":
                 words = f"{words}; {URL_VARIABLE} names it"
-                self._fail(about, title, words, f"Start the daemon there, or unset {URL_VARIABLE}.", Why.UNANSWERED)
+                self._fail(
+                    about, title, words, f"Start the daemon there, or unset {URL_VARIABLE}.", NoDaemonReason.UNANSWERED
+                )
             case _:
-                self._fail(about, title, words, START, Why.LEFT_OVER)
+                self._fail(about, title, words, START, NoDaemonReason.LEFT_OVER)
 
-    def _step(self, about: str, outcome: Outcome, words: str, mend: str = "") -> None:
-        self.steps.append(Step(about, outcome, words, mend))
+    def _step(self, about: str, outcome: StepOutcome, words: str, mend: str = "") -> None:
+        self.steps.append(SearchStep(about, outcome, words, mend))
 
-    def _fail(self, about: str, title: str, words: str, mend: str, why: Why = Why.UNUSABLE) -> NoReturn:
-        self._step(about, Outcome.FAILED, f"{title}: {words}", mend)
+    def _fail(
+        self, about: str, title: str, words: str, mend: str, why: NoDaemonReason = NoDaemonReason.UNUSABLE
+    ) -> NoReturn:
+        self._step(about, StepOutcome.FAILED, f"{title}: {words}", mend)
         raise NoDaemon(why, title, f"{about}: {words}" if about not in title else words, mend)
 
-    def _give_up(self, why: Why, title: str) -> NoReturn:
+    def _give_up(self, why: NoDaemonReason, title: str) -> NoReturn:
         tried = "; ".join(f"{step.about}: {step.words}" for step in self.steps)
         raise NoDaemon(why, title, tried)
 
