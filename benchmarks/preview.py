@@ -17,9 +17,9 @@ import httpx
 from aileron_tui.core.action import Action
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.files.manifest_files import load_bundle
-from aileron_tui.sandbox.connectors import Settings
+from aileron_tui.sandbox.connector_package import read_packages
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand
-from aileron_tui.sandbox.pinned import read_packages
+from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.sandbox import Sandbox
 from benchmarks._bare import ANSWER, MAIL, TOKEN, bare_call
 from benchmarks._result import LONGEST_STALL, Result, against
@@ -40,7 +40,7 @@ def measure() -> list[Result]:
 
 def _sandbox(bundle: Path, cache: Path) -> tuple[Sandbox, Action]:
     credentials = Credentials({MAIL: Binding(FromCommand(("echo", TOKEN)))})
-    sandbox = Sandbox(read_packages(bundle), Settings(cache, credentials))
+    sandbox = Sandbox(read_packages(bundle), SandboxSettings(cache, credentials))
     return sandbox, load_bundle(bundle).actions["send-draft"]
 
 

@@ -185,7 +185,7 @@ def manifests() -> Check:
 
 def publishers(here: Paths) -> Check:
     """Whether the list of trusted publishers can be read."""
-    from aileron_tui.sandbox.pinned import load_keyring  # noqa: PLC0415  # only here
+    from aileron_tui.sandbox.connector_package import load_keyring  # noqa: PLC0415  # only here
 
     if not here.keyring.exists():
         return Check("publishers", Status.OK, "none are trusted by name; pins decide alone")

@@ -202,7 +202,7 @@ def _inside(options: Options, config: "Config | None") -> Iterator[_Gate]:
     from aileron_tui.gate.gate_log import GateLog  # noqa: PLC0415
     from aileron_tui.gate.gate_state import GateSetup  # noqa: PLC0415
     from aileron_tui.gate.server import GateStartError, ListenAddress  # noqa: PLC0415
-    from aileron_tui.sandbox.pinned import load_keyring  # noqa: PLC0415
+    from aileron_tui.sandbox.connector_package import load_keyring  # noqa: PLC0415
 
     here = paths()
     manifests: Path = options.manifests or bundled("manifests")

@@ -15,7 +15,7 @@ from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.server import DEFAULT_HOST, DEFAULT_PORT, ListenAddress
 from aileron_tui.gate.server import run as serve
-from aileron_tui.sandbox.pinned import load_keyring
+from aileron_tui.sandbox.connector_package import load_keyring
 from aileron_tui.signing.secret_memory import protect_process
 
 

@@ -29,7 +29,7 @@ from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.call_inputs import faults
 from aileron_tui.gate.installed_bundle import settings_of
-from aileron_tui.sandbox.pinned import load_keyring, read_packages
+from aileron_tui.sandbox.connector_package import load_keyring, read_packages
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
 

@@ -29,7 +29,7 @@ from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger import history_search
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import EntryDraft, Ledger
-from aileron_tui.sandbox.connectors import Settings
+from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.signing.approvers import Approvers
 
 LEDGER_FILE: Final = "ledger.db"
@@ -102,7 +102,7 @@ class Gate:
         self._context.pool.shutdown(wait=True)
         self._context.installed.sandbox.close()
 
-    async def _keep_looking(self, settings: Settings) -> None:
+    async def _keep_looking(self, settings: SandboxSettings) -> None:
         """Loads the bundle anew when its folder changed. Requests that wait keep what they were asked with."""
         context, folder = self._context, self._context.setup.manifests
         while True:

@@ -25,7 +25,7 @@ from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.outbox import Outbox, StoredResult
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import EntryDraft
-from aileron_tui.sandbox.pinned import Keyring
+from aileron_tui.sandbox.connector_package import PublisherKeyring
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class GateSetup:
     config: Config = field(default_factory=Config)
     cache: Path | None = None
     limits: GateLimits = field(default_factory=GateLimits)
-    keyring: Keyring = field(default_factory=Keyring)
+    keyring: PublisherKeyring = field(default_factory=PublisherKeyring)
 
 
 def utc_now() -> datetime:

@@ -12,12 +12,12 @@ from aileron_tui.core.prompt import ConnectorRef
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.manifest_files import load_bundle
-from aileron_tui.sandbox.call import Bounds
-from aileron_tui.sandbox.connectors import Settings
+from aileron_tui.sandbox.connector_call import CallBounds
+from aileron_tui.sandbox.connector_package import PublisherKeyring, read_packages
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand, FromEnvironment, FromKeyring
 from aileron_tui.sandbox.failure import Failure
-from aileron_tui.sandbox.network import Client
-from aileron_tui.sandbox.pinned import Keyring, read_packages
+from aileron_tui.sandbox.loaded_connectors import SandboxSettings
+from aileron_tui.sandbox.network import UpstreamClient
 from aileron_tui.sandbox.sandbox import Sandbox
 
 Look = tuple[tuple[str, int, int], ...]
@@ -50,11 +50,11 @@ class InstalledBundle:
         return listing | {"load_errors": errors} if errors else listing
 
 
-def install(folder: Path, settings: Settings) -> InstalledBundle:
+def install(folder: Path, settings: SandboxSettings) -> InstalledBundle:
     """Reads a bundle folder and loads its connectors. Slow the first time, when modules are compiled."""
     look = look_at(folder)
     bundle = load_bundle(folder)
-    client = Client()
+    client = UpstreamClient()
     sandbox = Sandbox(read_packages(folder), settings, client)
     weakref.finalize(sandbox, client.close)  # one that was replaced lives as long as a request that began with it
     failures = sandbox.prepare(bundle.actions.values())
@@ -108,10 +108,10 @@ def described(action: Action) -> JsonObject:
     }
 
 
-def settings_of(config: Config, cache: Path | None, keyring: Keyring) -> Settings:
+def settings_of(config: Config, cache: Path | None, keyring: PublisherKeyring) -> SandboxSettings:
     """The sandbox's settings from the user's configuration."""
     bindings: dict[str, Binding] = {}
-    bounds: dict[str, Bounds] = {}
+    bounds: dict[str, CallBounds] = {}
     for name, connector in config.connectors.items():
         if source := connector.credential:
             service, _, user = source.keyring.partition("/")
@@ -123,9 +123,9 @@ def settings_of(config: Config, cache: Path | None, keyring: Keyring) -> Setting
                 else FromKeyring(service, user)
             )
             bindings[name] = Binding(origin, source.region, source.access_key_id)
-        bound = Bounds()
-        bounds[name] = Bounds(
+        bound = CallBounds()
+        bounds[name] = CallBounds(
             memory=connector.memory_mib * 1024 * 1024 if connector.memory_mib else bound.memory,
             preview_methods=bound.preview_methods | {"POST"} if connector.preview_may_post else bound.preview_methods,
         )
-    return Settings(cache=cache, credentials=Credentials(bindings), keyring=keyring, bounds_of=bounds)
+    return SandboxSettings(cache=cache, credentials=Credentials(bindings), keyring=keyring, bounds_of=bounds)

@@ -20,7 +20,7 @@ from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.writer import EntryDraft
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import Failure
-from aileron_tui.sandbox.failure import Kind as Failing
+from aileron_tui.sandbox.failure import FailureKind as Failing
 
 _STATUS: Final = {
     Failing.BINDING_REQUIRED: 412,

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final, NoReturn, TypeAlias
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.sandbox.failure import TIMEOUT, Boundary, Failure, Kind, Refused
+from aileron_tui.sandbox.failure import TIMEOUT, Boundary, CallRefused, Failure, FailureKind
 
 _LARGEST: Final = 64 * 1024
 _COMMAND_SECONDS: Final = 15.0
@@ -85,7 +85,7 @@ class Credentials:
         """The binding of a connector and its secret; raises Refused where there is none or its source fails."""
         binding = self._bindings.get(connector)
         if binding is None:
-            raise Refused(missing(connector, kind))
+            raise CallRefused(missing(connector, kind))
         return binding, self._secret(connector, kind, binding.source, seconds)
 
     def _secret(self, connector: str, kind: str, source: Source, seconds: float) -> Secret:
@@ -93,7 +93,7 @@ class Credentials:
             case FromEnvironment(name):
                 text = os.environ.get(name, "")
                 if not text.strip():
-                    raise Refused(missing(connector, kind, f"the environment variable {name} is not set"))
+                    raise CallRefused(missing(connector, kind, f"the environment variable {name} is not set"))
                 return _checked(connector, kind, text)
             case FromKeyring(service, user):
                 return _checked(connector, kind, _from_keyring(connector, kind, service, user))
@@ -105,7 +105,7 @@ class Credentials:
         end = time.monotonic() + seconds
         lock = self._locks[connector]
         if not lock.acquire(timeout=max(seconds, 0)):
-            raise Refused(_failed(connector, "its command took too long", TIMEOUT))
+            raise CallRefused(_failed(connector, "its command took too long", TIMEOUT))
         try:
             since, secret = self._kept.get(connector, (0.0, None))
             if secret is None or time.monotonic() - since > _KEPT_SECONDS:
@@ -120,7 +120,7 @@ def missing(connector: str, kind: str, why: str = "") -> Failure:
     """There is nothing to put into the request."""
     table = f'[connectors."{connector}".credential]'
     return Failure(
-        Kind.BINDING_REQUIRED,
+        FailureKind.BINDING_REQUIRED,
         f"no {kind} credential is set up for {connector}{f': {why}' if why else ''}; see {table} in the configuration",
         f"no credential is set up for {connector}" + (f" ({why})" if why else ""),
         Boundary.RUNTIME,
@@ -130,7 +130,7 @@ def missing(connector: str, kind: str, why: str = "") -> Failure:
 
 def _failed(connector: str, why: str, reason: str = "") -> Failure:
     return Failure(
-        Kind.BINDING_FAILED,
+        FailureKind.BINDING_FAILED,
         f"the credential of {connector} cannot be had: {why}",
         reason or f"the credential of {connector} cannot be had: {why}",
         Boundary.RUNTIME,
@@ -142,17 +142,17 @@ def _checked(connector: str, kind: str, text: str) -> Secret:
     """A secret that fits into one header; the JSON of the AWS tools has lines and never goes on the wire itself."""
     text = text.strip()
     if not text:
-        raise Refused(_failed(connector, "its source gave an empty text"))
+        raise CallRefused(_failed(connector, "its source gave an empty text"))
     document = kind == "aws_sigv4" and text.startswith("{")
     if not document and not (text.isascii() and text.isprintable()):
-        raise Refused(_failed(connector, "it holds a line break, a control character or a letter outside ASCII"))
+        raise CallRefused(_failed(connector, "it holds a line break, a control character or a letter outside ASCII"))
     return Secret(text)
 
 
 def _output(connector: str, argv: tuple[str, ...], seconds: float) -> str:
     """What a command prints. Neither its output nor what it says on stderr reaches an error or a log."""
     if not argv:
-        raise Refused(_failed(connector, "its command is empty"))
+        raise CallRefused(_failed(connector, "its command is empty"))
     try:
         process = subprocess.Popen(  # noqa: S603 - the user's own configuration names the program; no shell is involved
             argv,
@@ -162,17 +162,17 @@ def _output(connector: str, argv: tuple[str, ...], seconds: float) -> str:
             start_new_session=True,
         )
     except OSError as error:
-        raise Refused(_failed(connector, f"its command {argv[0]} cannot be run ({error.strerror})")) from None
+        raise CallRefused(_failed(connector, f"its command {argv[0]} cannot be run ({error.strerror})")) from None
     with process:
         try:
             output, _ = process.communicate(timeout=max(min(seconds, _COMMAND_SECONDS), 0))
         except subprocess.TimeoutExpired:
             _kill(process)
-            raise Refused(_failed(connector, f"its command {argv[0]} took too long", TIMEOUT)) from None
+            raise CallRefused(_failed(connector, f"its command {argv[0]} took too long", TIMEOUT)) from None
     if process.returncode != 0:
-        raise Refused(_failed(connector, f"its command {argv[0]} ended with exit code {process.returncode}"))
+        raise CallRefused(_failed(connector, f"its command {argv[0]} ended with exit code {process.returncode}"))
     if len(output) > _LARGEST:
-        raise Refused(_failed(connector, f"its command {argv[0]} printed too much"))
+        raise CallRefused(_failed(connector, f"its command {argv[0]} printed too much"))
     return output.decode("utf-8", "replace")
 
 
@@ -190,9 +190,9 @@ def _from_keyring(connector: str, kind: str, service: str, user: str) -> str:
     try:
         text = keyring.get_password(service, user)
     except KeyringError as error:
-        raise Refused(
+        raise CallRefused(
             _failed(connector, f"the keyring of this system is not usable ({type(error).__name__})")
         ) from None
     if text is None:
-        raise Refused(missing(connector, kind, f"the keyring has no entry {service}/{user}"))
+        raise CallRefused(missing(connector, kind, f"the keyring has no entry {service}/{user}"))
     return text

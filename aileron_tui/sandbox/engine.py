@@ -12,8 +12,8 @@ from typing import Final
 import wasmtime
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.sandbox.compiled import CompiledFolder
-from aileron_tui.sandbox.failure import CRASHED, Boundary, Failure, Kind, Refused
+from aileron_tui.sandbox.compile_cache import CompileCache
+from aileron_tui.sandbox.failure import CRASHED, Boundary, CallRefused, Failure, FailureKind
 
 LARGEST_MODULE: Final = 64 * 1024 * 1024
 _KEPT_MODULES: Final = 64
@@ -23,7 +23,7 @@ _MODULE_MAGIC: Final = b"\0asm\x01\0\0\0"
 _COMPONENT_MAGIC: Final = b"\0asm\x0d\0\x01\0"
 
 
-class Ticker:
+class EpochTicker:
     """Advances the epoch while calls run, and sleeps without waking while none do.
 
     Python threads may be late by many periods; the ticker makes up for lost ones, so that a deadline given in ticks
@@ -69,7 +69,7 @@ class Ticker:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedModule:
     """A module ready to be instantiated, its imports already resolved."""
 
     instance: wasmtime.InstancePre
@@ -77,7 +77,7 @@ class Loaded:
     compiled: bool
 
 
-class Machine:
+class WasmEngine:
     """A wasmtime engine with the host's functions defined once; modules are loaded at most once each."""
 
     def __init__(self, define: Callable[[wasmtime.Linker], None]) -> None:
@@ -89,16 +89,16 @@ class Machine:
         config.wasm_memory64 = False
         config.wasm_multi_memory = False
         self.engine = wasmtime.Engine(config)
-        self.ticker = Ticker(self.engine.increment_epoch)
+        self.ticker = EpochTicker(self.engine.increment_epoch)
         self._linker = wasmtime.Linker(self.engine)
         self._linker.allow_shadowing = True
         self._linker.define_wasi()
         define(self._linker)
         self._lock = threading.Lock()
         self._loads: dict[str, threading.Lock] = {}
-        self._modules: OrderedDict[str, Loaded] = OrderedDict()
+        self._modules: OrderedDict[str, LoadedModule] = OrderedDict()
 
-    def load(self, wasm: bytes, digest: str, cache: Path | None = None) -> Loaded:
+    def load(self, wasm: bytes, digest: str, cache: Path | None = None) -> LoadedModule:
         """The module of these bytes, whose SHA-256 the caller has just computed from them.
 
         It comes from memory, from the compile cache, or is compiled now and kept in both.
@@ -121,9 +121,9 @@ class Machine:
                     self._modules.popitem(last=False)
         return found
 
-    def _prepare(self, wasm: bytes, digest: str, cache: Path | None) -> Loaded:
+    def _prepare(self, wasm: bytes, digest: str, cache: Path | None) -> LoadedModule:
         _refuse_other_formats(wasm)
-        folder = CompiledFolder(cache) if cache is not None else None
+        folder = CompileCache(cache) if cache is not None else None
         module = folder.find(self.engine, digest) if folder else None
         compiled = module is None
         try:
@@ -132,25 +132,25 @@ class Machine:
             names = {export.name: export.type for export in module.exports}
             instance = self._linker.instantiate_pre(module)
         except wasmtime.WasmtimeError as error:
-            raise Refused(broken(str(error))) from None
+            raise CallRefused(broken(str(error))) from None
         start = names.get("_start")
         if not isinstance(start, wasmtime.FuncType) or start.params or start.results:
-            raise Refused(broken("the module has no _start function"))
+            raise CallRefused(broken("the module has no _start function"))
         if folder and compiled:
             folder.keep(digest, bytes(module.serialize()))
-        return Loaded(instance, digest, compiled)
+        return LoadedModule(instance, digest, compiled)
 
 
 def broken(message: str) -> Failure:
     """A module that cannot be run at all."""
-    return Failure(Kind.CONNECTOR_LOAD_FAILED, message, CRASHED, Boundary.SANDBOX)
+    return Failure(FailureKind.CONNECTOR_LOAD_FAILED, message, CRASHED, Boundary.SANDBOX)
 
 
 def _refuse_other_formats(wasm: bytes) -> None:
     # wasmtime would take bytes without the magic for the text format and assemble them.
     if len(wasm) > LARGEST_MODULE:
-        raise Refused(broken(f"the module has {len(wasm):,} bytes, more than {LARGEST_MODULE:,}"))
+        raise CallRefused(broken(f"the module has {len(wasm):,} bytes, more than {LARGEST_MODULE:,}"))
     if wasm.startswith(_COMPONENT_MAGIC):
-        raise Refused(broken("this is a WebAssembly component; connectors are core modules for WASI preview 1"))
+        raise CallRefused(broken("this is a WebAssembly component; connectors are core modules for WASI preview 1"))
     if not wasm.startswith(_MODULE_MAGIC):
-        raise Refused(broken("this is not a WebAssembly module"))
+        raise CallRefused(broken("this is not a WebAssembly module"))

@@ -8,9 +8,9 @@ from aileron_tui.core.interpolation import interpolate
 from aileron_tui.core.jsontext import Json, JsonObject, compact
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.sandbox.call import Result
-from aileron_tui.sandbox.connectors import Connectors
-from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused
+from aileron_tui.sandbox.connector_call import CallResult
+from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
+from aileron_tui.sandbox.loaded_connectors import LoadedConnectors
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Execution:
         return self.failure.envelope() if self.failure else None
 
 
-def run(connectors: Connectors, action: Action, args: JsonObject) -> Execution:
+def run(connectors: LoadedConnectors, action: Action, args: JsonObject) -> Execution:
     """Runs every step, stopping at the first that fails; nothing is rolled back."""
     steps: JsonObject = {}
     log: list[str] = []
@@ -68,14 +68,14 @@ def run(connectors: Connectors, action: Action, args: JsonObject) -> Execution:
     return Execution(action.name, steps, None, "", tuple(log), "".join(stderr), seconds)
 
 
-def _step(connectors: Connectors, action: Action, step: Step, args: JsonObject) -> Result:
+def _step(connectors: LoadedConnectors, action: Action, step: Step, args: JsonObject) -> CallResult:
     try:
         requirement = connectors.required(action, step.connector)
         if step.op not in requirement.capabilities:
-            raise Refused(_undeclared(step))
+            raise CallRefused(_undeclared(step))
         ready = connectors.ready(requirement)
-    except Refused as refused:
-        return Result(failure=refused.failure)
+    except CallRefused as refused:
+        return CallResult(failure=refused.failure)
     return connectors.call(ready, step.op, merged(step, args), reading=False)
 
 
@@ -87,7 +87,7 @@ def merged(step: Step, args: JsonObject) -> JsonObject:
 
 def _undeclared(step: Step) -> Failure:
     return Failure(
-        Kind.CAPABILITY_DENIED,
+        FailureKind.CAPABILITY_DENIED,
         "capability not in declared subset",
         f"the action does not declare the operation {step.op}",
         Boundary.ACTION,

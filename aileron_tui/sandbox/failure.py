@@ -10,7 +10,7 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 
 
-class Kind(StrEnum):
+class FailureKind(StrEnum):
     """The closed set of failure classes agents may meet, and the ones only a preview's details name."""
 
     CAPABILITY_DENIED = "capability_denied"
@@ -40,8 +40,10 @@ TIMEOUT: Final = "timeout"
 _LONGEST_LINE: Final = 160
 _STATUS: Final = re.compile(r".{0,150}?(?<![\w.])[1-5][0-9]{2}\b")
 
-_AGENTS_KNOW: Final = frozenset(Kind) - {Kind.CONNECTOR_LOAD_FAILED}
-_GUEST_MAY_SAY: Final = frozenset({Kind.CAPABILITY_DENIED, Kind.RESOURCE_LIMIT_EXCEEDED, Kind.BINDING_REQUIRED})
+_AGENTS_KNOW: Final = frozenset(FailureKind) - {FailureKind.CONNECTOR_LOAD_FAILED}
+_GUEST_MAY_SAY: Final = frozenset(
+    {FailureKind.CAPABILITY_DENIED, FailureKind.RESOURCE_LIMIT_EXCEEDED, FailureKind.BINDING_REQUIRED}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,10 @@ class Failure:
     claimed: bool = False
 
     @property
-    def agent_kind(self) -> Kind:
+    def agent_kind(self) -> FailureKind:
         """The class an agent is told: a guest may only claim the few it can know about."""
         allowed = _GUEST_MAY_SAY if self.claimed else _AGENTS_KNOW
-        return Kind(self.kind) if self.kind in allowed else Kind.CONNECTOR_RUNTIME_ERROR
+        return FailureKind(self.kind) if self.kind in allowed else FailureKind.CONNECTOR_RUNTIME_ERROR
 
     def envelope(self) -> JsonObject:
         """The failure in the shape that agents and ledgers get."""
@@ -79,7 +81,7 @@ class Failure:
         return {"error": error}
 
 
-class Refused(Exception):
+class CallRefused(Exception):
     """Carries a failure up to the place that ends the call or the host function."""
 
     def __init__(self, failure: Failure) -> None:
@@ -93,7 +95,7 @@ def short(kind: str, message: str) -> str:
     The rest of such a message is the upstream's body, which belongs to the details.
     """
     line = message.strip().partition("\n")[0].strip()
-    status = _STATUS.match(line) if kind == Kind.EXTERNAL_API_ERROR else None
+    status = _STATUS.match(line) if kind == FailureKind.EXTERNAL_API_ERROR else None
     line = status[0] if status else line
     if len(line) > _LONGEST_LINE:
         line = f"{line[:_LONGEST_LINE]}… ({len(line) - _LONGEST_LINE} more characters)"

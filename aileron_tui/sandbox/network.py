@@ -21,8 +21,8 @@ import certifi
 import httpcore
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.sandbox.failure import TIMEOUT, Boundary, Failure, Kind, Refused, megabytes
-from aileron_tui.sandbox.grant import LOCALHOST, LOOPBACK, Address, Url, check_addresses, literal
+from aileron_tui.sandbox.failure import TIMEOUT, Boundary, CallRefused, Failure, FailureKind, megabytes
+from aileron_tui.sandbox.network_grant import LOCALHOST, LOOPBACK, Address, Url, check_addresses, literal
 
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
 Headers: TypeAlias = Sequence[tuple[str, str]]
@@ -48,7 +48,7 @@ _budget = _Budget()
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class UpstreamRequest:
     """What is put on the wire, to a URL that was checked."""
 
     method: str
@@ -63,7 +63,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class UpstreamResponse:
     """A whole answer from upstream."""
 
     status: int
@@ -209,7 +209,7 @@ def resolve(host: str, port: int) -> Sequence[str]:
     return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
-class Client:
+class UpstreamClient:
     """Sends one request at a time per thread, over pooled connections shared by all calls.
 
     A request that may change something always gets a fresh connection: on a pooled one the peer may have hung up
@@ -231,7 +231,7 @@ class Client:
         self._tls: ssl.SSLContext | None = None
         self._pools: dict[tuple[str, bool], httpcore.ConnectionPool] = {}
 
-    def send(self, request: Request, *, deadline: float, limit: int) -> Response:
+    def send(self, request: UpstreamRequest, *, deadline: float, limit: int) -> UpstreamResponse:
         """The answer, read whole; raises Refused."""
         _budget.until = deadline
         try:
@@ -239,20 +239,20 @@ class Client:
         except httpcore.RemoteProtocolError as error:
             if not request.changing and "disconnected without" in str(error):
                 return self._again(request, limit)
-            raise Refused(_network_failure(request, error)) from None
+            raise CallRefused(_network_failure(request, error)) from None
         except _TROUBLE as error:
-            raise Refused(_network_failure(request, error)) from None
+            raise CallRefused(_network_failure(request, error)) from None
         finally:
             _budget.until = float("inf")
 
-    def _again(self, request: Request, limit: int) -> Response:
+    def _again(self, request: UpstreamRequest, limit: int) -> UpstreamResponse:
         """A read on a kept connection that the peer had just closed is asked once more on a new one."""
         try:
             return self._send(request, True, limit)
         except _TROUBLE as error:
-            raise Refused(_network_failure(request, error)) from None
+            raise CallRefused(_network_failure(request, error)) from None
 
-    def _send(self, request: Request, fresh: bool, limit: int) -> Response:
+    def _send(self, request: UpstreamRequest, fresh: bool, limit: int) -> UpstreamResponse:
         url = request.url
         sent = httpcore.Request(
             request.method,
@@ -265,7 +265,7 @@ class Client:
         try:
             headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
             _refuse_encoded(url, headers)
-            return Response(response.status, headers, _whole(response, request, headers, limit))
+            return UpstreamResponse(response.status, headers, _whole(response, request, headers, limit))
         finally:
             response.close()
 
@@ -300,15 +300,15 @@ _TROUBLE: Final = (httpcore.TimeoutException, httpcore.NetworkError, httpcore.Pr
 _BEFORE_SENDING: Final = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.PoolTimeout)
 
 
-def _whole(response: httpcore.Response, request: Request, headers: Mapping[str, str], limit: int) -> bytes:
+def _whole(response: httpcore.Response, request: UpstreamRequest, headers: Mapping[str, str], limit: int) -> bytes:
     declared = "" if request.method == "HEAD" else headers.get("content-length", "")
     if declared.isdecimal() and len(declared) < 20 and int(declared) > limit:
-        raise Refused(_too_large(request.url, limit))
+        raise CallRefused(_too_large(request.url, limit))
     body = bytearray()
     for part in response.iter_stream():
         body += part
         if len(body) > limit:
-            raise Refused(_too_large(request.url, limit))
+            raise CallRefused(_too_large(request.url, limit))
     return bytes(body)
 
 
@@ -316,9 +316,9 @@ def _refuse_encoded(url: Url, headers: Mapping[str, str]) -> None:
     """Compressed answers were not asked for; unpacking them could grow a small answer without bound."""
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"", "identity"}:
-        raise Refused(
+        raise CallRefused(
             Failure(
-                Kind.NETWORK_ERROR,
+                FailureKind.NETWORK_ERROR,
                 f"{url.place} answered with content encoding {encoding[:40]}, which was not asked for",
                 f"{url.place} sent a compressed answer that was not asked for",
                 Boundary.EXTERNAL,
@@ -328,7 +328,7 @@ def _refuse_encoded(url: Url, headers: Mapping[str, str]) -> None:
 
 def _too_large(url: Url, limit: int) -> Failure:
     return Failure(
-        Kind.RESOURCE_LIMIT_EXCEEDED,
+        FailureKind.RESOURCE_LIMIT_EXCEEDED,
         f"response body from {url.place} is larger than {megabytes(limit)}",
         f"the answer from {url.place} is larger than {megabytes(limit)}",
         Boundary.SANDBOX,
@@ -336,14 +336,16 @@ def _too_large(url: Url, limit: int) -> Failure:
     )
 
 
-def _network_failure(request: Request, error: Exception) -> Failure:
+def _network_failure(request: UpstreamRequest, error: Exception) -> Failure:
     place = request.url.place
     before = isinstance(error, _BEFORE_SENDING)
     retriable = before or not request.changing
     if isinstance(error, httpcore.TimeoutException) and _budget.left() <= 0.001:
-        return Failure(Kind.RESOURCE_LIMIT_EXCEEDED, f"{place} did not answer in time", TIMEOUT, retriable=retriable)
+        return Failure(
+            FailureKind.RESOURCE_LIMIT_EXCEEDED, f"{place} did not answer in time", TIMEOUT, retriable=retriable
+        )
     what = str(error) or type(error).__name__
     line = f"cannot reach {place}" if before else f"{place} broke off its answer"
     if what.startswith("certificate"):
         line = f"cannot reach {place}: its certificate is not valid"
-    return Failure(Kind.NETWORK_ERROR, f"{place}: {what}", line, Boundary.EXTERNAL, retriable=retriable)
+    return Failure(FailureKind.NETWORK_ERROR, f"{place}: {what}", line, Boundary.EXTERNAL, retriable=retriable)

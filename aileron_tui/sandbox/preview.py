@@ -9,9 +9,9 @@ from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import preview_rows
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.sandbox.call import Result
-from aileron_tui.sandbox.connectors import Connectors
-from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused
+from aileron_tui.sandbox.connector_call import CallResult
+from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
+from aileron_tui.sandbox.loaded_connectors import LoadedConnectors
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class PreviewOutcome:
         return details
 
 
-def fetch(connectors: Connectors, action: Action, args: JsonObject) -> PreviewOutcome | None:
+def fetch(connectors: LoadedConnectors, action: Action, args: JsonObject) -> PreviewOutcome | None:
     """Calls the preview operation of an action; None where it has none.
 
     Only the manifest's argument table reaches the connector: an input that it does not name cannot steer the preview.
@@ -58,16 +58,16 @@ def fetch(connectors: Connectors, action: Action, args: JsonObject) -> PreviewOu
     trust = found = ""
     try:
         if not action.execute:
-            raise Refused(_invalid("the action declares no execute step"))
+            raise CallRefused(_invalid("the action declares no execute step"))
         absent = missing_args(directive.args, args)
         if absent:
-            raise Refused(_invalid(f'input "{absent[0]}" was not supplied'))
+            raise CallRefused(_invalid(f'input "{absent[0]}" was not supplied'))
         ready = connectors.ready(connectors.required(action, action.execute[0].connector))
         trust, found = ready.pinned.trust, ready.pinned.hash
         filled = interpolate(directive.args, args)
         result = connectors.call(ready, directive.op, filled if isinstance(filled, dict) else {}, reading=True)
-    except Refused as refused:
-        result = Result(failure=refused.failure)
+    except CallRefused as refused:
+        result = CallResult(failure=refused.failure)
     if result.failure:
         shown = PreviewResult(unavailable=result.failure.reason)
         _log.warning(
@@ -82,4 +82,4 @@ def fetch(connectors: Connectors, action: Action, args: JsonObject) -> PreviewOu
 
 
 def _invalid(why: str) -> Failure:
-    return Failure(Kind.CAPABILITY_DENIED, why, why, Boundary.ACTION)
+    return Failure(FailureKind.CAPABILITY_DENIED, why, why, Boundary.ACTION)

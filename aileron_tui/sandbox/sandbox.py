@@ -6,11 +6,11 @@ from types import TracebackType
 from aileron_tui.core.action import Action, Requirement
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.sandbox import execution, preview
-from aileron_tui.sandbox.connectors import Connectors, Settings
+from aileron_tui.sandbox.connector_package import ConnectorPackage
 from aileron_tui.sandbox.execution import Execution
-from aileron_tui.sandbox.failure import Failure, Refused
-from aileron_tui.sandbox.network import Client
-from aileron_tui.sandbox.pinned import Package
+from aileron_tui.sandbox.failure import CallRefused, Failure
+from aileron_tui.sandbox.loaded_connectors import LoadedConnectors, SandboxSettings
+from aileron_tui.sandbox.network import UpstreamClient
 from aileron_tui.sandbox.preview import PreviewOutcome
 
 
@@ -18,10 +18,13 @@ class Sandbox:
     """Runs the connectors in `packages`, by name, as the settings allow."""
 
     def __init__(
-        self, packages: Mapping[str, Package], settings: Settings | None = None, client: Client | None = None
+        self,
+        packages: Mapping[str, ConnectorPackage],
+        settings: SandboxSettings | None = None,
+        client: UpstreamClient | None = None,
     ) -> None:
-        self._client = client or Client()
-        self._connectors = Connectors(packages, settings or Settings(), self._client)
+        self._client = client or UpstreamClient()
+        self._connectors = LoadedConnectors(packages, settings or SandboxSettings(), self._client)
 
     def prepare(self, actions: Iterable[Action]) -> dict[str, Failure]:
         """Checks and loads every connector these actions use, so that no prompt waits for a compiler.
@@ -32,7 +35,7 @@ class Sandbox:
         for requirement in dict.fromkeys(item for action in actions for item in action.requires):
             try:
                 self._connectors.ready(requirement)
-            except Refused as refused:
+            except CallRefused as refused:
                 failures[requirement.name] = refused.failure
         return failures
 
@@ -40,7 +43,7 @@ class Sandbox:
         """What is known of a connector's publisher, or why the connector cannot be used."""
         try:
             return self._connectors.ready(requirement).pinned.trust
-        except Refused as refused:
+        except CallRefused as refused:
             return refused.failure.reason
 
     def preview(self, action: Action, args: JsonObject) -> PreviewOutcome | None:

@@ -7,13 +7,13 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.sandbox.network import Request
+from aileron_tui.sandbox.network import UpstreamRequest
 
 _ALGORITHM: Final = "AWS4-HMAC-SHA256"
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SigningScope:
     """Who signs for what; the secret is not kept here."""
 
     access_key_id: str
@@ -26,7 +26,7 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
-def authorization(scope: Scope, secret: str, request: Request, payload: str) -> str:
+def authorization(scope: SigningScope, secret: str, request: UpstreamRequest, payload: str) -> str:
     """The Authorization header over all of the request's headers, Host and X-Amz-Date among them.
 
     `payload` is the SHA-256 of the body in hex.

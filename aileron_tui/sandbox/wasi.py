@@ -20,7 +20,7 @@ FAULT: Final = 21
 _INVALID: Final = 28
 
 
-class Stream:
+class GuestStream:
     """What a guest writes, kept up to a limit.
 
     Past the limit a stream either refuses further writes (`tail` false) or forgets the oldest bytes.
@@ -50,7 +50,7 @@ class Stream:
         return bytes(self._parts)
 
 
-def configure(store: wasmtime.Store, stdin: bytes, stdout: Stream, stderr: Stream) -> None:
+def configure(store: wasmtime.Store, stdin: bytes, stdout: GuestStream, stderr: GuestStream) -> None:
     """Gives a store its three streams; no arguments, no environment, no folders."""
     config = wasmtime.WasiConfig()
     # The Python wrapper offers only files for stdin; the C API below it takes bytes, which never touch a disk.
@@ -62,14 +62,14 @@ def configure(store: wasmtime.Store, stdin: bytes, stdout: Stream, stderr: Strea
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class CallTime:
     """The time a call has, on the monotonic clock; a guest's own monotonic clock starts with it."""
 
     began: float
     deadline: float
 
 
-def poll(memory: wasmtime.Memory, caller: wasmtime.Caller, args: tuple[int, int, int, int], span: Span) -> int:
+def poll(memory: wasmtime.Memory, caller: wasmtime.Caller, args: tuple[int, int, int, int], span: CallTime) -> int:
     """`poll_oneoff` that never outlives the call.
 
     wasmtime's own sleeps in the host, where an epoch deadline does not reach. Streams here are memory and always ready.

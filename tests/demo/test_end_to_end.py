@@ -12,11 +12,11 @@ from aileron_tui.demo import samples
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, Fault, SampleService
 from aileron_tui.files.manifest_files import load_bundle
-from aileron_tui.sandbox.connectors import Settings
+from aileron_tui.sandbox.connector_package import read_packages
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromEnvironment
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import Failure
-from aileron_tui.sandbox.pinned import read_packages
+from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.sandbox import Sandbox
 
 
@@ -56,7 +56,7 @@ def bench(service: SampleService, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             "local://aileron/files": Binding(FromEnvironment("SAMPLE_FILES")),
         }
     )
-    with Sandbox(read_packages(suite), Settings(credentials=credentials)) as sandbox:
+    with Sandbox(read_packages(suite), SandboxSettings(credentials=credentials)) as sandbox:
         yield Bench(service, dict(load_bundle(suite).actions), sandbox)
 
 

@@ -20,7 +20,7 @@ from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleSe
 from aileron_tui.files.paths import bundled
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.installed_bundle import install, settings_of
-from aileron_tui.sandbox.pinned import Keyring
+from aileron_tui.sandbox.connector_package import PublisherKeyring
 from aileron_tui.signing import key_store
 from tests.compiled import shared_cache
 from tests.daemon.process import FakeDaemon
@@ -145,7 +145,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample connectors, compiled."""
     folder = shared_cache(tmp_path_factory)
     with sample_config() as config:
-        install(bundled("manifests"), settings_of(config, folder, Keyring())).sandbox.close()
+        install(bundled("manifests"), settings_of(config, folder, PublisherKeyring())).sandbox.close()
     return folder
 
 

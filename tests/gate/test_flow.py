@@ -22,7 +22,7 @@ from aileron_tui.ledger.errors import LedgerUnusable
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import EntryDraft, Ledger
-from aileron_tui.sandbox.pinned import UNKNOWN_PUBLISHER, Keyring, load_keyring
+from aileron_tui.sandbox.connector_package import UNKNOWN_PUBLISHER, PublisherKeyring, load_keyring
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.gate.conftest import ASKER, Bench, ask, code, dig, ending, shown, until
 
@@ -464,7 +464,7 @@ def test_a_publisher_in_the_users_keyring_is_named_in_the_prompt(bench: Bench) -
     path = bench.folder / "keyring.json"
     path.write_text(json.dumps({"version": 1, "publishers": {"local://aileron": [public]}}))
 
-    async def trust(keyring: Keyring) -> str:
+    async def trust(keyring: PublisherKeyring) -> str:
         gate = Gate(replace(bench.setup(), keyring=keyring))
         await gate.start()
         try:

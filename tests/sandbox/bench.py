@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from aileron_tui.core.action import Action, Approval, PreviewDirective, Requirement, Step
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.sandbox.pinned import Package
+from aileron_tui.sandbox.connector_package import ConnectorPackage
 
 NAME = "github://example/mail"
 VERSION = "1.0.0"
@@ -40,15 +40,15 @@ MAIL_ROWS = {
 }
 
 
-def package(wasm: bytes, hosts: Iterable[str] | None = (), credential: str = "", name: str = NAME) -> Package:
+def package(wasm: bytes, hosts: Iterable[str] | None = (), credential: str = "", name: str = NAME) -> ConnectorPackage:
     """A package with this module and grant."""
     listed = ", ".join(f'"{host}"' for host in hosts or ())
     network = f"[capabilities.network]\nhosts = [{listed}]\n" if hosts is not None else ""
     manifest = f'[connector]\nname = "{name}"\nversion = "{VERSION}"\n{network}{credential}'
-    return Package(wasm, manifest.encode())
+    return ConnectorPackage(wasm, manifest.encode())
 
 
-def pin_of(packed: Package) -> str:
+def pin_of(packed: ConnectorPackage) -> str:
     """The hash an action would pin."""
     return f"sha256:{hashlib.sha256(packed.wasm + packed.manifest).hexdigest()}"
 
@@ -65,7 +65,7 @@ class Draft:
     preview: bool = True
 
 
-def action(packed: Package, draft: Draft | None = None, pin: str = "") -> Action:
+def action(packed: ConnectorPackage, draft: Draft | None = None, pin: str = "") -> Action:
     """An action that pins this package."""
     draft = draft or Draft()
     directive = PreviewDirective("get_draft", draft.args, tuple(draft.render.items()), draft.multiline)

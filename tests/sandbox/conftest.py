@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.sandbox.call import Bounds
-from aileron_tui.sandbox.connectors import Settings
+from aileron_tui.sandbox.connector_call import CallBounds
+from aileron_tui.sandbox.connector_package import ConnectorPackage
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromEnvironment
 from aileron_tui.sandbox.execution import Execution
-from aileron_tui.sandbox.network import Client
-from aileron_tui.sandbox.pinned import Package
+from aileron_tui.sandbox.loaded_connectors import SandboxSettings
+from aileron_tui.sandbox.network import UpstreamClient
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
 from tests.sandbox import bench
@@ -38,8 +38,8 @@ class Runner:
     """Runs guests with a short deadline, and closes what it opened."""
 
     cache: Path
-    client: Client = field(default_factory=Client)
-    bounds: Bounds = field(default_factory=lambda: Bounds(preview_seconds=3, execute_seconds=3))
+    client: UpstreamClient = field(default_factory=UpstreamClient)
+    bounds: CallBounds = field(default_factory=lambda: CallBounds(preview_seconds=3, execute_seconds=3))
     credentials: Credentials = field(
         default_factory=lambda: Credentials({bench.NAME: Binding(FromEnvironment("TEST_TOKEN"))})
     )
@@ -57,8 +57,8 @@ class Runner:
         with self.sandbox(packed) as box:
             return box.execute(bench.action(packed, self.draft), ARGS if args is None else args)
 
-    def sandbox(self, packed: Package) -> Sandbox:
-        settings = Settings(self.cache, self.credentials, bounds=self.bounds)
+    def sandbox(self, packed: ConnectorPackage) -> Sandbox:
+        settings = SandboxSettings(self.cache, self.credentials, bounds=self.bounds)
         return Sandbox({bench.NAME: packed}, settings, self.client)
 
 

@@ -21,8 +21,8 @@ from aileron_tui.sandbox.credentials import (
     Secret,
     Source,
 )
-from aileron_tui.sandbox.failure import Kind, Refused
-from aileron_tui.sandbox.network import Client
+from aileron_tui.sandbox.failure import CallRefused, FailureKind
+from aileron_tui.sandbox.network import UpstreamClient
 from tests.sandbox import bench, guests
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
@@ -35,7 +35,7 @@ def find(source: Source, seconds: float = 5) -> str:
 
 
 def refusal(source: Source, seconds: float = 5) -> tuple[str, str]:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CallRefused) as refused:
         find(source, seconds)
     return refused.value.failure.kind, refused.value.failure.reason
 
@@ -58,14 +58,14 @@ def test_an_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find(FromEnvironment("TEST_TOKEN")) == TOKEN
     monkeypatch.setenv("TEST_TOKEN", " ")
     expected = f"no credential is set up for {bench.NAME} (the environment variable TEST_TOKEN is not set)"
-    assert refusal(FromEnvironment("TEST_TOKEN")) == (Kind.BINDING_REQUIRED, expected)
+    assert refusal(FromEnvironment("TEST_TOKEN")) == (FailureKind.BINDING_REQUIRED, expected)
 
 
 @pytest.mark.parametrize("text", ["abc\r\ndef", "abc\x01def", "abc\x7fdef", "abcé", "abc\tdef", "{\r\nEvil: yes"])
 def test_a_secret_that_could_break_out_of_its_header(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("TEST_TOKEN", text)
     kind, reason = refusal(FromEnvironment("TEST_TOKEN"))
-    assert kind == Kind.BINDING_FAILED
+    assert kind == FailureKind.BINDING_FAILED
     assert text not in reason
 
 
@@ -80,7 +80,7 @@ def test_a_command_is_run_without_a_shell() -> None:
 def test_a_command_that_fails_says_so_without_what_it_printed() -> None:
     failing = python(f"import sys; print('{TOKEN}'); print('{TOKEN}', file=sys.stderr); sys.exit(3)")
     kind, reason = refusal(failing)
-    assert kind == Kind.BINDING_FAILED
+    assert kind == FailureKind.BINDING_FAILED
     assert (
         reason == f"the credential of {bench.NAME} cannot be had: its command {sys.executable} ended with exit code 3"
     )
@@ -97,13 +97,13 @@ def test_a_command_that_fails_says_so_without_what_it_printed() -> None:
 )
 def test_commands_that_cannot_help(source: Source, words: str) -> None:
     kind, reason = refusal(source)
-    assert kind == Kind.BINDING_FAILED
+    assert kind == FailureKind.BINDING_FAILED
     assert words in reason
 
 
 def test_a_slow_command_ends_with_the_call() -> None:
     began = time.monotonic()
-    assert refusal(python("import time; time.sleep(60)"), 0.3) == (Kind.BINDING_FAILED, "timeout")
+    assert refusal(python("import time; time.sleep(60)"), 0.3) == (FailureKind.BINDING_FAILED, "timeout")
     assert time.monotonic() - began < 5
 
 
@@ -130,11 +130,11 @@ def test_the_keyring(backend: Callable[[object], None]) -> None:
     backend(_Keys())
     assert find(FromKeyring("mail", "me")) == TOKEN
     assert refusal(FromKeyring("mail", "you")) == (
-        Kind.BINDING_REQUIRED,
+        FailureKind.BINDING_REQUIRED,
         f"no credential is set up for {bench.NAME} (the keyring has no entry mail/you)",
     )
     kind, reason = refusal(FromKeyring("locked", "me"))
-    assert kind == Kind.BINDING_FAILED
+    assert kind == FailureKind.BINDING_FAILED
     assert "hunter2" not in reason
 
 
@@ -142,7 +142,7 @@ def test_a_system_without_a_keyring(backend: Callable[[object], None]) -> None:
     unusable: Callable[[], object] = NoKeyring
     backend(unusable())
     kind, reason = refusal(FromKeyring("mail", "me"))
-    assert kind == Kind.BINDING_FAILED
+    assert kind == FailureKind.BINDING_FAILED
     assert reason.endswith("the keyring of this system is not usable (NoKeyringError)")
 
 
@@ -206,7 +206,7 @@ def test_an_aws_signature(runner: Runner, service: Upstream, monkeypatch: pytest
 def test_a_kind_that_is_not_declared(runner: Runner, service: Upstream, declared: str, asked: str, words: str) -> None:
     outcome = runner.preview(asking(service, asked), service.place, credential=declared)
     assert outcome.failure is not None
-    assert outcome.failure.kind == Kind.CAPABILITY_DENIED
+    assert outcome.failure.kind == FailureKind.CAPABILITY_DENIED
     assert outcome.failure.message == f"http_request: {words}"
     assert not service.asked
 
@@ -216,7 +216,7 @@ def test_a_connector_without_a_binding(runner: Runner, service: Upstream) -> Non
     outcome = runner.preview(asking(service, "oauth2"), service.place, credential=bench.OAUTH2)
     assert outcome.result.unavailable == f"no credential is set up for {bench.NAME}"
     assert outcome.failure is not None
-    assert outcome.failure.kind == Kind.BINDING_REQUIRED
+    assert outcome.failure.kind == FailureKind.BINDING_REQUIRED
     assert not service.asked
 
 
@@ -225,7 +225,7 @@ def test_a_credential_needs_tls_outside_this_machine(
 ) -> None:
     monkeypatch.setenv("TEST_TOKEN", TOKEN)
     place = f"mail.example:{service.port}"
-    runner.client = Client(lambda *_: ["127.0.0.1"], frozenset({place}))
+    runner.client = UpstreamClient(lambda *_: ["127.0.0.1"], frozenset({place}))
     wasm = guests.courier({"url": f"http://{place}/draft", "credential": "oauth2"})
     reason = runner.preview(wasm, place, credential=bench.OAUTH2).result.unavailable
     assert reason == f"the connector may not use a credential: a credential is not sent to {place} without TLS"

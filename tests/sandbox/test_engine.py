@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from aileron_tui.sandbox.call import machine
-from aileron_tui.sandbox.engine import Loaded, Machine, Ticker
-from aileron_tui.sandbox.host import define
+from aileron_tui.sandbox.connector_call import machine
+from aileron_tui.sandbox.engine import EpochTicker, LoadedModule, WasmEngine
+from aileron_tui.sandbox.host_functions import define
 from tests.sandbox import guests
 
 WASM = guests.echo()
 DIGEST = hashlib.sha256(WASM).hexdigest()
 
 
-def load(cache: Path | None, wasm: bytes = WASM) -> Loaded:
+def load(cache: Path | None, wasm: bytes = WASM) -> LoadedModule:
     """Loads as a new process would."""
-    return Machine(define).load(wasm, hashlib.sha256(wasm).hexdigest(), cache)
+    return WasmEngine(define).load(wasm, hashlib.sha256(wasm).hexdigest(), cache)
 
 
 def code_of(cache: Path) -> Path:
@@ -30,7 +30,7 @@ def code_of(cache: Path) -> Path:
 
 
 def test_a_module_is_loaded_once_per_process(tmp_path: Path) -> None:
-    engine = Machine(define)
+    engine = WasmEngine(define)
     assert engine.load(WASM, DIGEST, tmp_path / "cache") is engine.load(WASM, DIGEST, tmp_path / "cache")
     assert machine() is machine()
 
@@ -45,7 +45,7 @@ def test_many_threads_compile_a_module_once(monkeypatch: pytest.MonkeyPatch) -> 
         compile_module(self, engine, wasm)
 
     monkeypatch.setattr(wasmtime.Module, "__init__", counted)
-    engine = Machine(define)
+    engine = WasmEngine(define)
     threads = [threading.Thread(target=engine.load, args=(WASM, DIGEST)) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -118,7 +118,7 @@ def test_without_a_usable_folder_it_is_only_slower(tmp_path: Path) -> None:
 
 
 def test_old_files_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aileron_tui.sandbox.compiled._KEPT_FILES", 2)
+    monkeypatch.setattr("aileron_tui.sandbox.compile_cache._KEPT_FILES", 2)
     for wasm in (guests.echo(), guests.TRAP, guests.SPIN):
         load(tmp_path / "cache", wasm)
     assert len(list((tmp_path / "cache").glob("*.cwasm"))) == 2
@@ -127,7 +127,7 @@ def test_old_files_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_ticker_keeps_time_and_rests_when_nothing_runs() -> None:
     beats: list[float] = []
-    ticker = Ticker(lambda: beats.append(time.monotonic()))
+    ticker = EpochTicker(lambda: beats.append(time.monotonic()))
     began = time.monotonic()
     with ticker.running(began + 0.2) as ticks:
         assert 19 <= ticks <= 21
@@ -149,7 +149,7 @@ def test_a_late_ticker_catches_up() -> None:
             time.sleep(0.3)
         beats.append(time.monotonic())
 
-    ticker = Ticker(slow_first_beat)
+    ticker = EpochTicker(slow_first_beat)
     with ticker.running(time.monotonic() + 0.5):
         time.sleep(0.5)
     assert len(beats) > 35

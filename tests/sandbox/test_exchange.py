@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from aileron_tui.sandbox.failure import CRASHED, Kind
+from aileron_tui.sandbox.failure import CRASHED, FailureKind
 from tests.sandbox import bench, guests
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
@@ -172,7 +172,7 @@ def test_a_large_request_is_refused(runner: Runner, service: Upstream) -> None:
     runner.bounds = replace(runner.bounds, request=1000)
     outcome = runner.execute(get(service.url("/echo"), method="POST", body="x" * 1001), service.place)
     assert outcome.failure is not None
-    assert outcome.failure.kind == Kind.RESOURCE_LIMIT_EXCEEDED
+    assert outcome.failure.kind == FailureKind.RESOURCE_LIMIT_EXCEEDED
     assert not service.asked
 
 

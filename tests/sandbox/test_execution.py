@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from aileron_tui.core.action import Step
-from aileron_tui.sandbox.failure import Failure, Kind
+from aileron_tui.sandbox.failure import Failure, FailureKind
 from tests.sandbox import bench, guests
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
@@ -124,6 +124,6 @@ def test_numbers_keep_their_digits_in_the_result(runner: Runner) -> None:
 
 
 def test_the_classes_are_the_closed_set() -> None:
-    agents = set(Kind) - {Kind.CONNECTOR_LOAD_FAILED}
+    agents = set(FailureKind) - {FailureKind.CONNECTOR_LOAD_FAILED}
     assert len(agents) == 9
-    assert {Failure(kind, "", "").agent_kind for kind in Kind} == agents
+    assert {Failure(kind, "", "").agent_kind for kind in FailureKind} == agents

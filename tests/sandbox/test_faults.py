@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from wasmtime import wat2wasm
 
-from aileron_tui.sandbox.failure import CRASHED, Kind
+from aileron_tui.sandbox.failure import CRASHED, FailureKind
 from tests.sandbox import guests
 from tests.sandbox.conftest import Runner
 
@@ -54,7 +54,7 @@ def test_a_crash_keeps_its_details(runner: Runner) -> None:
 def test_a_nonzero_exit_tells_the_tail_of_stderr_and_ignores_stdout(runner: Runner) -> None:
     failure = runner.preview(guests.EXIT_ONE).failure
     assert failure is not None
-    assert failure.kind == Kind.CONNECTOR_RUNTIME_ERROR
+    assert failure.kind == FailureKind.CONNECTOR_RUNTIME_ERROR
     assert failure.message == "connector exited 1; stderr: ..." + ("x" * 300 + " unknown op")[-256:]
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from aileron_tui.sandbox.failure import Kind, Refused
-from aileron_tui.sandbox.grant import Grant, follow, public, read_url
-from aileron_tui.sandbox.network import Client
+from aileron_tui.sandbox.failure import CallRefused, FailureKind
+from aileron_tui.sandbox.network import UpstreamClient
+from aileron_tui.sandbox.network_grant import Grant, follow, public, read_url
 from tests.sandbox import guests
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
@@ -110,9 +110,9 @@ FINE = {
 
 @pytest.mark.parametrize("text", TRICKS)
 def test_a_trick_is_refused(text: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CallRefused) as refused:
         GRANTED.check(read_url(text))
-    assert refused.value.failure.kind == Kind.CAPABILITY_DENIED
+    assert refused.value.failure.kind == FailureKind.CAPABILITY_DENIED
     assert "\n" not in refused.value.failure.reason
 
 
@@ -127,7 +127,7 @@ def test_a_trick_is_refused(text: str) -> None:
     ],
 )
 def test_a_refusal_says_what_is_wrong(text: str, why: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CallRefused) as refused:
         read_url(text)
     assert refused.value.failure.reason == f"the connector asked for a URL that is not allowed: {why}"
 
@@ -145,14 +145,14 @@ def test_a_trick_in_a_redirect_leads_nowhere_else(text: str) -> None:
     try:
         url = follow(base, text)
         GRANTED.check(url)
-    except Refused:
+    except CallRefused:
         return
     # What is left is relative to where the answer came from, or the same place with a fragment taken off.
     assert url.origin == base.origin
 
 
 def test_without_a_network_table_nothing_is_granted() -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(CallRefused):
         Grant(None).check(read_url("https://api.example/"))
 
 
@@ -203,7 +203,7 @@ def resolving(*addresses: str) -> Callable[[str, int], Sequence[str]]:
 def test_a_granted_name_that_resolves_inside_is_refused(
     runner: Runner, service: Upstream, addresses: tuple[str, ...]
 ) -> None:
-    runner.client = Client(resolving(*addresses))
+    runner.client = UpstreamClient(resolving(*addresses))
     place = f"rebind.example:{service.port}"
     reason = runner.preview(guests.courier({"url": f"http://{place}/draft"}), place).result.unavailable
     inside = next(address for address in addresses if address != "8.8.8.8")
@@ -215,13 +215,13 @@ def test_the_address_that_was_checked_is_the_one_connected_to(runner: Runner, se
     """A resolver that changes its mind is asked once per connection, and its second answer is never used."""
     answers = iter([["127.0.0.1"], ["203.0.113.9"]])
     place = f"mind.example:{service.port}"
-    runner.client = Client(lambda _host, _port: next(answers), private_hosts=frozenset({place}))
+    runner.client = UpstreamClient(lambda _host, _port: next(answers), private_hosts=frozenset({place}))
     assert not runner.preview(guests.courier({"url": f"http://{place}/draft"}), place).result.unavailable
     assert service.asked[0].headers["Host"] == place
 
 
 def test_localhost_is_loopback_whatever_the_resolver_says(runner: Runner, service: Upstream) -> None:
-    runner.client = Client(resolving("203.0.113.9"))
+    runner.client = UpstreamClient(resolving("203.0.113.9"))
     place = f"localhost:{service.port}"
     assert not runner.preview(guests.courier({"url": f"http://{place}/draft"}), place).result.unavailable
 
@@ -230,6 +230,6 @@ def test_a_name_that_does_not_resolve_cannot_be_reached(runner: Runner) -> None:
     def nowhere(_host: str, _port: int) -> Sequence[str]:
         raise OSError("no such name")
 
-    runner.client = Client(nowhere)
+    runner.client = UpstreamClient(nowhere)
     reason = runner.preview(guests.courier({"url": "https://api.example/"}), "api.example:443").result.unavailable
     assert reason == "cannot reach api.example:443"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aileron_tui.sandbox.failure import Kind
+from aileron_tui.sandbox.failure import FailureKind
 from tests.sandbox import guests
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
@@ -115,7 +115,7 @@ def test_programs_are_never_started(runner: Runner, call: str) -> None:
     outcome = runner.preview(guests.guest(f"(if (i32.ne {call} (i32.const -1)) (then unreachable))", (b"ls",)))
     assert outcome.result.unavailable == "the connector tried to start a program"
     assert outcome.failure is not None
-    assert outcome.failure.kind == Kind.CAPABILITY_DENIED
+    assert outcome.failure.kind == FailureKind.CAPABILITY_DENIED
 
 
 def test_log_lines_are_kept_for_the_details_and_bounded(runner: Runner) -> None:

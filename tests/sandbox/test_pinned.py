@@ -10,9 +10,16 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from aileron_tui.sandbox.connectors import Settings
-from aileron_tui.sandbox.failure import Kind
-from aileron_tui.sandbox.pinned import Keyring, Package, PackageError, read_keyring, read_package, read_packages
+from aileron_tui.sandbox.connector_package import (
+    ConnectorPackage,
+    PackageError,
+    PublisherKeyring,
+    read_keyring,
+    read_package,
+    read_packages,
+)
+from aileron_tui.sandbox.failure import FailureKind
+from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
 from tests.sandbox import bench, guests
@@ -23,8 +30,8 @@ PACKED = bench.package(guests.echo())
 SIGNED = replace(PACKED, signature=KEY.sign(PACKED.wasm + PACKED.manifest))
 
 
-def preview(packed: Package, pin: str = "", keyring: Keyring | None = None) -> PreviewOutcome:
-    with Sandbox({bench.NAME: packed}, Settings(keyring=keyring or Keyring())) as box:
+def preview(packed: ConnectorPackage, pin: str = "", keyring: PublisherKeyring | None = None) -> PreviewOutcome:
+    with Sandbox({bench.NAME: packed}, SandboxSettings(keyring=keyring or PublisherKeyring())) as box:
         outcome = box.preview(bench.action(packed, pin=pin), {"draft_id": "x"})
     assert outcome is not None
     return outcome
@@ -43,7 +50,7 @@ def test_other_bytes_are_refused_with_both_hashes() -> None:
             f"the connector's bytes are not the pinned ones: pinned {pinned}, found {found}"
         )
         assert outcome.failure is not None
-        assert outcome.failure.kind == Kind.HASH_MISMATCH
+        assert outcome.failure.kind == FailureKind.HASH_MISMATCH
 
 
 def test_a_pin_is_compared_in_any_case() -> None:
@@ -74,7 +81,7 @@ def test_a_bad_manifest_is_refused() -> None:
 
 @pytest.mark.parametrize("authority", ["github://example/mail", "github://example"])
 def test_a_signature_by_a_trusted_key(authority: str) -> None:
-    outcome = preview(SIGNED, keyring=Keyring({authority: (bytes(32), PUBLIC)}))
+    outcome = preview(SIGNED, keyring=PublisherKeyring({authority: (bytes(32), PUBLIC)}))
     assert outcome.trust == f"signed by {authority}"
     assert outcome.hash == bench.pin_of(SIGNED)
 
@@ -82,17 +89,19 @@ def test_a_signature_by_a_trusted_key(authority: str) -> None:
 def test_trust_is_told_where_it_cannot_be_checked() -> None:
     assert preview(PACKED).trust == "unsigned"
     assert preview(SIGNED).trust == "unknown publisher"
-    assert preview(SIGNED, keyring=Keyring({"github://exam": (PUBLIC,)})).trust == "unknown publisher"
+    assert preview(SIGNED, keyring=PublisherKeyring({"github://exam": (PUBLIC,)})).trust == "unknown publisher"
 
 
 @pytest.mark.parametrize(
     "signature", [bytes(64), b"", SIGNED.signature[:63] if SIGNED.signature else b"", KEY.sign(PACKED.wasm)]
 )
 def test_a_bad_signature_is_refused(signature: bytes) -> None:
-    outcome = preview(replace(PACKED, signature=signature), keyring=Keyring({"github://example/mail": (PUBLIC,)}))
+    outcome = preview(
+        replace(PACKED, signature=signature), keyring=PublisherKeyring({"github://example/mail": (PUBLIC,)})
+    )
     assert outcome.result.unavailable == "the connector's signature is not by github://example/mail"
     assert outcome.failure is not None
-    assert outcome.failure.kind == Kind.SIGNATURE_FAILURE
+    assert outcome.failure.kind == FailureKind.SIGNATURE_FAILURE
 
 
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])

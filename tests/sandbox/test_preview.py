@@ -13,8 +13,8 @@ import pytest
 
 from aileron_tui.core.prompt import unavailable_line
 from aileron_tui.core.prompt_rows import Row
-from aileron_tui.sandbox.connectors import Settings
 from aileron_tui.sandbox.failure import short
+from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
 from tests.sandbox import bench, guests
@@ -58,7 +58,7 @@ def test_longer_than_it_may_take(runner: Runner, service: Upstream) -> None:
 
 
 def test_the_default_is_five_seconds() -> None:
-    settings = Settings()
+    settings = SandboxSettings()
     assert settings.bounds.preview_seconds == 5
     assert settings.bounds.execute_seconds == 30
     assert settings.bounds.memory == 256 * 1024 * 1024
@@ -150,7 +150,7 @@ def test_it_is_fetched_again_each_time(runner: Runner, service: Upstream) -> Non
 
 def test_connectors_can_be_made_ready_ahead(tmp_path: Path) -> None:
     good, bad = bench.package(guests.answering(b'{"output":{"made":"ahead"}}')), bench.package(guests.NOT_WASM)
-    with Sandbox({bench.NAME: good}, Settings(tmp_path / "cache")) as box:
+    with Sandbox({bench.NAME: good}, SandboxSettings(tmp_path / "cache")) as box:
         assert box.prepare([bench.action(good)]) == {}
         assert list((tmp_path / "cache").glob("*.cwasm"))
     with Sandbox({bench.NAME: bad}) as box:
@@ -172,7 +172,7 @@ def test_calls_in_many_threads_do_not_meet(runner: Runner, service: Upstream) ->
 
     def run(case: tuple[bytes, str]) -> tuple[str, str]:
         packed = bench.package(case[0], [service.place])
-        with Sandbox({bench.NAME: packed}, Settings(bounds=runner.bounds)) as box:
+        with Sandbox({bench.NAME: packed}, SandboxSettings(bounds=runner.bounds)) as box:
             outcome = box.preview(bench.action(packed), {"draft_id": "x"})
         assert outcome is not None
         return outcome.result.unavailable, case[1]
@@ -199,7 +199,7 @@ def test_a_fault_of_the_sandbox_itself_is_a_line_too(
         raise RuntimeError("Authorization: Bearer something")
 
     with monkeypatch.context() as patched:
-        patched.setattr("aileron_tui.sandbox.exchange.read_url", fault)
+        patched.setattr("aileron_tui.sandbox.http_exchange.read_url", fault)
         reason = line(get(service, "/draft"), service.place)
     assert reason == "the sandbox failed in http_request: RuntimeError"
     assert "something" not in caplog.text

@@ -4,9 +4,9 @@ import hashlib
 
 import pytest
 
-from aileron_tui.sandbox.grant import Url
-from aileron_tui.sandbox.network import Request
-from aileron_tui.sandbox.sigv4 import Scope, authorization
+from aileron_tui.sandbox.network import UpstreamRequest
+from aileron_tui.sandbox.network_grant import Url
+from aileron_tui.sandbox.sigv4 import SigningScope, authorization
 
 SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 DATE = ("X-Amz-Date", "20150830T123600Z")
@@ -14,8 +14,8 @@ EMPTY = hashlib.sha256(b"").hexdigest()
 
 
 def signature(service: str, host: str, method: str, target: str, *headers: tuple[str, str]) -> str:
-    request = Request(method, Url("https", host, 443, target), (("Host", host), DATE, *headers))
-    return authorization(Scope("AKIDEXAMPLE", "us-east-1", service), SECRET, request, EMPTY)
+    request = UpstreamRequest(method, Url("https", host, 443, target), (("Host", host), DATE, *headers))
+    return authorization(SigningScope("AKIDEXAMPLE", "us-east-1", service), SECRET, request, EMPTY)
 
 
 def test_the_example_of_the_documentation() -> None:
@@ -58,7 +58,7 @@ def test_the_example_of_s3_with_the_hash_of_the_body_as_a_header() -> None:
         ("X-Amz-Content-Sha256", EMPTY),
         ("X-Amz-Date", "20130524T000000Z"),
     )
-    request = Request("GET", Url("https", host, 443, "/test.txt"), headers)
-    scope = Scope("AKIAIOSFODNN7EXAMPLE", "us-east-1", "s3")
+    request = UpstreamRequest("GET", Url("https", host, 443, "/test.txt"), headers)
+    scope = SigningScope("AKIAIOSFODNN7EXAMPLE", "us-east-1", "s3")
     found = authorization(scope, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", request, EMPTY)
     assert found.endswith("Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41")

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from aileron_tui.sandbox.network import Client
+from aileron_tui.sandbox.network import UpstreamClient
 from tests.sandbox import guests
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import upstream
@@ -53,7 +53,7 @@ def serving(certificate: Path) -> ssl.SSLContext:
 def test_the_certificate_must_be_for_the_name(runner: Runner, certificate: Path, host: str, fine: bool) -> None:
     with upstream(serving(certificate)) as service:
         place = f"{host}:{service.port}"
-        runner.client = Client(lambda *_: ["127.0.0.1"], frozenset({place}), str(certificate))
+        runner.client = UpstreamClient(lambda *_: ["127.0.0.1"], frozenset({place}), str(certificate))
         outcome = runner.preview(guests.courier({"url": f"https://{place}/draft"}), place)
     expected = "" if fine else f"cannot reach {place}: its certificate is not valid"
     assert outcome.result.unavailable == expected

@@ -21,7 +21,7 @@ from aileron_tui.runtime.daemon.request_kinds import ACTION, DRAFT, KINDS, SAVE,
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.runtime.request_reader import Item
-from aileron_tui.sandbox.failure import Kind as Class
+from aileron_tui.sandbox.failure import FailureKind as Class
 from aileron_tui.sandbox.failure import short
 
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")

@@ -12,16 +12,16 @@ from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import sigv4
 from aileron_tui.sandbox.credentials import Binding, Credentials, Secret, missing
-from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused
-from aileron_tui.sandbox.grant import LOCALHOST, Url, literal
-from aileron_tui.sandbox.network import Headers, Request
+from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
+from aileron_tui.sandbox.network import Headers, UpstreamRequest
+from aileron_tui.sandbox.network_grant import LOCALHOST, Url, literal
 
 _SHORTEST_MASKED: Final = 8
 _MASK: Final = b"[credential]"
 _AWS_HOST: Final = re.compile(r"[a-z0-9-]+\.([a-z0-9-]+)\.amazonaws\.com")
 
 
-class Masks:
+class SecretMasks:
     """The secrets this call has used, to be blotted out of whatever an upstream echoes.
 
     Very short secrets are not masked: replacing every "a" would destroy the answer and say what the secret is.
@@ -58,23 +58,23 @@ class Injector:
 
     connector: Connector
     credentials: Credentials
-    masks: Masks
+    masks: SecretMasks
     deadline: float
 
     def check(self, kind: str) -> Credential:
         """Refuses a kind of credential that the manifest does not declare."""
         declared = self.connector.credential
         if declared is None:
-            raise Refused(_denied("connector did not declare [capabilities.credential]", kind))
+            raise CallRefused(_denied("connector did not declare [capabilities.credential]", kind))
         if declared.kind != kind:
-            raise Refused(_denied("requested credential kind does not match connector manifest", kind))
+            raise CallRefused(_denied("requested credential kind does not match connector manifest", kind))
         return declared
 
-    def inject(self, request: Request, kind: str) -> Request:
+    def inject(self, request: UpstreamRequest, kind: str) -> UpstreamRequest:
         """The request with the credential in it, in place of any header of the same name."""
         declared = self.check(kind)
         if request.url.scheme != "https" and not _loopback(request.url):
-            raise Refused(_denied(f"a credential is not sent to {request.url.place} without TLS", kind))
+            raise CallRefused(_denied(f"a credential is not sent to {request.url.place} without TLS", kind))
         binding, secret = self.credentials.find(self.connector.name, kind, self.deadline - time.monotonic())
         self.masks.add(secret.reveal())
         match kind:
@@ -86,9 +86,11 @@ class Injector:
             case "aws_sigv4":
                 return self._signed(request, declared, binding, secret)
             case _:
-                raise Refused(_denied("this kind of credential is not supported", kind))
+                raise CallRefused(_denied("this kind of credential is not supported", kind))
 
-    def _signed(self, request: Request, declared: Credential, binding: Binding, secret: Secret) -> Request:
+    def _signed(
+        self, request: UpstreamRequest, declared: Credential, binding: Binding, secret: Secret
+    ) -> UpstreamRequest:
         name = self.connector.name
         key_id, key, token = _aws_keys(name, secret)
         for text in (key, token):
@@ -97,15 +99,15 @@ class Injector:
         found = _AWS_HOST.fullmatch(request.url.host)
         region = binding.region or declared.region or (found[1] if found else "")
         if found and binding.region and found[1] != binding.region:
-            raise Refused(missing(name, declared.kind, f"the binding is for {binding.region}, not for {found[1]}"))
+            raise CallRefused(missing(name, declared.kind, f"the binding is for {binding.region}, not for {found[1]}"))
         if not key_id or not region:
-            raise Refused(missing(name, declared.kind, "access_key_id or region is not given"))
+            raise CallRefused(missing(name, declared.kind, "access_key_id or region is not given"))
         payload = hashlib.sha256(request.body).hexdigest()
         amz = [("X-Amz-Date", sigv4.timestamp(datetime.now(UTC))), ("X-Amz-Content-Sha256", payload)]
         if token:
             amz.append(("X-Amz-Security-Token", token))
         ready = _with(_without(request, "authorization"), amz)
-        scope = sigv4.Scope(key_id, region, declared.service)
+        scope = sigv4.SigningScope(key_id, region, declared.service)
         return _with(ready, (("Authorization", sigv4.authorization(scope, key, ready, payload)),))
 
 
@@ -120,9 +122,9 @@ def _aws_keys(connector: str, secret: Secret) -> tuple[str, str, str]:
         table = {}
     fields = (table.get("AccessKeyId", ""), table.get("SecretAccessKey"), table.get("SessionToken") or "")
     if not all(isinstance(field, str) and field.isascii() and field.isprintable() for field in fields):
-        raise Refused(
+        raise CallRefused(
             Failure(
-                Kind.BINDING_FAILED,
+                FailureKind.BINDING_FAILED,
                 f"the credential of {connector} is not in the form AWS tools print",
                 f"the credential of {connector} is not in the form AWS tools print",
                 Boundary.RUNTIME,
@@ -137,18 +139,18 @@ def _loopback(url: Url) -> bool:
     return url.host == LOCALHOST or (address is not None and address.is_loopback)
 
 
-def _without(request: Request, *names: str) -> Request:
+def _without(request: UpstreamRequest, *names: str) -> UpstreamRequest:
     return replace(request, headers=tuple(header for header in request.headers if header[0].lower() not in names))
 
 
-def _with(request: Request, headers: Headers) -> Request:
+def _with(request: UpstreamRequest, headers: Headers) -> UpstreamRequest:
     kept = _without(request, *(name.lower() for name, _ in headers))
     return replace(kept, headers=(*kept.headers, *headers))
 
 
 def _denied(why: str, kind: str) -> Failure:
     return Failure(
-        Kind.CAPABILITY_DENIED,
+        FailureKind.CAPABILITY_DENIED,
         f"http_request: {why}",
         f"the connector may not use a credential: {why}",
         Boundary.SANDBOX,

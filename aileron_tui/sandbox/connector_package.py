@@ -22,7 +22,7 @@ from aileron_tui.files.manifest_files import (
     UnreadableFile,
     read_file,
 )
-from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused
+from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
 
 _SIGNATURE_SIZE: Final = 64
 _KEY_SIZE: Final = 32
@@ -37,7 +37,7 @@ class PackageError(AileronError):
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class ConnectorPackage:
     """A connector as it was released: module, manifest, and the publisher's signature over both."""
 
     wasm: bytes = field(repr=False)
@@ -46,10 +46,10 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PinnedPackage:
     """A package whose bytes are the ones that were asked for."""
 
-    package: Package
+    package: ConnectorPackage
     connector: Connector
     hash: str
     wasm_digest: str
@@ -57,7 +57,7 @@ class Pinned:
 
 
 @dataclass(frozen=True, slots=True)
-class Keyring:
+class PublisherKeyring:
     """The publishers whose signatures count: authority to public keys of 32 bytes."""
 
     publishers: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Keyring:
         return "", ()
 
 
-def read_keyring(data: bytes) -> Keyring:
+def read_keyring(data: bytes) -> PublisherKeyring:
     """The keyring in a `keyring.json`."""
     try:
         table = read_object(data)
@@ -88,13 +88,13 @@ def read_keyring(data: bytes) -> Keyring:
         if not isinstance(keys, list):
             raise PackageError("the keyring is not readable", f"the keys of {authority} are not a list")
         read[authority] = tuple(_key(authority, key) for key in keys)
-    return Keyring(read)
+    return PublisherKeyring(read)
 
 
-def load_keyring(path: Path) -> Keyring:
+def load_keyring(path: Path) -> PublisherKeyring:
     """The publishers a file names; without the file nobody is trusted."""
     if not path.exists():
-        return Keyring()
+        return PublisherKeyring()
     try:
         return read_keyring(read_file(str(path)))
     except UnreadableFile as error:
@@ -112,20 +112,20 @@ def _key(authority: str, text: object) -> bytes:
     return key
 
 
-def read_package(folder: Path) -> Package:
+def read_package(folder: Path) -> ConnectorPackage:
     """The package in a connector's folder. Who may write there does not matter: the pin decides what may run."""
     try:
         wasm = read_file(str(folder / MODULE_FILE), LARGEST_MODULE)
         manifest = read_file(str(folder / CONNECTOR_FILE))
         signature = folder / SIGNATURE_FILE
-        return Package(wasm, manifest, read_file(str(signature), 4096) if signature.exists() else None)
+        return ConnectorPackage(wasm, manifest, read_file(str(signature), 4096) if signature.exists() else None)
     except UnreadableFile as error:
         raise PackageError(f"the connector in {folder} cannot be read", str(error)) from None
 
 
-def read_packages(bundle: Path) -> dict[str, Package]:
+def read_packages(bundle: Path) -> dict[str, ConnectorPackage]:
     """The packages of a bundle folder by the name of their connector; folders without a module are left out."""
-    packages: dict[str, Package] = {}
+    packages: dict[str, ConnectorPackage] = {}
     for module in sorted((bundle / "connectors").glob(f"*/{MODULE_FILE}")):
         package = read_package(module.parent)
         connector = read_connector(package.manifest, str(module.parent / CONNECTOR_FILE)).value
@@ -134,35 +134,35 @@ def read_packages(bundle: Path) -> dict[str, Package]:
     return packages
 
 
-def pin(package: Package, requirement: Requirement, keyring: Keyring) -> Pinned:
+def pin(package: ConnectorPackage, requirement: Requirement, keyring: PublisherKeyring) -> PinnedPackage:
     """The package, if its bytes have the hash the action pins and no signature contradicts it; raises Refused."""
     digest = hashlib.sha256(package.wasm)
     wasm_digest = digest.hexdigest()
     digest.update(package.manifest)
     found = f"sha256:{digest.hexdigest()}"
     if not hmac.compare_digest(found.encode(), requirement.hash.lower().encode()):
-        raise Refused(_mismatch(requirement, found))
+        raise CallRefused(_mismatch(requirement, found))
     reading = read_connector(package.manifest, CONNECTOR_FILE)
     connector = reading.value
     if connector is None:
         why = reading.findings[0].message if reading.findings else "it is not readable"
-        raise Refused(_other(f"the manifest of {requirement.name} is not valid: {why}"))
+        raise CallRefused(_other(f"the manifest of {requirement.name} is not valid: {why}"))
     if (connector.name, connector.version) != (requirement.name, requirement.version):
         asked, got = f"{requirement.name}@{requirement.version}", f"{connector.name}@{connector.version}"
-        raise Refused(_other(f"the package holds {got}, not {asked}"))
-    return Pinned(package, connector, found, wasm_digest, _trust(package, requirement.name, keyring))
+        raise CallRefused(_other(f"the package holds {got}, not {asked}"))
+    return PinnedPackage(package, connector, found, wasm_digest, _trust(package, requirement.name, keyring))
 
 
-def _trust(package: Package, connector: str, keyring: Keyring) -> str:
+def _trust(package: ConnectorPackage, connector: str, keyring: PublisherKeyring) -> str:
     if package.signature is None:
         return UNSIGNED
     authority, keys = keyring.keys(connector)
     if not keys:
         return UNKNOWN_PUBLISHER
     if not any(_verifies(key, package) for key in keys):
-        raise Refused(
+        raise CallRefused(
             Failure(
-                Kind.SIGNATURE_FAILURE,
+                FailureKind.SIGNATURE_FAILURE,
                 f'signature does not verify against any key registered for authority "{authority}"',
                 f"the connector's signature is not by {authority}",
                 Boundary.CONNECTOR_MANIFEST,
@@ -172,7 +172,7 @@ def _trust(package: Package, connector: str, keyring: Keyring) -> str:
     return f"signed by {authority}"
 
 
-def _verifies(key: bytes, package: Package) -> bool:
+def _verifies(key: bytes, package: ConnectorPackage) -> bool:
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - only signed packages pay for the import
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
 
@@ -188,7 +188,7 @@ def _verifies(key: bytes, package: Package) -> bool:
 
 def _mismatch(requirement: Requirement, found: str) -> Failure:
     return Failure(
-        Kind.HASH_MISMATCH,
+        FailureKind.HASH_MISMATCH,
         f"computed hash does not match declared hash: the action pins {requirement.hash}, the connector has {found}",
         f"the connector's bytes are not the pinned ones: pinned {requirement.hash}, found {found}",
         Boundary.RUNTIME,
@@ -197,4 +197,4 @@ def _mismatch(requirement: Requirement, found: str) -> Failure:
 
 
 def _other(message: str) -> Failure:
-    return Failure(Kind.HASH_MISMATCH, message, message, Boundary.CONNECTOR_MANIFEST)
+    return Failure(FailureKind.HASH_MISMATCH, message, message, Boundary.CONNECTOR_MANIFEST)

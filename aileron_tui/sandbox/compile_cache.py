@@ -23,7 +23,7 @@ _LARGEST: Final = 1024 * 1024 * 1024
 _log = logging.getLogger(__name__)
 
 
-class CompiledFolder:
+class CompileCache:
     """The compile cache in one private folder; a cache that cannot be used is only slower."""
 
     def __init__(self, folder: Path) -> None:

@@ -7,10 +7,10 @@ from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
-from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused, megabytes
-from aileron_tui.sandbox.grant import Grant, follow, read_url
-from aileron_tui.sandbox.injection import Injector
-from aileron_tui.sandbox.network import Client, Request, Response
+from aileron_tui.sandbox.credential_injection import Injector
+from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind, megabytes
+from aileron_tui.sandbox.network import UpstreamClient, UpstreamRequest, UpstreamResponse
+from aileron_tui.sandbox.network_grant import Grant, follow, read_url
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _METHOD: Final = re.compile(r"[A-Z]{1,16}")
@@ -41,12 +41,12 @@ _HOST_HEADERS: Final = frozenset(
 _BOUND_TO_ORIGIN: Final = frozenset({"authorization", "cookie", "cookie2", "www-authenticate"})
 
 
-class Malformed(Exception):
+class MalformedGuestRequest(Exception):
     """The guest's JSON is not a request: the ABI answers this with -2."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class GuestRequest:
     """What a guest asks for, before anything is checked."""
 
     method: str
@@ -56,14 +56,14 @@ class Wish:
     credential: str
 
 
-def read_wish(table: JsonObject) -> Wish:
+def read_wish(table: JsonObject) -> GuestRequest:
     """The request in a guest's JSON object; names match in any case, unknown ones are ignored, null is absent."""
     folded = {key.lower(): value for key, value in table.items() if value is not None}
     folded.update({key: value for key, value in table.items() if value is not None and key.islower()})
     headers = folded.get("headers", {})
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
-        raise Malformed
-    wish = Wish(
+        raise MalformedGuestRequest
+    wish = GuestRequest(
         _text(folded, "method") or "GET",
         _text(folded, "url"),
         tuple((name, str(value)) for name, value in headers.items()),
@@ -71,22 +71,22 @@ def read_wish(table: JsonObject) -> Wish:
         _text(folded, "credential"),
     )
     if not wish.url:
-        raise Malformed
+        raise MalformedGuestRequest
     return wish
 
 
 def _text(table: Mapping[str, Json], key: str) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
-        raise Malformed
+        raise MalformedGuestRequest
     return value
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class HttpExchange:
     """Fulfils wishes within the bounds of one call."""
 
-    client: Client
+    client: UpstreamClient
     grant: Grant
     injector: Injector
     methods: frozenset[str] | None
@@ -94,11 +94,11 @@ class Exchange:
     largest_request: int
     largest_response: int
 
-    def fulfil(self, wish: Wish) -> Response:
+    def fulfil(self, wish: GuestRequest) -> UpstreamResponse:
         """The final answer, with secrets blotted out of its body; raises Refused."""
         url = read_url(wish.url)
         self.grant.check(url)
-        request = Request(self._method(wish.method), url, _headers(wish), self._body(wish))
+        request = UpstreamRequest(self._method(wish.method), url, _headers(wish), self._body(wish))
         credential = wish.credential
         for _ in range(_MOST_REDIRECTS + 1):
             response = self.client.send(
@@ -114,9 +114,9 @@ class Exchange:
                 credential = ""
                 onward = replace(onward, headers=self._unbound(onward))
             request = onward
-        raise Refused(
+        raise CallRefused(
             Failure(
-                Kind.NETWORK_ERROR,
+                FailureKind.NETWORK_ERROR,
                 f"more than {_MOST_REDIRECTS} redirects, the last from {request.url.place}",
                 f"{request.url.place} redirects without end",
                 Boundary.EXTERNAL,
@@ -126,11 +126,11 @@ class Exchange:
     def _method(self, method: str) -> str:
         method = method.upper()
         if not _METHOD.fullmatch(method) or method in _NEVER:
-            raise Refused(_bad_request("the method is not allowed", {"method": method[:40]}))
+            raise CallRefused(_bad_request("the method is not allowed", {"method": method[:40]}))
         if self.methods is not None and method not in self.methods:
-            raise Refused(
+            raise CallRefused(
                 Failure(
-                    Kind.CAPABILITY_DENIED,
+                    FailureKind.CAPABILITY_DENIED,
                     f"http_request: {method} is not allowed in a preview",
                     f"the preview tried to {method}; a preview may only read",
                     Boundary.SANDBOX,
@@ -139,23 +139,23 @@ class Exchange:
             )
         return method
 
-    def _body(self, wish: Wish) -> bytes:
+    def _body(self, wish: GuestRequest) -> bytes:
         body = wish.body.encode()
         if len(body) > self.largest_request:
-            raise Refused(request_too_large(self.largest_request))
+            raise CallRefused(request_too_large(self.largest_request))
         return body
 
-    def _onward(self, request: Request, status: int, location: str) -> Request:
+    def _onward(self, request: UpstreamRequest, status: int, location: str) -> UpstreamRequest:
         url = follow(request.url, _readable(location))
         self.grant.check(url)
         if self.injector.masks.touches(str(url)):
-            raise Refused(_bad_request("a redirect carries the credential in its URL", {}))
+            raise CallRefused(_bad_request("a redirect carries the credential in its URL", {}))
         if status in _KEEP_METHOD or not request.changing:
             return replace(request, url=url)
         kept = tuple(header for header in request.headers if not header[0].lower().startswith("content-"))
-        return Request(self._method("GET"), url, kept)
+        return UpstreamRequest(self._method("GET"), url, kept)
 
-    def _unbound(self, request: Request) -> tuple[tuple[str, str], ...]:
+    def _unbound(self, request: UpstreamRequest) -> tuple[tuple[str, str], ...]:
         declared = self.injector.connector.credential
         bound = _BOUND_TO_ORIGIN | {declared.header.lower()} if declared else _BOUND_TO_ORIGIN
         return tuple(header for header in request.headers if header[0].lower() not in bound)
@@ -169,21 +169,23 @@ def _readable(location: str) -> str:
         return location
 
 
-def _headers(wish: Wish) -> tuple[tuple[str, str], ...]:
+def _headers(wish: GuestRequest) -> tuple[tuple[str, str], ...]:
     size = sum(len(name) + len(value) for name, value in wish.headers)
     if len(wish.headers) > _MOST_HEADERS or size > _LARGEST_HEADERS:
-        raise Refused(_bad_request("the request has too many headers", {"headers": len(wish.headers), "bytes": size}))
+        raise CallRefused(
+            _bad_request("the request has too many headers", {"headers": len(wish.headers), "bytes": size})
+        )
     for name, value in wish.headers:
         if not _TOKEN.fullmatch(name) or not (value.isascii() and value.replace("\t", " ").isprintable()):
-            raise Refused(_bad_request("the request has a header that is not allowed", {"header": name[:80]}))
+            raise CallRefused(_bad_request("the request has a header that is not allowed", {"header": name[:80]}))
     return tuple((name, value.strip()) for name, value in wish.headers if name.lower() not in _HOST_HEADERS)
 
 
-def _addressed(request: Request) -> Request:
+def _addressed(request: UpstreamRequest) -> UpstreamRequest:
     return replace(request, headers=(("Host", request.url.authority), *request.headers))
 
 
-def _framed(request: Request) -> Request:
+def _framed(request: UpstreamRequest) -> UpstreamRequest:
     """The headers that no signature covers."""
     framing: list[tuple[str, str]] = [("Accept-Encoding", "identity")]
     if request.body or request.changing:
@@ -196,7 +198,7 @@ def _framed(request: Request) -> Request:
 def request_too_large(limit: int) -> Failure:
     """The guest wants to send more than is allowed."""
     return Failure(
-        Kind.RESOURCE_LIMIT_EXCEEDED,
+        FailureKind.RESOURCE_LIMIT_EXCEEDED,
         f"the request is larger than {megabytes(limit)}",
         f"the connector's request is larger than {megabytes(limit)}",
         Boundary.SANDBOX,
@@ -206,7 +208,7 @@ def request_too_large(limit: int) -> Failure:
 
 def _bad_request(why: str, details: JsonObject) -> Failure:
     return Failure(
-        Kind.CONNECTOR_RUNTIME_ERROR,
+        FailureKind.CONNECTOR_RUNTIME_ERROR,
         f"http_request: {why}",
         f"the connector's request was refused: {why}",
         details=details,

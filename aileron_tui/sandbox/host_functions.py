@@ -16,9 +16,9 @@ import wasmtime
 from aileron_tui.core.jsontext import JsonError, JsonLimits, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import wasi
-from aileron_tui.sandbox.exchange import Exchange, Malformed, read_wish, request_too_large
-from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused
-from aileron_tui.sandbox.network import Response
+from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
+from aileron_tui.sandbox.http_exchange import HttpExchange, MalformedGuestRequest, read_wish, request_too_large
+from aileron_tui.sandbox.network import UpstreamResponse
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _JSON_OVERHEAD: Final = 6  # a body of control characters grows by this factor a
 
 
 @dataclass(slots=True)
-class Host:
+class HostFunctions:
     """What one call sees of the outside, and what it left behind.
 
     `error` is the failure of the latest request, and outlives whatever the guest makes of it; a request that succeeds
@@ -42,11 +42,11 @@ class Host:
     deadline cut short.
     """
 
-    exchange: Exchange
+    exchange: HttpExchange
     began: float
     deadline: float
     error: Failure | None = None
-    response: Response | None = None
+    response: UpstreamResponse | None = None
     late: bool = False
     lines: list[str] = field(default_factory=list)
 
@@ -70,11 +70,11 @@ class Host:
         data = bytes(memory.read(caller, start, start + size))
         try:
             wish = read_wish(read_object(data, JsonLimits(size=largest)))
-        except (JsonError, Malformed):
+        except (JsonError, MalformedGuestRequest):
             return _BAD_REQUEST
         try:
             self.response = self.exchange.fulfil(wish)
-        except Refused as refused:
+        except CallRefused as refused:
             self.error = refused.failure
             return _FAILED
         self.error = None
@@ -102,7 +102,7 @@ class Host:
     def deny_spawn(self, *_args: object) -> int:
         """Connectors here never start programs."""
         self.error = Failure(
-            Kind.CAPABILITY_DENIED,
+            FailureKind.CAPABILITY_DENIED,
             "spawn: starting programs is not allowed",
             "the connector tried to start a program",
             Boundary.SANDBOX,
@@ -118,7 +118,7 @@ class Host:
         memory = caller.get("memory")
         if not isinstance(memory, wasmtime.Memory):
             return wasi.FAULT
-        span = wasi.Span(self.began, self.deadline)
+        span = wasi.CallTime(self.began, self.deadline)
         outcome = wasi.poll(memory, caller, (source, target, count, written), span)
         self.late = self.late or time.monotonic() >= self.deadline
         return outcome
@@ -144,7 +144,7 @@ def _read(caller: wasmtime.Caller, pointer: int, length: int) -> bytes | None:
 class _Current(threading.local):
     """The call that runs on this thread. Host functions are defined once for all calls and look it up here."""
 
-    host: Host
+    host: HostFunctions
 
 
 current: Final = _Current()
@@ -153,20 +153,22 @@ current: Final = _Current()
 def define(linker: wasmtime.Linker) -> None:
     """Defines the host's functions, and a `poll_oneoff` that ends with the call."""
     functions: dict[str, tuple[int, int, Callable[..., int | None]]] = {
-        "log": (4, 0, Host.log),
-        "http_request": (2, 1, Host.http_request),
-        "http_response_size": (0, 1, Host.http_response_size),
-        "http_response_status": (0, 1, Host.http_response_status),
-        "http_response_read": (2, 1, Host.http_response_read),
-        "spawn": (2, 1, Host.deny_spawn),
-        "spawn_op": (4, 1, Host.deny_spawn),
-        "spawn_status": (0, 1, Host.nothing),
-        "spawn_output_size": (1, 1, Host.nothing),
-        "spawn_output_read": (3, 1, Host.nothing),
+        "log": (4, 0, HostFunctions.log),
+        "http_request": (2, 1, HostFunctions.http_request),
+        "http_response_size": (0, 1, HostFunctions.http_response_size),
+        "http_response_status": (0, 1, HostFunctions.http_response_status),
+        "http_response_read": (2, 1, HostFunctions.http_response_read),
+        "spawn": (2, 1, HostFunctions.deny_spawn),
+        "spawn_op": (4, 1, HostFunctions.deny_spawn),
+        "spawn_status": (0, 1, HostFunctions.nothing),
+        "spawn_output_size": (1, 1, HostFunctions.nothing),
+        "spawn_output_read": (3, 1, HostFunctions.nothing),
     }
     for name, (parameters, results, function) in functions.items():
         linker.define_func(MODULE, name, _type(parameters, results), _guarded(name, function), access_caller=True)
-    linker.define_func(_WASI, "poll_oneoff", _type(4, 1), _guarded("poll_oneoff", Host.poll), access_caller=True)
+    linker.define_func(
+        _WASI, "poll_oneoff", _type(4, 1), _guarded("poll_oneoff", HostFunctions.poll), access_caller=True
+    )
 
 
 def _guarded(name: str, function: Callable[..., int | None]) -> Callable[..., int | None]:
@@ -181,7 +183,7 @@ def _guarded(name: str, function: Callable[..., int | None]) -> Callable[..., in
         except Exception as error:  # noqa: BLE001 - an exception here would surface in another thread's call
             fault = f"the sandbox failed in {name}: {type(error).__name__}"
             _log.error("%s", fault)
-            current.host.error = Failure(Kind.CONNECTOR_RUNTIME_ERROR, fault, fault, Boundary.RUNTIME)
+            current.host.error = Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, fault, fault, Boundary.RUNTIME)
             return None if name == "log" else _FAILED
 
     return call

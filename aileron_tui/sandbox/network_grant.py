@@ -12,7 +12,7 @@ from urllib.parse import quote, urljoin
 
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.values import dataclass
-from aileron_tui.sandbox.failure import Boundary, Failure, Kind, Refused
+from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -148,11 +148,11 @@ def _literal(
     return address
 
 
-def _invalid(text: str, why: str, message: str = "invalid URL") -> Refused:
+def _invalid(text: str, why: str, message: str = "invalid URL") -> CallRefused:
     shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text)} characters)"
-    return Refused(
+    return CallRefused(
         Failure(
-            Kind.CAPABILITY_DENIED,
+            FailureKind.CAPABILITY_DENIED,
             f"{message}: {why}",
             f"the connector asked for a URL that is not allowed: {why}",
             Boundary.SANDBOX,
@@ -172,9 +172,9 @@ class Grant:
         if url.place in self._places:
             return
         granted: list[Json] = [f"network:{place}" for place in sorted(self._places)]
-        raise Refused(
+        raise CallRefused(
             Failure(
-                Kind.CAPABILITY_DENIED,
+                FailureKind.CAPABILITY_DENIED,
                 "host:port not in declared grant",
                 f"the connector may not reach {url.place}",
                 Boundary.SANDBOX,
@@ -217,9 +217,9 @@ def check_addresses(place: str, addresses: Iterable[Address]) -> None:
     """Refuses a name if any of its addresses is private: a name may not lead inside."""
     for address in addresses:
         if not public(address):
-            raise Refused(
+            raise CallRefused(
                 Failure(
-                    Kind.CAPABILITY_DENIED,
+                    FailureKind.CAPABILITY_DENIED,
                     f"{place} resolves to the private address {address}",
                     f"the connector may not reach {place}, which resolves to the private address {address}",
                     Boundary.SANDBOX,

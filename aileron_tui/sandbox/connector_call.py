@@ -13,17 +13,17 @@ import wasmtime
 from aileron_tui.core.connector import Connector
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.values import dataclass
-from aileron_tui.sandbox import host as hosting
+from aileron_tui.sandbox import host_functions as hosting
 from aileron_tui.sandbox import wasi
+from aileron_tui.sandbox.credential_injection import Injector, SecretMasks
 from aileron_tui.sandbox.credentials import Credentials
-from aileron_tui.sandbox.engine import Loaded, Machine, broken
-from aileron_tui.sandbox.exchange import Exchange
-from aileron_tui.sandbox.failure import CRASHED, TIMEOUT, Boundary, Failure, Kind, megabytes, short
-from aileron_tui.sandbox.grant import Grant
-from aileron_tui.sandbox.host import Host
-from aileron_tui.sandbox.injection import Injector, Masks
-from aileron_tui.sandbox.network import SAFE_METHODS, Client
-from aileron_tui.sandbox.wasi import Stream
+from aileron_tui.sandbox.engine import LoadedModule, WasmEngine, broken
+from aileron_tui.sandbox.failure import CRASHED, TIMEOUT, Boundary, Failure, FailureKind, megabytes, short
+from aileron_tui.sandbox.host_functions import HostFunctions
+from aileron_tui.sandbox.http_exchange import HttpExchange
+from aileron_tui.sandbox.network import SAFE_METHODS, UpstreamClient
+from aileron_tui.sandbox.network_grant import Grant
+from aileron_tui.sandbox.wasi import GuestStream
 
 _STDERR_KEPT: Final = 8 * 1024
 _STDERR_SHOWN: Final = 256
@@ -33,7 +33,7 @@ _LONGEST_CLASS: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class CallBounds:
     """How much a connector may use. All sizes in bytes, all times in seconds.
 
     `preview_methods` is what a preview may send: it runs before anybody was asked, so it only reads unless the user
@@ -57,11 +57,11 @@ class Invocation:
     args: JsonObject
     seconds: float
     methods: frozenset[str] | None
-    bounds: Bounds
+    bounds: CallBounds
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CallResult:
     """What became of a call: an output (which may be null) or a failure, and what was seen on the way."""
 
     output: Json = None
@@ -72,26 +72,26 @@ class Result:
 
 
 _machine_lock: Final = threading.Lock()
-_machines: Final[list[Machine]] = []
+_machines: Final[list[WasmEngine]] = []
 
 
-def machine() -> Machine:
+def machine() -> WasmEngine:
     """The engine of this process, made when it is first needed."""
     with _machine_lock:
         if not _machines:
-            _machines.append(Machine(hosting.define))
+            _machines.append(WasmEngine(hosting.define))
         return _machines[0]
 
 
 def invoke(
-    loaded: Loaded, connector: Connector, invocation: Invocation, client: Client, credentials: Credentials
-) -> Result:
+    loaded: LoadedModule, connector: Connector, invocation: Invocation, client: UpstreamClient, credentials: Credentials
+) -> CallResult:
     """Runs one operation to its end. Never raises for anything a guest or an upstream does."""
     began = time.monotonic()
     deadline = began + invocation.seconds
     bounds = invocation.bounds
-    masks = Masks()
-    exchange = Exchange(
+    masks = SecretMasks()
+    exchange = HttpExchange(
         client,
         Grant(connector.hosts),
         Injector(connector, credentials, masks, deadline),
@@ -100,8 +100,8 @@ def invoke(
         bounds.request,
         bounds.response,
     )
-    host = Host(exchange, began, deadline)
-    stdout, stderr = Stream(bounds.output, tail=False), Stream(_STDERR_KEPT, tail=True)
+    host = HostFunctions(exchange, began, deadline)
+    stdout, stderr = GuestStream(bounds.output, tail=False), GuestStream(_STDERR_KEPT, tail=True)
     stdin = json.dumps({"args": invocation.args, "op": invocation.op}).encode()
     end = _run(loaded, stdin, (stdout, stderr), host, bounds.memory)
     result = _finish(end, host, stdout, stderr, invocation)
@@ -115,7 +115,7 @@ def invoke(
 
 
 def _run(
-    loaded: Loaded, stdin: bytes, streams: tuple[Stream, Stream], host: Host, memory: int
+    loaded: LoadedModule, stdin: bytes, streams: tuple[GuestStream, GuestStream], host: HostFunctions, memory: int
 ) -> int | wasmtime.Trap | wasmtime.WasmtimeError:
     """Instantiates and runs the module; the exit code, or how it broke."""
     engine = machine()
@@ -142,43 +142,43 @@ def _run(
 
 def _finish(
     end: int | wasmtime.Trap | wasmtime.WasmtimeError,
-    host: Host,
-    stdout: Stream,
-    stderr: Stream,
+    host: HostFunctions,
+    stdout: GuestStream,
+    stderr: GuestStream,
     invocation: Invocation,
-) -> Result:
+) -> CallResult:
     late = isinstance(end, wasmtime.Trap) and end.trap_code == wasmtime.TrapCode.INTERRUPT
     if late or host.late or (host.error and host.error.reason == TIMEOUT):
-        return Result(failure=_late(invocation.seconds))
+        return CallResult(failure=_late(invocation.seconds))
     if stdout.overflowed:
-        return Result(failure=_too_much_output(invocation.bounds.output))
+        return CallResult(failure=_too_much_output(invocation.bounds.output))
     if host.error:
-        return Result(failure=host.error)
+        return CallResult(failure=host.error)
     if not isinstance(end, int):
-        return Result(failure=broken(str(end)))
+        return CallResult(failure=broken(str(end)))
     if end != 0:
-        return Result(failure=_exited(end, stderr.data))
+        return CallResult(failure=_exited(end, stderr.data))
     return _read_output(stdout.data, invocation.bounds.output)
 
 
-def _read_output(data: bytes, limit: int) -> Result:
+def _read_output(data: bytes, limit: int) -> CallResult:
     if not data.strip():
-        return Result()
+        return CallResult()
     try:
         table = read_object(data, JsonLimits(size=limit))
     except JsonError as fault:
-        return Result(failure=_garbage(str(fault)))
+        return CallResult(failure=_garbage(str(fault)))
     error, output = table.get("error"), table.get("output")
     if error is not None:
-        return Result(failure=_claimed(error))
+        return CallResult(failure=_claimed(error))
     if output is not None and not isinstance(output, dict):
-        return Result(failure=_garbage("its output is not an object"))
-    return Result(output=output)
+        return CallResult(failure=_garbage("its output is not an object"))
+    return CallResult(output=output)
 
 
 def _claimed(error: Json) -> Failure:
     fields = error if isinstance(error, dict) else {}
-    kind, message = fields.get("class") or Kind.CONNECTOR_RUNTIME_ERROR, fields.get("message") or ""
+    kind, message = fields.get("class") or FailureKind.CONNECTOR_RUNTIME_ERROR, fields.get("message") or ""
     if not fields or not isinstance(kind, str) or not isinstance(message, str):
         return _garbage("its error is not an object of class and message")
     return Failure(kind[:_LONGEST_CLASS], message, short(kind, message), Boundary.SANDBOX, claimed=True)
@@ -187,7 +187,7 @@ def _claimed(error: Json) -> Failure:
 def _late(seconds: float) -> Failure:
     configured = f"{seconds:g}s"
     return Failure(
-        Kind.RESOURCE_LIMIT_EXCEEDED,
+        FailureKind.RESOURCE_LIMIT_EXCEEDED,
         f"wall_time limit exceeded (configured: {configured})",
         TIMEOUT,
         details={"limit": "wall_time", "configured": configured},
@@ -196,7 +196,7 @@ def _late(seconds: float) -> Failure:
 
 def _too_much_output(limit: int) -> Failure:
     return Failure(
-        Kind.RESOURCE_LIMIT_EXCEEDED,
+        FailureKind.RESOURCE_LIMIT_EXCEEDED,
         f"connector wrote more than {megabytes(limit)} to stdout",
         f"the connector's answer is larger than {megabytes(limit)}",
         details={"limit": "output", "configured": megabytes(limit)},
@@ -205,14 +205,16 @@ def _too_much_output(limit: int) -> Failure:
 
 def _exited(code: int, stderr: bytes) -> Failure:
     tail = ("..." if len(stderr) > _STDERR_SHOWN else "") + stderr[-_STDERR_SHOWN:].decode("utf-8", "replace")
-    return Failure(Kind.CONNECTOR_RUNTIME_ERROR, f"connector exited {code}; stderr: {tail}", CRASHED)
+    return Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, f"connector exited {code}; stderr: {tail}", CRASHED)
 
 
 def _garbage(why: str) -> Failure:
-    return Failure(Kind.CONNECTOR_RUNTIME_ERROR, f"connector stdout is not a valid JSON envelope: {why}", CRASHED)
+    return Failure(
+        FailureKind.CONNECTOR_RUNTIME_ERROR, f"connector stdout is not a valid JSON envelope: {why}", CRASHED
+    )
 
 
-def _masked(failure: Failure, masks: Masks) -> Failure:
+def _masked(failure: Failure, masks: SecretMasks) -> Failure:
     hide = partial(_hidden, masks)
     details: Mapping[str, Json] = {key: hide(value) for key, value in failure.details.items()}
     return replace(
@@ -223,7 +225,7 @@ def _masked(failure: Failure, masks: Masks) -> Failure:
     )
 
 
-def _hidden(masks: Masks, value: Json) -> Json:
+def _hidden(masks: SecretMasks, value: Json) -> Json:
     if isinstance(value, str):
         return masks.hide_text(value)
     return [_hidden(masks, item) for item in value] if isinstance(value, list) else value
