@@ -16,13 +16,13 @@ from textual.geometry import Size
 
 from aileron_tui.cli.screen import collect_rarely, quick_start
 from aileron_tui.console.app import Console
-from aileron_tui.console.keys import RunKeyholder
 from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.console.source import Connect, Source, Upstream
 from aileron_tui.core.decision import timestamp
 from aileron_tui.runtime.request_reader import Item
 from aileron_tui.runtime.source_events import SourceEvent, read_events
 from aileron_tui.signing import key_store
+from aileron_tui.surface.key_holder import RunKeyholder
+from aileron_tui.surface.source import Connect, Source, Upstream
 from benchmarks._served import SIZE
 from tests.console.scripted import ScriptedGate, request
 

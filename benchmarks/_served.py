@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.demo.embedded import EmbeddedGate, enrolled
 from aileron_tui.demo.home import SampleHome, sample_home
 from aileron_tui.runtime.gate_client import AgentClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token
 from aileron_tui.signing import key_store
+from aileron_tui.surface.embedded_gate import EmbeddedGate, enrolled
 
 SIZE: Final = (120, 36)
 COMMAND: Final = ["-m", "aileron_tui"]

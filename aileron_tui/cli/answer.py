@@ -9,8 +9,6 @@ from aileron_tui.cli import OK, approver, confirming
 from aileron_tui.cli.columns import write
 from aileron_tui.cli.confirming import NotDecided
 from aileron_tui.cli.exits import NOT_FOUND
-from aileron_tui.cli.following import Followed, follow
-from aileron_tui.cli.opening import Sources
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
@@ -18,6 +16,8 @@ from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged
 from aileron_tui.runtime.request_reader import Item
+from aileron_tui.surface.answer_following import Followed, follow
+from aileron_tui.surface.source_connection import Sources
 
 _WORDS: Final = {Verdict.APPROVE: "approved", Verdict.DENY: "denied"}
 _ENDS: Final = {

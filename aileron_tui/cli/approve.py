@@ -2,8 +2,9 @@
 
 import argparse
 
-from aileron_tui.cli import answer, approver, following
+from aileron_tui.cli import answer, approver
 from aileron_tui.core.decision import Verdict
+from aileron_tui.surface import answer_following
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -11,8 +12,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     answer.arguments(parser)
     parser.add_argument("--reason", default="", help="kept in the history")
     parser.add_argument("--digest", default="", help="approve only if the prompt still has this digest (see `show`)")
-    words = f"how long to wait for its end, 0 to {following.LONGEST}; usually {following.USUAL}"
-    parser.add_argument("--wait", metavar="SECONDS", type=following.seconds, default=following.USUAL, help=words)
+    words = f"how long to wait for its end, 0 to {answer_following.LONGEST}; usually {answer_following.USUAL}"
+    parser.add_argument(
+        "--wait", metavar="SECONDS", type=answer_following.seconds, default=answer_following.USUAL, help=words
+    )
     approver.arguments(parser)
 
 

@@ -13,8 +13,6 @@ from shlex import quote
 from typing import Final, TextIO
 
 from aileron_tui.cli.columns import columns, write
-from aileron_tui.cli.opening import Sources, connecting
-from aileron_tui.cli.sources import Chosen, chosen
 from aileron_tui.core.decision import moment
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json
@@ -28,6 +26,8 @@ from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing import key_store
 from aileron_tui.signing.secret_memory import protect_process, wipe
 from aileron_tui.signing.terminal_input import ask_passphrase
+from aileron_tui.surface.source_choice import Chosen, chosen
+from aileron_tui.surface.source_connection import Sources, connecting
 
 PREVIEW_SECONDS: Final = 8.0
 

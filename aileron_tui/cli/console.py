@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import OK
-from aileron_tui.cli.opening import connecting
 from aileron_tui.cli.screen import check_terminal, patience, quick_start, show
-from aileron_tui.cli.sources import Chosen, GateChoice, chosen
 from aileron_tui.console.settings import THEMES, ConsoleSettings, default_theme
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
@@ -24,13 +22,15 @@ from aileron_tui.runtime.gate_discovery import FoundGate
 from aileron_tui.signing import key_store
 from aileron_tui.signing.errors import NoKey
 from aileron_tui.signing.secret_memory import protect_process, wipe
+from aileron_tui.surface.source_choice import Chosen, GateChoice, chosen
+from aileron_tui.surface.source_connection import connecting
 
 if TYPE_CHECKING:
     import argparse
 
-    from aileron_tui.console.keys import StoredKeyholder
     from aileron_tui.console.screens.first_run import Start
-    from aileron_tui.console.source import Keyholder
+    from aileron_tui.surface.key_holder import StoredKeyholder
+    from aileron_tui.surface.source import Keyholder
 
 _KEY: Final = "default"
 _LOG_LINES: Final = 2000
@@ -83,7 +83,7 @@ def _open(options: Options) -> int:
     config = load_config(paths().config)
     choices = chosen(options, config)
     from aileron_tui.console.app import Console  # noqa: PLC0415  # not needed to say that there is nothing to open
-    from aileron_tui.console.source import Upstream  # noqa: PLC0415
+    from aileron_tui.surface.source import Upstream  # noqa: PLC0415
 
     settings = _settings(options.theme, config)
     start = None if key_store.stored(paths().keys) else _first_run(choices, settings.theme)
@@ -153,11 +153,11 @@ def _first_run(choices: Sequence[Chosen], theme: str) -> "Start":
 @contextmanager
 def _key(name: str, start: "Start | None", choices: Sequence[Chosen]) -> Iterator["Keyholder"]:
     """The operator's key: the one that is stored, the one to make, or one for this run."""
-    from aileron_tui.console.keys import RunKeyholder, StoredKeyholder  # noqa: PLC0415  # after the screen is loaded
+    from aileron_tui.surface.key_holder import RunKeyholder, StoredKeyholder  # noqa: PLC0415  # after the screen is loaded
 
     here = paths()
     if start and start.way is start.way.RUN_KEY:
-        from aileron_tui.demo.embedded import enrolled  # noqa: PLC0415  # not needed with a stored key
+        from aileron_tui.surface.embedded_gate import enrolled  # noqa: PLC0415  # not needed with a stored key
 
         with ExitStack() as stack:
             key = stack.enter_context(key_store.for_this_run(f"run-{os.urandom(4).hex()}"))
@@ -176,9 +176,9 @@ def _key(name: str, start: "Start | None", choices: Sequence[Chosen]) -> Iterato
 
 def _made(passphrase: bytearray) -> "StoredKeyholder":
     """A new key, unlocked, that may approve on the gate of this home."""
-    from aileron_tui.console.keys import StoredKeyholder  # noqa: PLC0415
     from aileron_tui.core.entry_chain import EntryKind  # noqa: PLC0415
-    from aileron_tui.demo.embedded import changing_keys  # noqa: PLC0415  # only the first time
+    from aileron_tui.surface.embedded_gate import changing_keys  # noqa: PLC0415  # only the first time
+    from aileron_tui.surface.key_holder import StoredKeyholder  # noqa: PLC0415
 
     here = paths()
     try:
@@ -197,12 +197,12 @@ def _made(passphrase: bytearray) -> "StoredKeyholder":
 @contextmanager
 def _inside(options: Options, config: "Config | None") -> Iterator[_Gate]:
     """A gate in this process, on the user's own data."""
-    from aileron_tui.demo.embedded import EmbeddedGate  # noqa: PLC0415  # not needed to talk to one elsewhere
     from aileron_tui.files.config import Config  # noqa: PLC0415
     from aileron_tui.gate.gate_log import GateLog  # noqa: PLC0415
     from aileron_tui.gate.gate_state import GateSetup  # noqa: PLC0415
     from aileron_tui.gate.server import GateStartError, ListenAddress  # noqa: PLC0415
     from aileron_tui.sandbox.connector_package import load_keyring  # noqa: PLC0415
+    from aileron_tui.surface.embedded_gate import EmbeddedGate  # noqa: PLC0415  # not needed to talk to one elsewhere
 
     here = paths()
     manifests: Path = options.manifests or bundled("manifests")

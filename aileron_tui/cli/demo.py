@@ -35,11 +35,11 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
     """The console on a gate of its own, in a home that is gone afterwards."""
     check_terminal()
     from aileron_tui.console.app import Console  # noqa: PLC0415  # the agent alone has no screen
-    from aileron_tui.console.keys import RunKeyholder  # noqa: PLC0415
     from aileron_tui.console.settings import ConsoleSettings  # noqa: PLC0415
-    from aileron_tui.console.source import Upstream  # noqa: PLC0415
-    from aileron_tui.demo.embedded import EmbeddedGate  # noqa: PLC0415
     from aileron_tui.demo.home import sample_home  # noqa: PLC0415
+    from aileron_tui.surface.embedded_gate import EmbeddedGate  # noqa: PLC0415
+    from aileron_tui.surface.key_holder import RunKeyholder  # noqa: PLC0415
+    from aileron_tui.surface.source import Upstream  # noqa: PLC0415
 
     log = AgentLog()
     with ExitStack() as stack:

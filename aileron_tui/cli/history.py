@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Final
 
-from aileron_tui.cli import FAILED, OK, ledgers
+from aileron_tui.cli import FAILED, OK
 from aileron_tui.cli.columns import columns
 from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.edits import arg_rows, paired
@@ -34,6 +34,7 @@ from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.lock_file import noted_head
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import Ledger, set_aside
+from aileron_tui.surface import local_ledgers
 
 NOT_FOUND: Final = 5
 
@@ -85,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     """0 if fine, 1 if something failed or the ledger is damaged, 5 if there is no such request."""
     if options.command == "verify" and options.file is not None:
         return _verify(Path(options.file), options.against, as_json=options.json, foreign=True)
-    path = ledgers.chosen(options.source)
+    path = local_ledgers.chosen(options.source)
     match options.command:
         case "show":
             return _show(path, options.id, as_json=options.json)
@@ -98,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
         case "set-aside":
             folder = set_aside(path)
             sys.stdout.write(f"the old ledger is in {inline(str(folder))}\n")
-            if path == ledgers.gate():
+            if path == local_ledgers.gate():
                 sys.stdout.write("enrol the keys again: aileron-tui key enroll\n")
         case "rebuild":
             with Ledger(path, role="history rebuild") as ledger:

@@ -5,9 +5,9 @@ import sys
 
 from aileron_tui.cli import OK, approver
 from aileron_tui.cli.exits import NOT_FOUND
-from aileron_tui.cli.opening import Sources
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.runtime.request_reader import Item
+from aileron_tui.surface.source_connection import Sources
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

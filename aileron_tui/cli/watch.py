@@ -10,7 +10,6 @@ from typing import Final
 
 from aileron_tui.cli import FAILED, OK, approver
 from aileron_tui.cli.columns import write
-from aileron_tui.cli.opening import Sources
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
@@ -18,6 +17,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.source_events import SourceEvent
+from aileron_tui.surface.source_connection import Sources
 
 _PAUSE: Final = 1.0
 _TRIES: Final = 5

@@ -15,22 +15,22 @@ from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from aileron_tui.console import actions
-from aileron_tui.console.arming import Arming
-from aileron_tui.console.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Board, Tone
 from aileron_tui.console.desk import Desk
 from aileron_tui.console.driver import TerminalDriver
 from aileron_tui.console.later import later
-from aileron_tui.console.link import Link, Reach
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.console.source import Keyholder, Source, Upstream
 from aileron_tui.console.themes import THEMES, undyed
 from aileron_tui.console.vaults import Vaults
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import clip, inline, prepare
 from aileron_tui.files.paths import bundled
+from aileron_tui.surface.arming import Arming
+from aileron_tui.surface.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Board, Tone
+from aileron_tui.surface.source import Keyholder, Source, Upstream
+from aileron_tui.surface.source_listener import Reach, SourceListener
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -223,7 +223,7 @@ class Console(App[None]):
             if not self.desk.draws_soon:
                 self.redraw()
 
-    def _stands(self, link: Link) -> None:
+    def _stands(self, link: SourceListener) -> None:
         """A source is heard again, or no more."""
         if link.standing.reach is Reach.LIVE:
             self.vaults.ask(link.name)
@@ -293,10 +293,10 @@ class Console(App[None]):
 
     def open_history(self) -> None:
         """Everything that was."""
-        from aileron_tui.console.archive import Archive  # noqa: PLC0415  # screens load when opened
         from aileron_tui.console.screens.history import HistoryScreen  # noqa: PLC0415
+        from aileron_tui.surface.history_reader import HistoryReader  # noqa: PLC0415  # screens load when opened
 
-        archive = Archive(lambda: {name: link.source for name, link in self.links.items()})
+        archive = HistoryReader(lambda: {name: link.source for name, link in self.links.items()})
         self.push_screen(HistoryScreen(archive, keymap=self.keymap_in_use))
 
     def open_raw(self) -> None:
@@ -428,8 +428,8 @@ class Console(App[None]):
             self.exit()
 
 
-def _links(upstreams: Sequence[Upstream], keys: Keyholder, heard: Callable[[], None]) -> dict[str, Link]:
-    links = {upstream.name: Link(upstream, keys, heard) for upstream in upstreams}
+def _links(upstreams: Sequence[Upstream], keys: Keyholder, heard: Callable[[], None]) -> dict[str, SourceListener]:
+    links = {upstream.name: SourceListener(upstream, keys, heard) for upstream in upstreams}
     # A key is a name, a space and an id: only this keeps one source from taking the keys of another.
     if len(links) < len(upstreams) or (len(links) > 1 and not all(links)) or any(" " in name for name in links):
         raise AileronError("every source needs a name of its own, in one word")

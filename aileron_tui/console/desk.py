@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from textual.timer import Timer
 
-from aileron_tui.console.board import Tone
-from aileron_tui.console.deliveries import Answer, Outcome, deliver
 from aileron_tui.console.later import later
 from aileron_tui.console.render import foreign_line, own
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
+from aileron_tui.surface.board import Tone
 
 if TYPE_CHECKING:
     from aileron_tui.console.app import Console
@@ -197,14 +197,14 @@ class Desk:
         """Whether an answer is on its way, and the board will be drawn in a moment anyway."""
         return self._soon is not None
 
-    def _deliver(self, answers: list[Answer], told: Callable[[Outcome], None]) -> None:
+    def _deliver(self, answers: list[Answer], told: Callable[[Delivery], None]) -> None:
         """Off the loop: sends one answer to its source, or several to the same one after the other."""
         for answer in answers:
             source = self._console.source_of(answer.item)
-            outcome = deliver(source, answer) if source else Outcome(answer, False, _unsent(answer.item))
+            outcome = deliver(source, answer) if source else Delivery(answer, False, _unsent(answer.item))
             self._console.call_later(told, outcome)
 
-    def _settled(self, outcome: Outcome) -> None:
+    def _settled(self, outcome: Delivery) -> None:
         """The pill tells the truth."""
         key = outcome.answer.item.key
         sent = self._sent.pop(key, None)
@@ -219,13 +219,13 @@ class Desk:
             self._console.vaults.ask(outcome.answer.item.source)
         self._draw()
 
-    def _settled_one_of(self, outcomes: list[Outcome], count: int, outcome: Outcome) -> None:
+    def _settled_one_of(self, outcomes: list[Delivery], count: int, outcome: Delivery) -> None:
         self._settled(outcome)
         outcomes.append(outcome)
         if len(outcomes) == count > 1:
             self._summed_up(outcomes)
 
-    def _summed_up(self, outcomes: list[Outcome]) -> None:
+    def _summed_up(self, outcomes: list[Delivery]) -> None:
         counts = {"approved": 0, "denied": 0, "skipped": 0}
         for outcome in outcomes:
             verdict = "approved" if outcome.answer.verdict is Verdict.APPROVE else "denied"

@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 from textual.content import Content
 
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
-from aileron_tui.console.wanted import Wanted
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.errors import NoGate, Unanswered
+from aileron_tui.surface.history_query import HistoryQuery
 
 _WIDEST: Final = 120
 
@@ -22,7 +22,7 @@ class State(NamedTuple):
     more: bool
     busy: bool
     trouble: bool
-    wanted: Wanted
+    wanted: HistoryQuery
 
 
 def title(state: State, said: Content) -> Content:

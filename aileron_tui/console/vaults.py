@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from textual.timer import Timer
 
-from aileron_tui.console.board import Tone
 from aileron_tui.console.later import later
-from aileron_tui.console.link import Reach
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import UNDER_WAY
 from aileron_tui.runtime.vault import VaultState
+from aileron_tui.surface.board import Tone
+from aileron_tui.surface.source_listener import Reach
 
 if TYPE_CHECKING:
     from aileron_tui.console.app import Console

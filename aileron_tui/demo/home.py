@@ -9,13 +9,13 @@ from typing import Final
 from aileron_tui.core.values import dataclass
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.credentials import sample_config
-from aileron_tui.demo.embedded import enrolled
 from aileron_tui.demo.samples import LONG
 from aileron_tui.demo.service import Fault, SampleService
 from aileron_tui.files.config import Policy
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.surface.embedded_gate import enrolled
 
 WAIT_SECONDS: Final = 300
 """How long a request of the demo waits for an answer."""

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.cli import confirming, following
+from aileron_tui.cli import confirming
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.signing import key_store
+from aileron_tui.surface import answer_following
 from tests.daemon.process import FakeDaemon
 
 PASSPHRASE = "correct horse"
@@ -191,7 +192,7 @@ def test_a_locked_vault_is_named_as_what_it_waits_for(desk: Desk) -> None:
 
 
 def test_a_shell_is_told_and_not_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "_FIRST_PAUSE", 1000.0)  # a test that waits does not end
+    monkeypatch.setattr(answer_following, "_FIRST_PAUSE", 1000.0)  # a test that waits does not end
     id_ = desk.daemon.register("shell")
     assert desk.run("approve", id_, answers=["y"]) == OK
     assert "the shell was told" in desk.out
@@ -221,7 +222,7 @@ def test_leaving_early_undoes_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatc
         def sleep(_: float) -> None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(following, "time", Clock)
+    monkeypatch.setattr(answer_following, "time", Clock)
     assert desk.run("approve", id_, answers=["y"]) == INTERRUPTED
     assert "the approval stands" in desk.out
     assert desk.decided() == [(id_, True)]

@@ -11,10 +11,10 @@ import pytest
 from aileron_tui import cli
 from aileron_tui.core.decision import Verdict
 from aileron_tui.demo.agent import Agent, Pace
-from aileron_tui.demo.embedded import EmbeddedGate
 from aileron_tui.demo.home import sample_home
 from aileron_tui.demo.script import SCRIPT
 from aileron_tui.runtime.gate_client import ApproverClient
+from aileron_tui.surface.embedded_gate import EmbeddedGate
 from tests.compiled import shared_cache
 
 

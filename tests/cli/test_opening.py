@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.cli.opening import connecting, record_folder
-from aileron_tui.cli.sources import DaemonChoice
 from aileron_tui.core.decision import Verdict
 from aileron_tui.files.config import Config
 from aileron_tui.ledger.connection import FILE
@@ -15,6 +13,8 @@ from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import for_this_run
+from aileron_tui.surface.source_choice import DaemonChoice
+from aileron_tui.surface.source_connection import connecting, record_folder
 from tests.daemon.process import FakeDaemon
 
 

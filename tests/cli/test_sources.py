@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from aileron_tui.cli.sources import Chosen, DaemonChoice, GateChoice, Undecided, chosen, kind_of
 from aileron_tui.files.config import Config, SourceConfig
 from aileron_tui.files.private_files import write_private
 from aileron_tui.runtime.daemon.daemon_discovery import NoDaemon
 from aileron_tui.runtime.errors import NoGate, RuntimeFault, Untrustworthy
+from aileron_tui.surface.source_choice import Chosen, DaemonChoice, GateChoice, Undecided, chosen, kind_of
 
 TOKEN = "5e" * 32
 DAEMON = {"status": "ok", "service": "aileron", "version": "0.4.0", "timestamp": "2026-05-12T10:15:30Z"}

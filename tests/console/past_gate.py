@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
-from aileron_tui.console.archive import Archive
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -14,6 +13,7 @@ from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.runtime.request_reader import Item
+from aileron_tui.surface.history_reader import HistoryReader
 
 NOW = datetime.now(UTC)
 
@@ -146,11 +146,11 @@ class PastGate:
         return {"entries": self.entries[id_], "edit": self.edits.get(id_)}
 
 
-def archive(**gates: PastGate | None) -> Archive:
+def archive(**gates: PastGate | None) -> HistoryReader:
     """The past of several gates."""
-    return Archive(lambda: gates)
+    return HistoryReader(lambda: gates)
 
 
-def alone(gate: PastGate) -> Archive:
+def alone(gate: PastGate) -> HistoryReader:
     """The past of one gate, which needs no name."""
-    return Archive(lambda: {"": gate})
+    return HistoryReader(lambda: {"": gate})

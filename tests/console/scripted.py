@@ -12,10 +12,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from aileron_tui.console.app import Console
-from aileron_tui.console.keys import RunKeyholder
-from aileron_tui.console.link import Reach
 from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.console.source import Keyholder, Upstream
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -27,6 +24,9 @@ from aileron_tui.runtime.request_reader import Item
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.surface.key_holder import RunKeyholder
+from aileron_tui.surface.source import Keyholder, Upstream
+from aileron_tui.surface.source_listener import Reach
 from tests.console import items as samples
 from tests.console.pilots import lines, settle
 

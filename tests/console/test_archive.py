@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aileron_tui.console.archive import MOST, PAGE, Archive
-from aileron_tui.console.past import Page
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.runtime.errors import NoGate, Unanswered
+from aileron_tui.surface.history_reader import MOST, PAGE, HistoryReader
+from aileron_tui.surface.history_records import HistoryPage
 from tests.console.past_gate import NOW, PastGate, alone, archive, item, record
 
 
@@ -22,7 +22,7 @@ def past(minutes: list[int]) -> PastGate:
     return PastGate([record(count - place, NOW - timedelta(minutes=ago)) for place, ago in enumerate(ordered)])
 
 
-def walked(shelves: Archive, limit: int) -> list[Page]:
+def walked(shelves: HistoryReader, limit: int) -> list[HistoryPage]:
     pages = [shelves.page({}, limit=limit)]
     while pages[-1].older is not None:
         pages.append(shelves.page({}, pages[-1].older, limit))
@@ -71,7 +71,7 @@ def test_a_source_that_fails_later_is_named_from_then_on() -> None:
     shelves = archive(**gates)
     first = shelves.page({}, limit=5)
     gates["b"].error = Unanswered("the connection broke")
-    rest: list[Page] = []
+    rest: list[HistoryPage] = []
     while (rest[-1] if rest else first).older is not None:
         rest.append(shelves.page({}, (rest[-1] if rest else first).older, 5))
     assert not first.missing
@@ -108,7 +108,7 @@ def test_one_source_alone_fails_as_it_does() -> None:
     with pytest.raises(Unanswered):
         alone(gate).page({})
     with pytest.raises(NoGate):
-        Archive(lambda: {"": None}).page({})
+        HistoryReader(lambda: {"": None}).page({})
 
 
 def test_an_export_leaves_no_source_out() -> None:

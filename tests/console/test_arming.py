@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from aileron_tui.console.arming import Arming
+from aileron_tui.surface.arming import Arming
 
 
 class Clock:

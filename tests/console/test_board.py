@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from aileron_tui.console.board import Board, Tone
 from aileron_tui.core.outcomes import QUIET
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.request_reader import Item
 from aileron_tui.runtime.source_events import SourceEvent
+from aileron_tui.surface.board import Board, Tone
 from tests.core.examples import prompt
 
 

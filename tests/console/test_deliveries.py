@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from aileron_tui.console.deliveries import Answer, Outcome, deliver
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -13,6 +12,7 @@ from aileron_tui.runtime.errors import NotAllowed, NotFound, NotWaiting, PromptC
 from aileron_tui.runtime.request_reader import Item
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
+from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
 from tests.console.test_board import item
 
 
@@ -67,7 +67,7 @@ class Gate:
         return None
 
 
-def sent(gate: Gate) -> Outcome:
+def sent(gate: Gate) -> Delivery:
     return deliver(gate, Answer(item(1), Verdict.APPROVE))
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.console.export import ExportError, FileExists, Form, export, form
-from aileron_tui.console.past import Page, read_page
 from aileron_tui.core.jsontext import Json
 from aileron_tui.runtime.errors import Unanswered
+from aileron_tui.surface.history_export import ExportError, ExportFormat, FileExists, export, form
+from aileron_tui.surface.history_records import HistoryPage, read_page
 from tests.console.past_gate import record, records
 from tests.hostile import HOSTILE
 
 
-def pages(*each: int) -> list[Page]:
+def pages(*each: int) -> list[HistoryPage]:
     return [read_page({"items": [*records(count)], "next": None}) for count in each]
 
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_written_is_said(tmp_path: Path, name: str) -> None:
 
 
 def test_a_half_written_file_is_thrown_away(tmp_path: Path) -> None:
-    def broken() -> Iterator[Page]:
+    def broken() -> Iterator[HistoryPage]:
         yield pages(2)[0]
         raise Unanswered("the connection broke")
 
@@ -103,6 +103,8 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     assert path.read_text() == "precious"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("a.jsonl", Form.JSONL), ("a.CSV", Form.CSV), ("a.txt", None), ("", None)])
-def test_the_name_says_the_form(name: str, kind: Form | None) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"), [("a.jsonl", ExportFormat.JSONL), ("a.CSV", ExportFormat.CSV), ("a.txt", None), ("", None)]
+)
+def test_the_name_says_the_form(name: str, kind: ExportFormat | None) -> None:
     assert form(name) is kind

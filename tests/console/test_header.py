@@ -3,10 +3,10 @@
 import pytest
 from textual.app import App, ComposeResult
 
-from aileron_tui.console.link import Reach, Standing, _brief
 from aileron_tui.console.render import MUTED
 from aileron_tui.console.widgets.header import Header, banner
 from aileron_tui.runtime.errors import NoGate
+from aileron_tui.surface.source_listener import Reach, SourceStatus, _brief
 from tests.console.pilots import lines, piloted
 
 TRIED = "; ".join(f"/home/alice/.aileron/place-{number}/daemon.json: there is no such file" for number in range(9))
@@ -41,7 +41,7 @@ async def test_what_must_be_known_has_room(width: int, notes: tuple[str, ...], l
 @pytest.mark.parametrize("reach", [Reach.STALE, Reach.OFFLINE])
 def test_a_lost_connection_takes_two_lines_at_most_and_names_the_doctor(width: int, reach: Reach) -> None:
     why = _brief(NoGate("no daemon is running here", TRIED))
-    shown = banner({"": Standing(reach, "21:52:32", why)}, width, 1)
+    shown = banner({"": SourceStatus(reach, "21:52:32", why)}, width, 1)
     assert len(shown) <= 2
     assert all(line.cell_length <= width for line in shown)
     text = "\n".join(line.plain for line in shown)

@@ -7,7 +7,6 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
 from aileron_tui.console.actions import keymap
-from aileron_tui.console.past import Shown, read_page, shown_in_item
 from aileron_tui.console.screens.export import ExportScreen
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
@@ -18,6 +17,7 @@ from aileron_tui.console.widgets.history_table import HistoryTable
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
+from aileron_tui.surface.history_records import ShownPrompt, read_page, shown_in_item
 from tests.console.past_gate import NOW, PastGate, alone, item, record, records
 from tests.console.pilots import SIZES, UNSAFE, Stage, lines, piloted, settle, text, unsafe
 from tests.hostile import HOSTILE
@@ -438,8 +438,10 @@ def test_hostile_text_is_only_text_in_every_part_of_the_detail(bad: str) -> None
     fields: dict[str, Json] = dict.fromkeys(("action", "agent", "reason", "error", "signer", "asked", "outcome"), bad)
     request = read_page({"items": [record(1, changes=fields)], "next": None}).requests[0]
     held = item(text=bad, action=bad, draft=bad)
-    shown = Shown((*shown_in_item(held).inputs, Row(bad, bad), Row(bad, missing=True)), shown_in_item(held).fetched, "")
-    for content in (*about(request), *what_was_shown(shown), *what_was_shown(Shown(unavailable=bad))):
+    shown = ShownPrompt(
+        (*shown_in_item(held).inputs, Row(bad, bad), Row(bad, missing=True)), shown_in_item(held).fetched, ""
+    )
+    for content in (*about(request), *what_was_shown(shown), *what_was_shown(ShownPrompt(unavailable=bad))):
         assert not UNSAFE.findall(content.plain)
         assert not [span for span in content.spans if "click" in str(span.style) or "link" in str(span.style)]
         assert "\n" not in content.plain
@@ -450,7 +452,7 @@ def test_hostile_text_is_only_text_in_every_part_of_the_detail(bad: str) -> None
 def test_no_content_of_an_edited_call_reaches_the_column_of_the_signs(bad: str, width: int) -> None:
     rows = (Row(bad, bad), Row("to", bad), Row("body", f"{bad}\nsame", multiline=True), Row(bad, bad, multiline=True))
     was = (rows[0], Row("to", "a"), Row("body", "same", multiline=True), rows[3])
-    plain, edited = Shown(rows), Shown(rows, asked=was)
+    plain, edited = ShownPrompt(rows), ShownPrompt(rows, asked=was)
     assert {content.plain[:1] for content in what_was_shown(plain, width=width)} == {"a", " "}
     told = list(what_was_shown(edited, width=width))
     assert not [content for content in told if UNSAFE.findall(content.plain) or "\n" in content.plain]

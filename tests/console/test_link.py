@@ -6,14 +6,14 @@ from time import monotonic
 
 import pytest
 
-from aileron_tui.console import link as link_module
-from aileron_tui.console.keys import RunKeyholder
-from aileron_tui.console.link import Link, Reach
-from aileron_tui.console.source import Upstream
 from aileron_tui.core.errors import AileronError
 from aileron_tui.runtime.errors import NotAllowed, Unanswered
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.surface import source_listener as link_module
+from aileron_tui.surface.key_holder import RunKeyholder
+from aileron_tui.surface.source import Upstream
+from aileron_tui.surface.source_listener import Reach, SourceListener
 from tests.console.scripted import ScriptedGate, request
 
 
@@ -69,18 +69,18 @@ class Latch(RunKeyholder):
         self._key = for_this_run()
 
 
-def listening(gate: ScriptedGate) -> tuple[Link, threading.Event]:
+def listening(gate: ScriptedGate) -> tuple[SourceListener, threading.Event]:
     news = threading.Event()
 
     def connect(_: UnlockedKey) -> ScriptedGate:
         return gate
 
-    made = Link(Upstream("work", connect, "gate"), RunKeyholder(for_this_run()), news.set)
+    made = SourceListener(Upstream("work", connect, "gate"), RunKeyholder(for_this_run()), news.set)
     made.start()
     return made, news
 
 
-def until(link: Link, true: Callable[[], bool]) -> list[SourceEvent]:
+def until(link: SourceListener, true: Callable[[], bool]) -> list[SourceEvent]:
     taken: list[SourceEvent] = []
     end = monotonic() + 10
     while monotonic() < end:
@@ -157,7 +157,7 @@ def test_without_a_key_nothing_is_asked() -> None:
     def connect(_: UnlockedKey) -> ScriptedGate:
         raise AileronError("it was asked")
 
-    link = Link(Upstream("work", connect), keys, lambda: None)
+    link = SourceListener(Upstream("work", connect), keys, lambda: None)
     link.start()
     threading.Event().wait(0.1)
     assert link.take() == []
@@ -167,7 +167,7 @@ def test_without_a_key_nothing_is_asked() -> None:
 
 def test_after_a_lock_it_says_so_and_is_heard_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     gate, keys, pauses = ScriptedGate(request(1), name="work"), Latch(for_this_run()), list[float]()
-    link = Link(Upstream("work", lambda _: gate, "gate"), keys, lambda: None)
+    link = SourceListener(Upstream("work", lambda _: gate, "gate"), keys, lambda: None)
 
     def paused(seconds: float) -> bool:
         pauses.append(seconds)

@@ -5,13 +5,13 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from aileron_tui.console.past import Day, read_page, shown_in_past, span, tally, typical
-from aileron_tui.console.wanted import SearchError, Wanted
 from aileron_tui.console.widgets.chart import bars
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ending
 from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.surface.history_query import HistoryQuery, SearchError
+from aileron_tui.surface.history_records import DayTally, read_page, shown_in_past, span, tally, typical
 from tests.console.past_gate import record, records
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -81,7 +81,7 @@ def test_days_add_up_in_local_time() -> None:
     made.append(record(10, start, {"decided": "not a time", "took": 1.0}))
     requests = read_page({"items": made, "next": None}).requests
     days = tally(requests, today, 3)
-    assert days == (Day(date(2026, 5, 10)), Day(date(2026, 5, 11), 1, 5.0), Day(today, 3, 4.0))
+    assert days == (DayTally(date(2026, 5, 10)), DayTally(date(2026, 5, 11), 1, 5.0), DayTally(today, 3, 4.0))
     assert typical(requests) == 3.0
     assert typical(()) is None
 
@@ -96,30 +96,30 @@ def test_bars_are_as_high_as_their_values() -> None:
 @pytest.mark.parametrize(
     ("wanted", "query"),
     [
-        (Wanted(), {}),
-        (Wanted("  "), {}),
-        (Wanted("recap"), {"text": "recap*"}),
-        (Wanted("recap "), {"text": "recap"}),
-        (Wanted("weekly recap"), {"text": "weekly recap*"}),
-        (Wanted("rec*"), {"text": "rec*"}),
-        (Wanted("a@b.c"), {"text": "a@b.c*"}),
-        (Wanted("recap since:7d"), {"text": "recap", "since": "2026-05-05T12:00:00Z"}),
-        (Wanted("since:"), {}),
-        (Wanted("since:2026-05-12T10:00Z"), {"since": "2026-05-12T10:00:00Z"}),
-        (Wanted("action:send-draft surface:tui"), {"action": ["send-draft"], "surface": ["tui"]}),
-        (Wanted("outcome:denied", "failed"), {"outcome": ["failed", "denied"]}),
-        (Wanted("x", "expired"), {"text": "x*", "outcome": ["expired"]}),
-        (Wanted("http://x"), {"text": "http://x*"}),
-        (Wanted('"; DROP'), {"text": '"; DROP*'}),
+        (HistoryQuery(), {}),
+        (HistoryQuery("  "), {}),
+        (HistoryQuery("recap"), {"text": "recap*"}),
+        (HistoryQuery("recap "), {"text": "recap"}),
+        (HistoryQuery("weekly recap"), {"text": "weekly recap*"}),
+        (HistoryQuery("rec*"), {"text": "rec*"}),
+        (HistoryQuery("a@b.c"), {"text": "a@b.c*"}),
+        (HistoryQuery("recap since:7d"), {"text": "recap", "since": "2026-05-05T12:00:00Z"}),
+        (HistoryQuery("since:"), {}),
+        (HistoryQuery("since:2026-05-12T10:00Z"), {"since": "2026-05-12T10:00:00Z"}),
+        (HistoryQuery("action:send-draft surface:tui"), {"action": ["send-draft"], "surface": ["tui"]}),
+        (HistoryQuery("outcome:denied", "failed"), {"outcome": ["failed", "denied"]}),
+        (HistoryQuery("x", "expired"), {"text": "x*", "outcome": ["expired"]}),
+        (HistoryQuery("http://x"), {"text": "http://x*"}),
+        (HistoryQuery('"; DROP'), {"text": '"; DROP*'}),
     ],
 )
-def test_what_is_typed_becomes_a_query(wanted: Wanted, query: dict[str, object]) -> None:
+def test_what_is_typed_becomes_a_query(wanted: HistoryQuery, query: dict[str, object]) -> None:
     assert wanted.query(NOON) == query
 
 
 def test_a_date_is_one_of_the_persons_own_zone() -> None:
     local = datetime(2026, 5, 12).astimezone().astimezone(UTC)
-    assert Wanted("until:2026-05-12").query(NOON) == {"until": f"{local:%Y-%m-%dT%H:%M:%SZ}"}
+    assert HistoryQuery("until:2026-05-12").query(NOON) == {"until": f"{local:%Y-%m-%dT%H:%M:%SZ}"}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_date_is_one_of_the_persons_own_zone() -> None:
 )
 def test_what_cannot_be_understood_is_said(text: str) -> None:
     with pytest.raises(SearchError) as caught:
-        Wanted(text).query(NOON)
+        HistoryQuery(text).query(NOON)
     assert caught.value.hint
     assert "\x1b" not in f"{caught.value}{caught.value.hint}"
 

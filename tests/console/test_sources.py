@@ -6,15 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from aileron_tui.console import link as link_module
 from aileron_tui.console.app import Console
-from aileron_tui.console.keys import RunKeyholder
-from aileron_tui.console.link import Reach
 from aileron_tui.console.screens.batch import BatchScreen
 from aileron_tui.console.screens.history import HistoryScreen
 from aileron_tui.console.screens.lock import LockScreen
 from aileron_tui.console.screens.raw import RawScreen
-from aileron_tui.console.source import Upstream
 from aileron_tui.console.widgets.history_table import HistoryTable
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
@@ -22,6 +18,10 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.runtime.errors import Unanswered
 from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.surface import source_listener as link_module
+from aileron_tui.surface.key_holder import RunKeyholder
+from aileron_tui.surface.source import Upstream
+from aileron_tui.surface.source_listener import Reach
 from tests.console.past_gate import PastGate, records
 from tests.console.pilots import SIZES, UNSAFE, lines, piloted, settle, unsafe
 from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, Slow, console, request, sent, shown, told

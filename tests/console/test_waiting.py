@@ -10,7 +10,6 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from aileron_tui.console.app import Console
-from aileron_tui.console.board import Tone
 from aileron_tui.console.render import own
 from aileron_tui.console.widgets.prompt_view import PromptView, Scroll
 from aileron_tui.console.widgets.spread import Spread
@@ -18,6 +17,7 @@ from aileron_tui.console.widgets.waiting import WaitingList
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
+from aileron_tui.surface.board import Tone
 from tests.console.pilots import lines, piloted, settle
 from tests.console.scripted import ScriptedGate, console, request, shown
 

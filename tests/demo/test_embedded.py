@@ -11,7 +11,6 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
-from aileron_tui.demo.embedded import EmbeddedGate, changing_keys, enrolled
 from aileron_tui.demo.home import SampleHome, sample_home
 from aileron_tui.gate.server import GateStartError, ListenAddress
 from aileron_tui.ledger.errors import LedgerHeld
@@ -21,6 +20,7 @@ from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
 from aileron_tui.runtime.gate_discovery import agent_token, discover
 from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.key_store import for_this_run
+from aileron_tui.surface.embedded_gate import EmbeddedGate, changing_keys, enrolled
 from tests.compiled import shared_cache
 
 

@@ -15,13 +15,13 @@ from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.demo.bundle import materialise
 from aileron_tui.demo.credentials import sample_config
-from aileron_tui.demo.embedded import changing_keys
 from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.files.paths import bundled
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.installed_bundle import install, settings_of
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 from aileron_tui.signing import key_store
+from aileron_tui.surface.embedded_gate import changing_keys
 from tests.compiled import shared_cache
 from tests.daemon.process import FakeDaemon
 from tests.e2e.terminal import Terminal, environment

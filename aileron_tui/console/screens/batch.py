@@ -12,7 +12,6 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from aileron_tui.console.arming import Arming
 from aileron_tui.console.render import MUTED, WARNING, foreign_line, foreign_short, own
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.console.widgets.hanging import Hanging
@@ -21,6 +20,7 @@ from aileron_tui.core.prompt import NOT_AVAILABLE, unavailable_line
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.runtime.request_reader import Item
+from aileron_tui.surface.arming import Arming
 
 _ROWS, _WIDEST, _WORD = 3, 60, 8
 _SENTENCE = 200

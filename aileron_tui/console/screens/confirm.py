@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from aileron_tui.console.actions import Hint
-from aileron_tui.console.arming import Arming
 from aileron_tui.console.screens.dialog import Dialog
+from aileron_tui.surface.arming import Arming
 
 
 class ConfirmScreen(Dialog[bool]):

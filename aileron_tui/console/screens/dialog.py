@@ -12,10 +12,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from aileron_tui.console.actions import Hint, offered
-from aileron_tui.console.arming import Arming
 from aileron_tui.console.later import later
 from aileron_tui.console.render import MUTED, own
 from aileron_tui.console.widgets.key_line import KeyLine
+from aileron_tui.surface.arming import Arming
 
 T = TypeVar("T")
 

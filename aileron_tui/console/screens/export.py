@@ -13,13 +13,13 @@ from textual.message import Message
 from textual.widgets import Button, Input, Static
 from textual.worker import get_current_worker
 
-from aileron_tui.console.export import FileExists, export, form
-from aileron_tui.console.past import Page
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
 from aileron_tui.console.screens.dialog import Sheet
 from aileron_tui.core.errors import AileronError
+from aileron_tui.surface.history_export import FileExists, export, form
+from aileron_tui.surface.history_records import HistoryPage
 
-Pages: TypeAlias = Callable[[], Iterator[Page]]
+Pages: TypeAlias = Callable[[], Iterator[HistoryPage]]
 
 
 class _Stopped(Exception):

@@ -20,11 +20,8 @@ from textual.widgets import Input, Static
 
 from aileron_tui.console import history_words as words
 from aileron_tui.console.actions import Scope, bindings, hints
-from aileron_tui.console.archive import Archive
 from aileron_tui.console.later import later
-from aileron_tui.console.past import Page, Past, Shown, local, tally, typical
 from aileron_tui.console.render import MUTED, own
-from aileron_tui.console.wanted import LONGEST, Query, SearchError, Wanted
 from aileron_tui.console.widgets.chart import MOST_DAYS, Chart
 from aileron_tui.console.widgets.detail import Detail
 from aileron_tui.console.widgets.history_table import Columns, HistoryTable
@@ -35,6 +32,9 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.request_reader import Item
+from aileron_tui.surface.history_query import LONGEST, HistoryQuery, Query, SearchError
+from aileron_tui.surface.history_reader import HistoryReader
+from aileron_tui.surface.history_records import HistoryPage, ShownPrompt, SourcedRecord, local, tally, typical
 
 TYPING: Final = 0.25
 LOOKING: Final = 0.15
@@ -55,7 +55,7 @@ class HistoryScreen(Screen[None]):
     class Loaded(Message):
         """A page is here."""
 
-        def __init__(self, turn: int, page: Page, *, first: bool) -> None:
+        def __init__(self, turn: int, page: HistoryPage, *, first: bool) -> None:
             super().__init__()
             self.turn = turn
             self.page = page
@@ -73,24 +73,24 @@ class HistoryScreen(Screen[None]):
     class Counted(Message):
         """What the chart shows is here."""
 
-        def __init__(self, page: Page) -> None:
+        def __init__(self, page: HistoryPage) -> None:
             super().__init__()
             self.page = page
 
     class Found(Message):
         """What was shown for a request is here, or why it is not."""
 
-        def __init__(self, request: Past, shown: Shown, item: Item | None) -> None:
+        def __init__(self, request: SourcedRecord, shown: ShownPrompt, item: Item | None) -> None:
             super().__init__()
             self.request = request
             self.shown = shown
             self.item = item
 
-    def __init__(self, archive: Archive, *, keymap: Mapping[str, str] | None = None) -> None:
+    def __init__(self, archive: HistoryReader, *, keymap: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._archive = archive
         self._keymap = keymap
-        self._wanted = Wanted()
+        self._wanted = HistoryQuery()
         self._turn = 0
         self._older: int | None = None
         self._busy = False
@@ -252,7 +252,7 @@ class HistoryScreen(Screen[None]):
         if self._typing:
             self._typing.stop()
         text = self.query_one("#history-words", Input).value
-        wanted = Wanted(text, self._wanted.outcome if outcome is None else outcome)
+        wanted = HistoryQuery(text, self._wanted.outcome if outcome is None else outcome)
         if wanted != self._wanted or isinstance(self._trouble, SearchError):
             self._wanted, self._trouble, self._said = wanted, None, own("")
             self._load(first=True)
@@ -338,7 +338,7 @@ class HistoryScreen(Screen[None]):
 
     # With a description of its own Textual does not write out the whole request as one.
     @work(thread=True, exit_on_error=False, group="detail", exclusive=True, description="look up")
-    def _look_up(self, request: Past) -> None:
+    def _look_up(self, request: SourcedRecord) -> None:
         self.post_message(self.Found(request, *self._archive.look_up(request)))
 
     def on_history_screen_found(self, event: Found) -> None:

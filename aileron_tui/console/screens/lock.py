@@ -3,7 +3,7 @@
 from aileron_tui.console.actions import Hint
 from aileron_tui.console.render import foreign_line, own
 from aileron_tui.console.screens.passphrase import PassphraseScreen
-from aileron_tui.console.source import Keyholder
+from aileron_tui.surface.source import Keyholder
 
 
 class LockScreen(PassphraseScreen):

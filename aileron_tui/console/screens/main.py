@@ -15,7 +15,6 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from aileron_tui.console.actions import Hint, Scope, at, bindings, display, find, keys_of
-from aileron_tui.console.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Tone
 from aileron_tui.console.later import later
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.widgets.answer_bar import AnswerBar
@@ -27,6 +26,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
 from aileron_tui.files.paths import bundled
+from aileron_tui.surface.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Tone
 
 if TYPE_CHECKING:
     from textual.widgets import Input

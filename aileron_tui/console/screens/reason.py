@@ -6,9 +6,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
 
-from aileron_tui.console.arming import Arming
 from aileron_tui.console.render import foreign_line, own
 from aileron_tui.console.screens.dialog import Dialog
+from aileron_tui.surface.arming import Arming
 
 
 class ReasonScreen(Dialog[str | None]):

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from textual.content import Content
 from textual.widget import Widget
 
-from aileron_tui.console.past import Day, span
 from aileron_tui.console.render import MUTED, STRONG, own
+from aileron_tui.surface.history_records import DayTally, span
 
 MOST_DAYS: Final = 28
 ROWS: Final = 3
@@ -40,11 +40,11 @@ class Chart(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._days: tuple[Day, ...] = ()
+        self._days: tuple[DayTally, ...] = ()
         self._typical: float | None = None
         self._note = ""
 
-    def show(self, days: Sequence[Day], typical: float | None, note: str = "") -> None:
+    def show(self, days: Sequence[DayTally], typical: float | None, note: str = "") -> None:
         """The days, the oldest first, and the median over all; `note` says in our own words what they leave out."""
         self._days = tuple(days)
         self._typical = typical
@@ -58,7 +58,7 @@ class Chart(Widget):
         wide = width >= _WIDE and self.app.size.height >= 28
         return self._wide(width) if wide else self._narrow(width)
 
-    def _series(self, days: Sequence[Day]) -> tuple[_Series, _Series]:
+    def _series(self, days: Sequence[DayTally]) -> tuple[_Series, _Series]:
         decisions = sum(day.decisions for day in days)
         counts = [day.decisions or None for day in days]
         times = [day.typical for day in days]
@@ -76,7 +76,7 @@ class Chart(Widget):
             [left.pad_right(max(0, half + 4 - left.cell_length)) + right for left, right in zip(*blocks, strict=True)]
         )
 
-    def _block(self, series: _Series, days: Sequence[Day], width: int) -> list[Content]:
+    def _block(self, series: _Series, days: Sequence[DayTally], width: int) -> list[Content]:
         title = own(series.name, STRONG) + own(f"  {series.words}", MUTED)
         plot = len(days) * 2 - 1
         first, last = f"{days[0].day:%m-%d}", "today"

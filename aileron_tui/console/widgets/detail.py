@@ -10,7 +10,6 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from aileron_tui.console.past import Past, Shown, local, span
 from aileron_tui.console.render import GUTTER, MUTED, STRONG, WARNING, foreign_line, foreign_lines, own
 from aileron_tui.console.widgets.history_table import outcome
 from aileron_tui.console.widgets.laid import Laid
@@ -19,6 +18,7 @@ from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.visible_text import cells, inline
+from aileron_tui.surface.history_records import ShownPrompt, SourcedRecord, local, span
 
 MOST_LINES: Final = 200
 MOST_IN_A_ROW: Final = 2_000
@@ -69,7 +69,12 @@ class Detail(VerticalScroll, can_focus=True):
         yield Static(id="detail-note")
 
     def show(
-        self, request: Past | None, shown: Shown | None, *, note: Content | None = None, raw: bool = False
+        self,
+        request: SourcedRecord | None,
+        shown: ShownPrompt | None,
+        *,
+        note: Content | None = None,
+        raw: bool = False,
     ) -> None:
         """One request. `shown` is None while it is being looked up; `note` stands below; `raw` if `v` shows all."""
         self.query_one("#detail-about", Lines).show(partial(about, request) if request else None)
@@ -79,7 +84,7 @@ class Detail(VerticalScroll, can_focus=True):
         self.query_one("#detail-note", Static).update(own("\n").join([*below, *([note] if note else [])]))
 
 
-def about(request: Past, width: int = 0) -> Iterator[Content]:
+def about(request: SourcedRecord, width: int = 0) -> Iterator[Content]:
     """How it went, line by line."""
     title = outcome(request, _OUTCOME) + own("  ") + _value(request.action, BY_COMMAND, STRONG)
     yield from _hung(own("  "), title, width, first=_NONE)
@@ -88,7 +93,7 @@ def about(request: Past, width: int = 0) -> Iterator[Content]:
         yield from _hung(own(" " * (_LABEL + 1)), value, width, first=own(f"{label:<{_LABEL}} ", MUTED))
 
 
-def _facts(request: Past) -> Iterator[tuple[str, Content]]:
+def _facts(request: SourcedRecord) -> Iterator[tuple[str, Content]]:
     yield "asked", _time(request.asked)
     if request.decided:
         yield "decided", _time(request.decided)
@@ -128,7 +133,7 @@ def _time(time: str) -> Content:
     return _value(time, BY_COMMAND) if at is None else own(f"{at:%Y-%m-%d %H:%M:%S}")
 
 
-def what_was_shown(shown: Shown, all_of_it: str = BY_COMMAND, width: int = 0) -> Iterator[Content]:
+def what_was_shown(shown: ShownPrompt, all_of_it: str = BY_COMMAND, width: int = 0) -> Iterator[Content]:
     """What the operator saw, line by line; `all_of_it` says where the rest is of what is too long for here."""
     edited = own("  edited: − as asked, + as approved" if shown.asked is not None else "", WARNING)
     yield from _hung(_NONE, own("agent sent", STRONG) + edited, width)

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
-from aileron_tui.console.link import Reach, Standing
 from aileron_tui.console.render import MUTED, foreign_line, foreign_short, own
 from aileron_tui.console.widgets.still import Still
+from aileron_tui.surface.source_listener import Reach, SourceStatus
 
 _GOOD, _BAD = "$text-success", "$text-warning"
 _ROOM_FOR_REASON = 12
@@ -15,7 +15,7 @@ Connection = tuple[str, str]
 """Our words on whether the sources can be heard, and their style."""
 
 
-def connection(standings: Sequence[Standing]) -> Connection:
+def connection(standings: Sequence[SourceStatus]) -> Connection:
     """Whether the sources can be heard, in a few words."""
     count, live = len(standings), sum(standing.reach is Reach.LIVE for standing in standings)
     if count == 1:
@@ -30,7 +30,7 @@ def connection(standings: Sequence[Standing]) -> Connection:
     return f"{'◐' if live else '○'} {live} of {count} sources", MUTED
 
 
-def banner(standings: Mapping[str, Standing], width: int, most: int) -> list[Content]:
+def banner(standings: Mapping[str, SourceStatus], width: int, most: int) -> list[Content]:
     """A line for each source that cannot be heard, at most so many, and how many others there are."""
     silent = {name: standing for name, standing in standings.items() if standing.reach in (Reach.STALE, Reach.OFFLINE)}
     if len(standings) == 1:
@@ -44,7 +44,7 @@ def banner(standings: Mapping[str, Standing], width: int, most: int) -> list[Con
     ]
 
 
-def _alone(standing: Standing, width: int) -> list[Content]:
+def _alone(standing: SourceStatus, width: int) -> list[Content]:
     """One line if it fits, else a second with the reason."""
     first = own(f"▲ not connected since {standing.since}")
     for stale in (": what is shown may be out of date", ", stale") if standing.reach is Reach.STALE else ():
@@ -57,7 +57,7 @@ def _alone(standing: Standing, width: int) -> list[Content]:
     return [first, foreign_short(standing.why, width)]
 
 
-def _named(name: str, standing: Standing, width: int, more: str) -> Content:
+def _named(name: str, standing: SourceStatus, width: int, more: str) -> Content:
     """On one line; a reason for which there is no room is told when one tries to answer."""
     line = own("▲ ") + foreign_line(name, "bold") + own(f" {standing.reach} since {standing.since}")
     room = width - line.cell_length - len(more) - 2

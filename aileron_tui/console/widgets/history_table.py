@@ -15,12 +15,12 @@ from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
 
-from aileron_tui.console.past import Past, local, span
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, clip, inline
+from aileron_tui.surface.history_records import SourcedRecord, local, span
 
 ONE_LINE_FROM: Final = 92
 
@@ -36,7 +36,7 @@ _TONES: Final = {
 }
 
 
-def outcome(request: Past, width: int = _OUTCOME) -> Content:
+def outcome(request: SourcedRecord, width: int = _OUTCOME) -> Content:
     """How it ended, as a glyph and a word."""
     glyph, word = ending(request, datetime.now(UTC))
     style = _TONES.get(RequestState(request.outcome), "") if request.outcome in set(RequestState) else ""
@@ -115,13 +115,13 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
     class Highlighted(Message):
         """The cursor is on another request, or on none."""
 
-        request: Past | None
+        request: SourcedRecord | None
 
     @dataclass()
     class Chosen(Message):
         """A request was clicked that was under the cursor already."""
 
-        request: Past
+        request: SourcedRecord
 
     @dataclass()
     class Reshaped(Message):
@@ -139,16 +139,16 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(self, *, several: bool = False) -> None:
         super().__init__()
         self._several = several
-        self.requests: list[Past] = []
+        self.requests: list[SourcedRecord] = []
         self._cursor = 0
         self._tail = own("")
 
     @property
-    def current(self) -> Past | None:
+    def current(self) -> SourcedRecord | None:
         """The request under the cursor."""
         return self.requests[self._cursor] if self.requests else None
 
-    def show(self, requests: Sequence[Past]) -> None:
+    def show(self, requests: Sequence[SourcedRecord]) -> None:
         """Other requests instead. The cursor stays on its request if that is among them."""
         before = self.current
         self.requests = list(requests)
@@ -159,7 +159,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         if self.current != before:
             self.post_message(self.Highlighted(self.current))
 
-    def extend(self, requests: Sequence[Past]) -> None:
+    def extend(self, requests: Sequence[SourcedRecord]) -> None:
         """More requests below; nothing that is on screen moves."""
         first = not self.requests
         self.requests.extend(requests)
@@ -241,7 +241,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         strips = Visual.to_strips(self, content, width, 1, style, apply_selection=False, pad=True)
         return strips[0].adjust_cell_length(width, style.rich_style) if strips else Strip.blank(width)
 
-    def _one_line(self, request: Past, width: int, *, cursor: bool) -> Content:
+    def _one_line(self, request: SourcedRecord, width: int, *, cursor: bool) -> Content:
         action, agent = columns(width, several=self._several)
         took = "" if request.took is None else span(request.took)
         cells = (
@@ -256,13 +256,13 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         )
         return own("▸ " if cursor else "  ") + own("  ").join(cells)
 
-    def _first(self, request: Past, width: int, *, cursor: bool) -> Content:
+    def _first(self, request: SourcedRecord, width: int, *, cursor: bool) -> Content:
         time = when(request.asked)
         room = width - 2 - time.cell_length - 2
         action = _cell(_text(request.action, room, STRONG), room)
         return own("▸ " if cursor else "  ") + action + own(" ") + time + own(" ")
 
-    def _second(self, request: Past, width: int) -> Content:
+    def _second(self, request: SourcedRecord, width: int) -> Content:
         parts = [outcome(request, _WHOLE)]
         if request.took is not None:
             parts.append(own(f"in {span(request.took)}", MUTED))

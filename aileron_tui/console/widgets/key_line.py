@@ -13,9 +13,9 @@ from textual.content import Content
 from textual.geometry import Region
 
 from aileron_tui.console.actions import GAP, Hint
-from aileron_tui.console.arming import Arming
 from aileron_tui.console.render import ACCENT, own
 from aileron_tui.console.widgets.laid import Laid
+from aileron_tui.surface.arming import Arming
 
 Part: TypeAlias = Content | Hint
 Offer: TypeAlias = Callable[[int], Sequence[Hint]]

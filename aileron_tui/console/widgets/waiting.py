@@ -14,12 +14,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from aileron_tui.console.board import Board, Pill, Tone
 from aileron_tui.console.widgets.still import Still, Turn
 from aileron_tui.console.widgets.time_left import ago, clock
 from aileron_tui.core.decision import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
+from aileron_tui.surface.board import Board, Pill, Tone
 
 if TYPE_CHECKING:
     from aileron_tui.runtime.request_reader import Item

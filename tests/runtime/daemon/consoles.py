@@ -8,7 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from aileron_tui.console.board import Board
 from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.errors import AileronError
@@ -28,6 +27,7 @@ from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import opened, read_envelope
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.recorded_signers import RecordedSigners
+from aileron_tui.surface.board import Board
 from tests.daemon.process import FakeDaemon
 
 PATIENCE: Final = 60.0

@@ -9,8 +9,6 @@ import pytest
 
 from aileron_tui.cli import run
 from aileron_tui.cli.approver import NoSuchRequest, hint, pick
-from aileron_tui.cli.opening import Sources
-from aileron_tui.console.source import Connect
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json
 from aileron_tui.runtime import port_owner
@@ -20,6 +18,8 @@ from aileron_tui.runtime.errors import NoGate, PromptChanged
 from aileron_tui.runtime.gate_discovery import FoundGate
 from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
+from aileron_tui.surface.source import Connect
+from aileron_tui.surface.source_connection import Sources
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from aileron_tui.console.past import shown_in_past
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotWaiting
+from aileron_tui.surface.history_records import shown_in_past
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.console.source import Source
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.risk import RiskLevel, RiskRule
@@ -13,6 +12,7 @@ from aileron_tui.runtime.daemon.daemon_discovery import Daemon, find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.signing.key_store import for_this_run
+from aileron_tui.surface.source import Source
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console, story, verified
 from tests.runtime.daemon.storm import storm

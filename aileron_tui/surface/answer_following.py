@@ -14,7 +14,7 @@ from aileron_tui.runtime.errors import NotFound, RuntimeFault
 from aileron_tui.runtime.request_reader import Item
 
 if TYPE_CHECKING:
-    from aileron_tui.console.source import Source
+    from aileron_tui.surface.source import Source
 
 USUAL: Final = 60
 LONGEST: Final = 3600

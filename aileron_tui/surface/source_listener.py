@@ -10,10 +10,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.console.source import Keyholder, Source, Upstream
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import NotAllowed
+from aileron_tui.surface.source import Keyholder, Source, Upstream
 
 if TYPE_CHECKING:
     from aileron_tui.runtime.source_events import SourceEvent
@@ -35,7 +35,7 @@ class Reach(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SourceStatus:
     """How it stands with a source: `since` when it cannot be heard, and why, which is foreign text."""
 
     reach: Reach = Reach.CONNECTING
@@ -44,7 +44,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class SourceLost:
     """The source cannot be heard from this moment on; `refused` if it is there and does not let us in."""
 
     since: str
@@ -52,19 +52,19 @@ class Silence:
     refused: bool = False
 
 
-class Link:
+class SourceListener:
     """One listener. What it heard waits in order until it is taken; `heard` is called from its thread."""
 
     def __init__(self, upstream: Upstream, keys: Keyholder, heard: Callable[[], None]) -> None:
         self.name = upstream.name
         self.label = upstream.label
-        self.standing = Standing()
+        self.standing = SourceStatus()
         self.source: Source | None = None
         self._connect = upstream.connect
         self._keys = keys
         self._heard = heard
         self._stop = threading.Event()
-        self._news: deque[SourceEvent | Silence] = deque()
+        self._news: deque[SourceEvent | SourceLost] = deque()
         # A daemon: a read that waits for the other side must not keep the program alive.
         self._thread = threading.Thread(target=self._listen, name=f"link {self.name}".rstrip(), daemon=True)
 
@@ -83,7 +83,7 @@ class Link:
         while self._news:
             news = self._news.popleft()
             self.standing = _after(self.standing, news)
-            if not isinstance(news, Silence):
+            if not isinstance(news, SourceLost):
                 taken.append(news)
         return taken
 
@@ -122,9 +122,9 @@ class Link:
         if not self._stop.is_set():
             if self._keys.key is None:  # then we hung up, and what that looks like from here helps nobody
                 why = _LOCKED
-            self._note(Silence(f"{datetime.now().astimezone():%H:%M:%S}", why[:_LONGEST_REASON], refused))
+            self._note(SourceLost(f"{datetime.now().astimezone():%H:%M:%S}", why[:_LONGEST_REASON], refused))
 
-    def _note(self, news: "SourceEvent | Silence") -> None:
+    def _note(self, news: "SourceEvent | SourceLost") -> None:
         self._news.append(news)
         self._heard()
 
@@ -142,9 +142,9 @@ def _brief(error: AileronError) -> str:
     return told if not error.detail or len(told) <= _TOLD_WHOLE else f"{error.title}: see doctor"
 
 
-def _after(before: Standing, news: "SourceEvent | Silence") -> Standing:
-    if not isinstance(news, Silence):
-        return before if before.reach is Reach.LIVE else Standing(Reach.LIVE)
+def _after(before: SourceStatus, news: "SourceEvent | SourceLost") -> SourceStatus:
+    if not isinstance(news, SourceLost):
+        return before if before.reach is Reach.LIVE else SourceStatus(Reach.LIVE)
     known = before.reach in (Reach.LIVE, Reach.STALE)
     reach = Reach.STALE if known and not news.refused else Reach.OFFLINE
-    return Standing(reach, before.since or news.since, news.why)
+    return SourceStatus(reach, before.since or news.since, news.why)

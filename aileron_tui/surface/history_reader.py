@@ -10,14 +10,22 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Final, Protocol
 
-from aileron_tui.console.past import Page, Past, Shown, local, read_page, shown_in_item, shown_in_past
-from aileron_tui.console.wanted import Query
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.errors import NoGate, NotFound, Unanswered
 from aileron_tui.runtime.request_reader import Item
+from aileron_tui.surface.history_query import Query
+from aileron_tui.surface.history_records import (
+    HistoryPage,
+    ShownPrompt,
+    SourcedRecord,
+    local,
+    read_page,
+    shown_in_item,
+    shown_in_past,
+)
 
 PAGE: Final = 50
 MOST: Final = 500
@@ -26,7 +34,7 @@ PATIENCE: Final = 3.0
 _PLACES: Final = 32
 
 
-class Shelf(Protocol):
+class HistorySource(Protocol):
     """What the history needs of one source."""
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
@@ -43,7 +51,7 @@ class Shelf(Protocol):
 class _Place:
     """How far one source has been read: what was fetched and not yet shown, and where the rest begins."""
 
-    ahead: tuple[Past, ...] = ()
+    ahead: tuple[SourcedRecord, ...] = ()
     older: int | None = None
     ended: bool = False
 
@@ -56,13 +64,13 @@ class _Reading:
     missing: Mapping[str, AileronError] = field(default_factory=dict)
 
 
-class Archive:
+class HistoryReader:
     """The past of whichever sources are connected; a screen that stays open outlives connections.
 
     `shelves` gives the sources by name each time it is asked, None for one that cannot be reached.
     """
 
-    def __init__(self, shelves: Callable[[], Mapping[str, Shelf | None]]) -> None:
+    def __init__(self, shelves: Callable[[], Mapping[str, HistorySource | None]]) -> None:
         self._shelves = shelves
         self._readings: dict[int, _Reading] = {}
         self._numbers = count(1)
@@ -75,7 +83,7 @@ class Archive:
 
     def page(
         self, query: Query, before: int | None = None, limit: int = PAGE, patience: float | None = PATIENCE
-    ) -> Page:
+    ) -> HistoryPage:
         """The newest requests that are wanted, or those older than `before`, which an earlier page gave.
 
         A source that fails, or takes longer than `patience`, is left out and told as missing; a single one raises.
@@ -103,9 +111,9 @@ class Archive:
                 places[name] = _Place(ahead, answer.older, ended)
         shown, places = _merged(places, limit)
         more = any(place.ahead or not place.ended for place in places.values())
-        return Page(tuple(shown), self._kept(_Reading(places, missing)) if more else None, missing)
+        return HistoryPage(tuple(shown), self._kept(_Reading(places, missing)) if more else None, missing)
 
-    def _resumed(self, before: int | None, shelves: Mapping[str, Shelf | None]) -> _Reading:
+    def _resumed(self, before: int | None, shelves: Mapping[str, HistorySource | None]) -> _Reading:
         if before is None:
             return _Reading(dict.fromkeys(shelves, _Place()))
         with self._guard:
@@ -122,7 +130,7 @@ class Archive:
                 del self._readings[next(iter(self._readings))]
         return number
 
-    def pages(self, query: Query) -> Iterator[Page]:
+    def pages(self, query: Query) -> Iterator[HistoryPage]:
         """Everything that is wanted, a large page at a time; raises rather than leave a source out."""
         before: int | None = None
         while True:
@@ -134,12 +142,12 @@ class Archive:
                 return
             before = found.older
 
-    def sample(self, days: int) -> Page:
+    def sample(self, days: int) -> HistoryPage:
         """The requests of the last days, at most one large page of them: there are no sums to ask for."""
         since = datetime.now(UTC) - timedelta(days=days)
         return self.page({"since": f"{since:%Y-%m-%dT%H:%M:%SZ}"}, limit=MOST)
 
-    def look_up(self, request: Past) -> tuple[Shown, Item | None]:
+    def look_up(self, request: SourcedRecord) -> tuple[ShownPrompt, Item | None]:
         """What was shown for a request, from its source's memory or from the ledger, else where to find it."""
         shelf = self._shelves().get(request.source)
         try:
@@ -154,17 +162,19 @@ class Archive:
             return shown_in_past(shelf.past(request.id)), None
         except NotFound:
             name = clip(inline(request.id), 80)
-            return Shown(note=f"The ledger has what was shown: aileron-tui history show {name}"), None
+            return ShownPrompt(note=f"The ledger has what was shown: aileron-tui history show {name}"), None
         except AileronError as error:
-            return Shown(note=f"What was shown cannot be looked up now: {inline(error.title)}"), None
+            return ShownPrompt(note=f"What was shown cannot be looked up now: {inline(error.title)}"), None
 
 
 def _unreachable() -> AileronError:
     return NoGate("not connected", hint="It is tried again by itself.")
 
 
-def _ask(shelf: Shelf | None, name: str, query: Query, older: int | None, limit: int) -> Callable[[], Page]:
-    def ask() -> Page:
+def _ask(
+    shelf: HistorySource | None, name: str, query: Query, older: int | None, limit: int
+) -> Callable[[], HistoryPage]:
+    def ask() -> HistoryPage:
         if shelf is None:
             raise _unreachable()
         place: Query = {} if older is None else {"before": older}
@@ -173,14 +183,16 @@ def _ask(shelf: Shelf | None, name: str, query: Query, older: int | None, limit:
     return ask
 
 
-def _all_told(asks: Mapping[str, Callable[[], Page]], patience: float | None) -> dict[str, Page | AileronError]:
+def _all_told(
+    asks: Mapping[str, Callable[[], HistoryPage]], patience: float | None
+) -> dict[str, HistoryPage | AileronError]:
     """What each source answers, all asked at once and none waited for longer than `patience`."""
-    answers: SimpleQueue[tuple[str, Page | AileronError]] = SimpleQueue()
+    answers: SimpleQueue[tuple[str, HistoryPage | AileronError]] = SimpleQueue()
     for name, ask in asks.items():
         # Daemons: one that never answers must not keep the program alive.
         work = partial(_answer, answers, name, ask)
         threading.Thread(target=work, name=f"history {name}", daemon=True).start()
-    told: dict[str, Page | AileronError] = {}
+    told: dict[str, HistoryPage | AileronError] = {}
     end = None if patience is None else monotonic() + patience
     while len(told) < len(asks):
         try:
@@ -192,11 +204,13 @@ def _all_told(asks: Mapping[str, Callable[[], Page]], patience: float | None) ->
     return told
 
 
-def _answer(answers: "SimpleQueue[tuple[str, Page | AileronError]]", name: str, ask: Callable[[], Page]) -> None:
+def _answer(
+    answers: "SimpleQueue[tuple[str, HistoryPage | AileronError]]", name: str, ask: Callable[[], HistoryPage]
+) -> None:
     answers.put((name, _told(ask)))
 
 
-def _told(ask: Callable[[], Page]) -> Page | AileronError:
+def _told(ask: Callable[[], HistoryPage]) -> HistoryPage | AileronError:
     try:
         return ask()
     except AileronError as error:
@@ -205,10 +219,10 @@ def _told(ask: Callable[[], Page]) -> Page | AileronError:
         return AileronError("it cannot be read", f"{type(error).__name__}: {error}")
 
 
-def _merged(places: Mapping[str, _Place], limit: int) -> tuple[list[Past], dict[str, _Place]]:
+def _merged(places: Mapping[str, _Place], limit: int) -> tuple[list[SourcedRecord], dict[str, _Place]]:
     """The newest of all that was fetched ahead, each source in its own order, and what is left."""
     heads = dict.fromkeys(places, 0)
-    shown: list[Past] = []
+    shown: list[SourcedRecord] = []
     while len(shown) < limit:
         first = {name: places[name].ahead[at] for name, at in heads.items() if at < len(places[name].ahead)}
         if not first:
@@ -219,7 +233,7 @@ def _merged(places: Mapping[str, _Place], limit: int) -> tuple[list[Past], dict[
     return shown, {name: replace(place, ahead=place.ahead[heads[name] :]) for name, place in places.items()}
 
 
-def _moment(request: Past) -> float:
+def _moment(request: SourcedRecord) -> float:
     """When it was asked; one whose time cannot be read does not hold up what comes after it."""
     at = local(request.asked)
     return at.timestamp() if at else float("inf")

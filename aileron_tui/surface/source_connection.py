@@ -5,17 +5,17 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aileron_tui.cli.sources import Chosen, DaemonChoice, GateChoice, InsideChoice
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.paths import paths
 from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.surface.source_choice import Chosen, DaemonChoice, GateChoice, InsideChoice
 
 if TYPE_CHECKING:
-    from aileron_tui.console.source import Connect, Source
     from aileron_tui.runtime.daemon.tracker import Tracker
     from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.surface.source import Connect, Source
 
 
 def record_folder(name: str) -> Path:
@@ -31,12 +31,12 @@ def connecting(choice: Chosen, config: Config, *, surface: str, leaving: ExitSta
     With `leaving` the key is only for this run: our record says that it decides no more when that is closed.
     """
     if choice.kind == "daemon":
-        return _Daemon(choice, config, surface, leaving)
-    return _Gate(choice, surface)
+        return _DaemonConnection(choice, config, surface, leaving)
+    return _GateConnection(choice, surface)
 
 
 @dataclass(frozen=True, slots=True)
-class _Gate:
+class _GateConnection:
     choice: GateChoice | InsideChoice
     surface: str
 
@@ -51,7 +51,7 @@ class _Gate:
 
 
 @dataclass(slots=True)
-class _Daemon:
+class _DaemonConnection:
     choice: DaemonChoice
     config: Config
     surface: str

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.console.board import Tone
-from aileron_tui.console.source import Source
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -20,6 +18,8 @@ from aileron_tui.runtime.errors import (
     Unanswered,
     VaultLocked,
 )
+from aileron_tui.surface.board import Tone
+from aileron_tui.surface.source import Source
 
 if TYPE_CHECKING:
     from aileron_tui.runtime.request_reader import Item
@@ -38,7 +38,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Delivery:
     """What became of an answer: taken or not, and a few words for the pill."""
 
     answer: Answer
@@ -47,7 +47,7 @@ class Outcome:
     tone: Tone = Tone.WARN
 
 
-def deliver(source: Source, answer: Answer) -> Outcome:
+def deliver(source: Source, answer: Answer) -> Delivery:
     """Sends the answer. Blocking. The gate takes it only for exactly the prompt that was signed, while it waits.
 
     So nothing is looked up before. Only if the ledger has grown past what the signature names is the request fetched
@@ -64,47 +64,47 @@ def deliver(source: Source, answer: Answer) -> Outcome:
         return _looked_up(source, answer)
     except AileronError as error:
         return _refused(answer, error)
-    return Outcome(answer, True)
+    return Delivery(answer, True)
 
 
 def _decide(source: Source, answer: Answer) -> None:
     source.decide(answer.item, answer.verdict, reason=answer.reason, edits=answer.edits)
 
 
-def _signed_anew(source: Source, answer: Answer) -> Outcome:
+def _signed_anew(source: Source, answer: Answer) -> Delivery:
     now = source.item(answer.item.id)
     if not now.state.decidable:
-        return Outcome(answer, False, f"answered elsewhere: {now.state}")
+        return Delivery(answer, False, f"answered elsewhere: {now.state}")
     if now.digest != answer.item.digest:
-        return Outcome(answer, False, "it changed: look again")
+        return Delivery(answer, False, "it changed: look again")
     _decide(source, replace(answer, item=now))
-    return Outcome(answer, True)
+    return Delivery(answer, True)
 
 
-def _refused(answer: Answer, error: AileronError) -> Outcome:
+def _refused(answer: Answer, error: AileronError) -> Delivery:
     match error:
         case NotWaiting():
-            return Outcome(answer, False, f"answered elsewhere: {inline(error.state)}")
+            return Delivery(answer, False, f"answered elsewhere: {inline(error.state)}")
         case PromptChanged():
-            return Outcome(answer, False, "it changed: look again")
+            return Delivery(answer, False, "it changed: look again")
         case NotFound():
-            return Outcome(answer, False, "it is not known there any more")
+            return Delivery(answer, False, "it is not known there any more")
         case VaultLocked():
-            return Outcome(answer, False, "not taken: the vault is locked, U unlocks it")
+            return Delivery(answer, False, "not taken: the vault is locked, U unlocks it")
         case Rejected():
-            return Outcome(answer, False, f"not taken: {inline(error.title)}", Tone.BAD)
+            return Delivery(answer, False, f"not taken: {inline(error.title)}", Tone.BAD)
         case _:
-            return Outcome(answer, False, f"not sent: {inline(str(error))}", Tone.BAD)
+            return Delivery(answer, False, f"not sent: {inline(str(error))}", Tone.BAD)
 
 
-def _looked_up(source: Source, answer: Answer) -> Outcome:
+def _looked_up(source: Source, answer: Answer) -> Delivery:
     """The reply was lost: ask what stands now, rather than send again."""
     try:
         state = source.item(answer.item.id).state
     except AileronError as error:
-        return Outcome(answer, False, f"no reply, and it cannot be looked up: {inline(str(error))}", Tone.BAD)
+        return Delivery(answer, False, f"no reply, and it cannot be looked up: {inline(str(error))}", Tone.BAD)
     if state is RequestState.PENDING:
-        return Outcome(answer, False, "no reply: it still waits")
+        return Delivery(answer, False, "no reply: it still waits")
     if (state is RequestState.DENIED) is not (answer.verdict is Verdict.DENY):
-        return Outcome(answer, False, f"no reply, and it was answered elsewhere: {state}")
-    return Outcome(answer, True)
+        return Delivery(answer, False, f"no reply, and it was answered elsewhere: {state}")
+    return Delivery(answer, True)

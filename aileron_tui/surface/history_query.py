@@ -31,7 +31,7 @@ class SearchError(AileronError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class HistoryQuery:
     """What is typed, and the outcome chosen beside it."""
 
     text: str = ""

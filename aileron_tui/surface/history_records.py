@@ -26,7 +26,7 @@ CUT: Final = "What was asked was too long to be kept whole: of some inputs only 
 
 
 @dataclass(frozen=True, slots=True)
-class Past(HistoryRecord):
+class SourcedRecord(HistoryRecord):
     """One of a source, by the operator's name for it: "" where there is only one. Times are the source's."""
 
     source: str = ""
@@ -45,19 +45,19 @@ class Past(HistoryRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HistoryPage:
     """Some requests, newest first; `older` is where the next page begins, None at the end.
 
     `missing` has the sources of which not everything could be had, and why.
     """
 
-    requests: tuple[Past, ...]
+    requests: tuple[SourcedRecord, ...]
     older: int | None
     missing: Mapping[str, AileronError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class DayTally:
     """What was decided on one day, in local time. `typical` is the median time to decide, in seconds."""
 
     day: date
@@ -66,7 +66,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownPrompt:
     """What the operator was shown, as far as it is still known; `note` says in our own words what is not.
 
     Where an edited call was approved, `asked` and `asked_fetched` are the rows of the one that was asked.
@@ -83,15 +83,15 @@ class Shown:
 _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name not in ("seq", "took", "edited"))
 
 
-def read_page(answer: JsonObject, source: str = "") -> Page:
+def read_page(answer: JsonObject, source: str = "") -> HistoryPage:
     """A page in the answer of a source, or Untrustworthy."""
     items, older = answer.get("items"), answer.get("next")
     if not isinstance(items, list) or not (older is None or (isinstance(older, int) and older > 0)):
         raise Untrustworthy("what was sent is no page of history")
-    return Page(tuple(_past(item, source) for item in items), older)
+    return HistoryPage(tuple(_past(item, source) for item in items), older)
 
 
-def _past(value: Json, source: str) -> Past:
+def _past(value: Json, source: str) -> SourcedRecord:
     if not isinstance(value, dict):
         raise Untrustworthy("what was sent is not a request")
     texts: dict[str, str] = {}
@@ -105,7 +105,7 @@ def _past(value: Json, source: str) -> Past:
         raise Untrustworthy("a request was sent that cannot be read", "seq, took, edited")
     if took is not None and not 0 <= took <= _LONGEST:
         raise Untrustworthy("a request was sent that cannot be read", "took")
-    return Past(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
+    return SourcedRecord(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
 
 
 def span(seconds: float) -> str:
@@ -124,34 +124,34 @@ def local(time: str) -> datetime | None:
         return None
 
 
-def typical(requests: Iterable[Past]) -> float | None:
+def typical(requests: Iterable[SourcedRecord]) -> float | None:
     """The median time to decide, in seconds."""
     known = [request.took for request in requests if request.took is not None]
     return median(known) if known else None
 
 
-def tally(requests: Iterable[Past], today: date, days: int) -> tuple[Day, ...]:
+def tally(requests: Iterable[SourcedRecord], today: date, days: int) -> tuple[DayTally, ...]:
     """Decisions of the last `days` days, the oldest first, today last."""
-    decided: dict[date, list[Past]] = {}
+    decided: dict[date, list[SourcedRecord]] = {}
     for request in requests:
         at = local(request.decided) if request.decided else None
         if at is not None:
             decided.setdefault(at.date(), []).append(request)
     last = [today - timedelta(days=back) for back in range(days - 1, -1, -1)]
-    return tuple(Day(day, len(decided.get(day, ())), typical(decided.get(day, ()))) for day in last)
+    return tuple(DayTally(day, len(decided.get(day, ())), typical(decided.get(day, ()))) for day in last)
 
 
-def shown_in_item(item: Item) -> Shown:
+def shown_in_item(item: Item) -> ShownPrompt:
     """What was shown, from a gate that still has the request at hand."""
     preview, before = item.prompt.preview, item.edited_from
     asked = before.inputs if before else None
     if preview is None:
-        return Shown(item.prompt.inputs, asked=asked)
+        return ShownPrompt(item.prompt.inputs, asked=asked)
     was = before.preview.rows if before and before.preview and not before.preview.unavailable else None
-    return Shown(item.prompt.inputs, preview.rows, preview.unavailable, asked=asked, asked_fetched=was)
+    return ShownPrompt(item.prompt.inputs, preview.rows, preview.unavailable, asked=asked, asked_fetched=was)
 
 
-def shown_in_past(past: JsonObject) -> Shown:
+def shown_in_past(past: JsonObject) -> ShownPrompt:
     """What was shown, from what the ledger kept of it: the inputs, and of the preview at least a digest."""
     inputs: tuple[Row, ...] = ()
     fetched: tuple[Row, ...] = ()
@@ -174,8 +174,8 @@ def shown_in_past(past: JsonObject) -> Shown:
     said = " ".join(filter(None, (cut, note)))
     match past.get("edit"):
         case {"asked": dict() as asked, "approved": dict() as approved}:
-            return Shown(arg_rows(approved), fetched, unavailable, said, arg_rows(asked))
-    return Shown(inputs, fetched, unavailable, said)
+            return ShownPrompt(arg_rows(approved), fetched, unavailable, said, arg_rows(asked))
+    return ShownPrompt(inputs, fetched, unavailable, said)
 
 
 def _row(label: str, value: str) -> Row:

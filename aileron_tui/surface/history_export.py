@@ -11,9 +11,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, Final
 
-from aileron_tui.console.past import Page, Past
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import inline
+from aileron_tui.surface.history_records import HistoryPage, SourcedRecord
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
@@ -26,20 +26,20 @@ class FileExists(ExportError):
     """There is a file of this name already."""
 
 
-class Form(StrEnum):
+class ExportFormat(StrEnum):
     """What the file holds, by the end of its name."""
 
     JSONL = "JSON lines"
     CSV = "CSV"
 
 
-def form(name: str) -> Form | None:
+def form(name: str) -> ExportFormat | None:
     """What a file of this name would hold; None if its name does not say."""
-    return {".jsonl": Form.JSONL, ".csv": Form.CSV}.get(Path(name).suffix.lower())
+    return {".jsonl": ExportFormat.JSONL, ".csv": ExportFormat.CSV}.get(Path(name).suffix.lower())
 
 
 def export(
-    pages: Iterable[Page], path: Path, *, replace: bool = False, progress: Callable[[int], None] = lambda _: None
+    pages: Iterable[HistoryPage], path: Path, *, replace: bool = False, progress: Callable[[int], None] = lambda _: None
 ) -> int:
     """Writes every request of the pages, all or nothing; returns how many. Never replaces a file unasked."""
     kind = form(path.name)
@@ -47,7 +47,7 @@ def export(
         raise ExportError("the name does not say what the file holds", path.name, "End it in .jsonl or .csv.")
     count = 0
     with _draft(path, replace=replace) as out:
-        write = _csv_writer(out) if kind is Form.CSV else _json_writer(out)
+        write = _csv_writer(out) if kind is ExportFormat.CSV else _json_writer(out)
         for page in pages:
             for request in page.requests:
                 write(request)
@@ -84,19 +84,19 @@ def _draft(path: Path, *, replace: bool) -> Iterator[IO[str]]:
             draft.unlink(missing_ok=True)
 
 
-def _json_writer(out: IO[str]) -> Callable[[Past], None]:
-    def write(request: Past) -> None:
+def _json_writer(out: IO[str]) -> Callable[[SourcedRecord], None]:
+    def write(request: SourcedRecord) -> None:
         # Everything but ASCII is escaped, so that showing the file in a terminal does nothing to it.
         out.write(json.dumps(asdict(request), separators=(",", ":")) + "\n")
 
     return write
 
 
-def _csv_writer(out: IO[str]) -> Callable[[Past], None]:
+def _csv_writer(out: IO[str]) -> Callable[[SourcedRecord], None]:
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    writer.writerow(column.name for column in fields(Past))
+    writer.writerow(column.name for column in fields(SourcedRecord))
 
-    def write(request: Past) -> None:
+    def write(request: SourcedRecord) -> None:
         writer.writerow(map(_cell, asdict(request).values()))
 
     return write
