@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.console.actions import MOUSE, Action, Group, Scope, display, of
+from aileron_tui.console.actions import MOUSE, KeyAction, KeyGroup, KeyScope, display, of
 
 DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "keys.md"
 
@@ -36,15 +36,15 @@ def document() -> str:
 
 
 def _lines() -> Iterator[str]:
-    for scope in Scope:
+    for scope in KeyScope:
         yield f"\n## {scope}\n\n| key | does | | id |\n|---|---|---|---|\n"
-        for group in Group:
+        for group in KeyGroup:
             yield from (_row(action) for action in of(scope) if action.group is group)
     yield "\n## Mouse\n\n| | does |\n|---|---|\n"
     yield from (f"| {what} | {does} |\n" for what, does in MOUSE)
 
 
-def _row(action: Action) -> str:
+def _row(action: KeyAction) -> str:
     keys = " ".join(f"`{_written(key)}`" for key in action.keys)
     name = "" if action.fixed else f"`{action.id}`"
     return f"| {keys} | {action.label} | {action.tooltip} | {name} |\n"

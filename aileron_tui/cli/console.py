@@ -28,7 +28,7 @@ from aileron_tui.surface.source_connection import connecting
 if TYPE_CHECKING:
     import argparse
 
-    from aileron_tui.console.screens.first_run import Start
+    from aileron_tui.console.screens.first_run import FirstRunResult
     from aileron_tui.surface.key_holder import StoredKeyholder
     from aileron_tui.surface.source import Keyholder
 
@@ -133,7 +133,7 @@ def _settings(theme: str | None, config: Config) -> ConsoleSettings:
     )
 
 
-def _first_run(choices: Sequence[Chosen], theme: str) -> "Start":
+def _first_run(choices: Sequence[Chosen], theme: str) -> "FirstRunResult":
     """How to go on without a key, asked on the screen."""
     for choice in choices:
         if choice.kind == "gate" and not (found := choice.find()).instance:
@@ -145,13 +145,13 @@ def _first_run(choices: Sequence[Chosen], theme: str) -> "Start":
     missing = ["There is no key yet to sign answers with."]
     if any(choice.kind == "inside" for choice in choices):
         missing.insert(0, "No daemon and no gate is running here.")
-    from aileron_tui.console.screens.first_run import FirstRun, Start, Way  # noqa: PLC0415  # only the first time
+    from aileron_tui.console.screens.first_run import FirstRun, FirstRunChoice, FirstRunResult  # noqa: PLC0415  # only the first time
 
-    return show(FirstRun(missing, theme))[1] or Start(Way.LEAVE)
+    return show(FirstRun(missing, theme))[1] or FirstRunResult(FirstRunChoice.LEAVE)
 
 
 @contextmanager
-def _key(name: str, start: "Start | None", choices: Sequence[Chosen]) -> Iterator["Keyholder"]:
+def _key(name: str, start: "FirstRunResult | None", choices: Sequence[Chosen]) -> Iterator["Keyholder"]:
     """The operator's key: the one that is stored, the one to make, or one for this run."""
     from aileron_tui.surface.key_holder import RunKeyholder, StoredKeyholder  # noqa: PLC0415  # after the screen is loaded
 

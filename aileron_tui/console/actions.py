@@ -16,7 +16,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import cells, inline
 
 
-class Group(StrEnum):
+class KeyGroup(StrEnum):
     """What an action is for."""
 
     ANSWER = "Answer"
@@ -25,7 +25,7 @@ class Group(StrEnum):
     CONSOLE = "Console"
 
 
-class Scope(StrEnum):
+class KeyScope(StrEnum):
     """Where a key means something."""
 
     MAIN = "Waiting requests"
@@ -35,7 +35,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class KeyAction:
     """One thing a key does.
 
     `short` is the label where room is scarce; `rank` orders the footer (0: not in it). `danger` marks what cannot be
@@ -47,8 +47,8 @@ class Action:
     key: str
     label: str
     tooltip: str
-    group: Group
-    scopes: tuple[Scope, ...] = (Scope.MAIN,)
+    group: KeyGroup
+    scopes: tuple[KeyScope, ...] = (KeyScope.MAIN,)
     rank: int = 0
     short: str = ""
     danger: bool = False
@@ -66,117 +66,125 @@ class Action:
         return tuple(self.key.split(","))
 
 
-_HISTORY: Final = (Scope.HISTORY,)
-_LISTS: Final = (Scope.MAIN, Scope.HISTORY)
-_ASIDE: Final = (Scope.HISTORY, Scope.RAW, Scope.HELP)
+_HISTORY: Final = (KeyScope.HISTORY,)
+_LISTS: Final = (KeyScope.MAIN, KeyScope.HISTORY)
+_ASIDE: Final = (KeyScope.HISTORY, KeyScope.RAW, KeyScope.HELP)
 
 ACTIONS: Final = (
-    Action(
+    KeyAction(
         "approve",
         "a",
         "approve",
         "Approve the request that is shown. High risk asks once more.",
-        Group.ANSWER,
+        KeyGroup.ANSWER,
         rank=1,
         danger=True,
         key_only=True,
     ),
-    Action(
+    KeyAction(
         "deny",
         "d",
         "deny",
         "Deny the request that is shown. Nothing runs.",
-        Group.ANSWER,
+        KeyGroup.ANSWER,
         rank=2,
         danger=True,
         key_only=True,
     ),
-    Action(
+    KeyAction(
         "deny_reason",
         "D",
         "deny with reason",
         "Deny the request that is shown and tell the agent why.",
-        Group.ANSWER,
+        KeyGroup.ANSWER,
         rank=3,
         short="reason",
         danger=True,
     ),
-    Action("edit", "e", "edit", "Change the inputs, then approve the edited call.", Group.ANSWER, rank=4),
-    Action("mark", "space", "mark", "Mark the request for a batch, or unmark it.", Group.ANSWER, rank=5),
-    Action(
+    KeyAction("edit", "e", "edit", "Change the inputs, then approve the edited call.", KeyGroup.ANSWER, rank=4),
+    KeyAction("mark", "space", "mark", "Mark the request for a batch, or unmark it.", KeyGroup.ANSWER, rank=5),
+    KeyAction(
         "approve_marked",
         "A",
         "approve marked",
         "Review the marked ones, each set to approve.",
-        Group.ANSWER,
+        KeyGroup.ANSWER,
         rank=12,
     ),
-    Action("deny_marked", "X", "deny marked", "Review the marked ones, each set to deny.", Group.ANSWER, rank=13),
-    Action("undo", "u", "undo", "Take an approval back while it is still held.", Group.ANSWER, rank=9),
-    Action("down", "j,down", "down", "Go to the next one; pgdn and end go further.", Group.MOVE, _LISTS),
-    Action("up", "k,up", "up", "Go to the one before; pgup and home go further.", Group.MOVE, _LISTS),
-    Action("next_pane", "tab", "next pane", "Go to the next pane.", Group.MOVE, _LISTS),
-    Action("focus_prompt", "enter", "read", "Go into the prompt to read it. Enter never answers.", Group.MOVE),
-    Action("history.first", "g,home", "newest", "Go to the newest request.", Group.MOVE, _HISTORY),
-    Action("history.last", "G,end", "oldest", "Go to the oldest request loaded so far.", Group.MOVE, _HISTORY),
-    Action("filter", "/", "filter", "Show only waiting requests that contain these words.", Group.LOOK, rank=6),
-    Action("clear_filter", "escape", "clear filter", "Show all waiting requests again.", Group.LOOK),
-    Action("history", "h", "history", "Everything that was asked, decided and done.", Group.LOOK, rank=8),
-    Action("raw", "v", "raw", "The exact inputs and preview as JSON.", Group.LOOK, _LISTS, rank=10),
-    Action("refresh", "r", "fetch again", "Fetch the preview again.", Group.LOOK, rank=11),
-    Action("log", "l", "log", "What the demo's agent says, or the gate that runs in this window.", Group.LOOK, rank=8),
-    Action(
+    KeyAction("deny_marked", "X", "deny marked", "Review the marked ones, each set to deny.", KeyGroup.ANSWER, rank=13),
+    KeyAction("undo", "u", "undo", "Take an approval back while it is still held.", KeyGroup.ANSWER, rank=9),
+    KeyAction("down", "j,down", "down", "Go to the next one; pgdn and end go further.", KeyGroup.MOVE, _LISTS),
+    KeyAction("up", "k,up", "up", "Go to the one before; pgup and home go further.", KeyGroup.MOVE, _LISTS),
+    KeyAction("next_pane", "tab", "next pane", "Go to the next pane.", KeyGroup.MOVE, _LISTS),
+    KeyAction("focus_prompt", "enter", "read", "Go into the prompt to read it. Enter never answers.", KeyGroup.MOVE),
+    KeyAction("history.first", "g,home", "newest", "Go to the newest request.", KeyGroup.MOVE, _HISTORY),
+    KeyAction("history.last", "G,end", "oldest", "Go to the oldest request loaded so far.", KeyGroup.MOVE, _HISTORY),
+    KeyAction("filter", "/", "filter", "Show only waiting requests that contain these words.", KeyGroup.LOOK, rank=6),
+    KeyAction("clear_filter", "escape", "clear filter", "Show all waiting requests again.", KeyGroup.LOOK),
+    KeyAction("history", "h", "history", "Everything that was asked, decided and done.", KeyGroup.LOOK, rank=8),
+    KeyAction("raw", "v", "raw", "The exact inputs and preview as JSON.", KeyGroup.LOOK, _LISTS, rank=10),
+    KeyAction("refresh", "r", "fetch again", "Fetch the preview again.", KeyGroup.LOOK, rank=11),
+    KeyAction(
+        "log", "l", "log", "What the demo's agent says, or the gate that runs in this window.", KeyGroup.LOOK, rank=8
+    ),
+    KeyAction(
         "history.search",
         "/",
         "search",
         "Search action, connector, agent, inputs, edits, reason and outcome. `word*` finds beginnings.",
-        Group.LOOK,
+        KeyGroup.LOOK,
         _HISTORY,
         rank=1,
     ),
-    Action("history.open", "enter", "detail", "Everything about the request.", Group.LOOK, _HISTORY, rank=2),
-    Action("history.outcome", "o", "outcome", "Show only one outcome, then the next.", Group.LOOK, _HISTORY, rank=3),
-    Action(
+    KeyAction("history.open", "enter", "detail", "Everything about the request.", KeyGroup.LOOK, _HISTORY, rank=2),
+    KeyAction(
+        "history.outcome", "o", "outcome", "Show only one outcome, then the next.", KeyGroup.LOOK, _HISTORY, rank=3
+    ),
+    KeyAction(
         "history.chart",
         "c",
         "chart",
         "Decisions per day, and time to decide.",
-        Group.LOOK,
+        KeyGroup.LOOK,
         _HISTORY,
         rank=5,
     ),
-    Action("history.export", "x", "export", "Write what is found to a file.", Group.LOOK, _HISTORY, rank=4),
-    Action("history.reload", "r", "reload", "Load the newest page again.", Group.LOOK, _HISTORY, rank=9),
-    Action("help.search", "/", "search", "Show only keys whose words match.", Group.LOOK, (Scope.HELP,), rank=1),
-    Action(
+    KeyAction("history.export", "x", "export", "Write what is found to a file.", KeyGroup.LOOK, _HISTORY, rank=4),
+    KeyAction("history.reload", "r", "reload", "Load the newest page again.", KeyGroup.LOOK, _HISTORY, rank=9),
+    KeyAction(
+        "help.search", "/", "search", "Show only keys whose words match.", KeyGroup.LOOK, (KeyScope.HELP,), rank=1
+    ),
+    KeyAction(
         "copy",
         "y",
         "copy",
         "Copy id and digest; in the raw view, all of it.",
-        Group.LOOK,
-        (Scope.MAIN, Scope.HISTORY, Scope.RAW),
+        KeyGroup.LOOK,
+        (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW),
         rank=14,
     ),
-    Action(
+    KeyAction(
         "help",
         "?,f1",
         "help",
         "Every key, and what it does.",
-        Group.CONSOLE,
-        (Scope.MAIN, Scope.HISTORY, Scope.RAW),
+        KeyGroup.CONSOLE,
+        (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW),
         rank=7,
     ),
-    Action("vault", "U", "unlock the daemon's vault", "Unlock a daemon's vault with its passphrase.", Group.CONSOLE),
-    Action("lock", "L", "lock", "Lock the console; answers need the passphrase again.", Group.CONSOLE, rank=15),
-    Action("quit", "q", "quit", "Quit. Asks first if something waits.", Group.CONSOLE, rank=16),
-    Action("back", "escape,q", "back", "Close this and go back.", Group.CONSOLE, _ASIDE, rank=6),
-    Action(
+    KeyAction(
+        "vault", "U", "unlock the daemon's vault", "Unlock a daemon's vault with its passphrase.", KeyGroup.CONSOLE
+    ),
+    KeyAction("lock", "L", "lock", "Lock the console; answers need the passphrase again.", KeyGroup.CONSOLE, rank=15),
+    KeyAction("quit", "q", "quit", "Quit. Asks first if something waits.", KeyGroup.CONSOLE, rank=16),
+    KeyAction("back", "escape,q", "back", "Close this and go back.", KeyGroup.CONSOLE, _ASIDE, rank=6),
+    KeyAction(
         "command_palette",
         "ctrl+p",
         "commands",
         "Find a command by its name.",
-        Group.CONSOLE,
-        (Scope.MAIN, *_ASIDE),
+        KeyGroup.CONSOLE,
+        (KeyScope.MAIN, *_ASIDE),
         fixed=True,
     ),
 )
@@ -225,12 +233,12 @@ class KeymapError(AileronError):
     """A keymap that cannot be used as it is written."""
 
 
-def of(scope: Scope) -> tuple[Action, ...]:
+def of(scope: KeyScope) -> tuple[KeyAction, ...]:
     """The actions that mean something here, in the order of the table."""
     return tuple(action for action in ACTIONS if scope in action.scopes)
 
 
-def find(id_: str) -> Action:
+def find(id_: str) -> KeyAction:
     """The action with this id; KeymapError names the nearest if there is none."""
     if action := _BY_ID.get(id_):
         return action
@@ -239,7 +247,7 @@ def find(id_: str) -> Action:
     raise KeymapError(f'there is no action "{inline(id_)}"', detail, "docs/keys.md lists every action.")
 
 
-def bindings(scope: Scope) -> list[Binding]:
+def bindings(scope: KeyScope) -> list[Binding]:
     """What Textual needs; a user's keymap changes the keys through the ids. Fixed ones are bound by Textual itself."""
     return [
         Binding(
@@ -266,18 +274,18 @@ def keymap(overrides: Mapping[str, str]) -> dict[str, str]:
         if action.fixed:
             raise KeymapError(f'the key of "{id_}" cannot be changed', f"it is {display(action.key)}")
         checked[id_] = ",".join(_key(action, key.strip()) for key in written.split(","))
-    for scope in Scope:
+    for scope in KeyScope:
         _check_clashes(scope, checked)
     return checked
 
 
-def keys_of(action: Action, overrides: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def keys_of(action: KeyAction, overrides: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The keys of an action under a checked keymap."""
     written = (overrides or {}).get(action.id)
     return action.keys if written is None else tuple(written.split(","))
 
 
-def at(scope: Scope, key: str, overrides: Mapping[str, str] | None = None) -> Action | None:
+def at(scope: KeyScope, key: str, overrides: Mapping[str, str] | None = None) -> KeyAction | None:
     """What a key does here; `?` and `question_mark` are the same key."""
     wanted = _plain(key)
     for action in of(scope):
@@ -293,7 +301,7 @@ def display(key: str) -> str:
     return "".join("^" if modifier == "ctrl" else f"{modifier}+" for modifier in modifiers) + name
 
 
-class Hint(NamedTuple):
+class KeyHint(NamedTuple):
     """A key at the bottom of a screen, its label, which is empty where room is scarce, and what both do."""
 
     key: str
@@ -306,18 +314,18 @@ class Hint(NamedTuple):
         return f"{self.key} {self.label}" if self.label else self.key
 
 
-def offered(bound: Iterable[BindingType]) -> tuple[Hint, ...]:
+def offered(bound: Iterable[BindingType]) -> tuple[KeyHint, ...]:
     """The keys of a dialog that are worth a line, from what it binds."""
     return tuple(
-        Hint(binding.key_display or display(binding.key.split(",")[0]), binding.description, binding.action)
+        KeyHint(binding.key_display or display(binding.key.split(",")[0]), binding.description, binding.action)
         for binding in bound
         if isinstance(binding, Binding) and binding.show
     )
 
 
 def hints(
-    scope: Scope, width: int, overrides: Mapping[str, str] | None = None, *, leave_out: Collection[str] = ()
-) -> tuple[Hint, ...]:
+    scope: KeyScope, width: int, overrides: Mapping[str, str] | None = None, *, leave_out: Collection[str] = ()
+) -> tuple[KeyHint, ...]:
     """The footer for this width, without the ids to leave out; its parts stand `GAP` apart.
 
     The keys that must always be there come first, bare if need be. Then labels are added by rank as far as they fit,
@@ -325,7 +333,7 @@ def hints(
     """
     wanted = (action for action in of(scope) if action.rank and action.id not in leave_out)
     ranked = sorted(wanted, key=lambda action: action.rank)
-    bare = [Hint(display(keys_of(action, overrides)[0]), "", action.method) for action in ranked]
+    bare = [KeyHint(display(keys_of(action, overrides)[0]), "", action.method) for action in ranked]
     first = [place for place, action in enumerate(ranked) if action.rank <= ALWAYS]
     while len(first) > 1 and not _fits([bare[place] for place in first], width):
         first.pop(-2)
@@ -347,16 +355,16 @@ def hints(
     return tuple(chosen)
 
 
-def hint_line(scope: Scope, width: int, overrides: Mapping[str, str] | None = None) -> str:
+def hint_line(scope: KeyScope, width: int, overrides: Mapping[str, str] | None = None) -> str:
     """The footer as plain text."""
     return GAP.join(hint.text for hint in hints(scope, width, overrides))
 
 
-def _fits(chosen: Iterable[Hint], width: int) -> bool:
+def _fits(chosen: Iterable[KeyHint], width: int) -> bool:
     return cells(GAP.join(hint.text for hint in chosen)) <= width
 
 
-def _key(action: Action, written: str) -> str:
+def _key(action: KeyAction, written: str) -> str:
     """One key of a keymap in the form that Textual reports it."""
     *modifiers, last = written.split("+") if len(written) > 1 else [written]
     if len(last) == 1:
@@ -375,8 +383,8 @@ def _key(action: Action, written: str) -> str:
     return key
 
 
-def _check_clashes(scope: Scope, overrides: Mapping[str, str]) -> None:
-    owners: dict[str, Action] = {}
+def _check_clashes(scope: KeyScope, overrides: Mapping[str, str]) -> None:
+    owners: dict[str, KeyAction] = {}
     for action in of(scope):
         for key in keys_of(action, overrides):
             other = owners.setdefault(_plain(key), action)

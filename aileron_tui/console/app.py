@@ -15,14 +15,14 @@ from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from aileron_tui.console import actions
-from aileron_tui.console.desk import Desk
-from aileron_tui.console.driver import TerminalDriver
-from aileron_tui.console.later import later
+from aileron_tui.console.answer_flow import AnswerFlow
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
+from aileron_tui.console.terminal_driver import TerminalDriver
 from aileron_tui.console.themes import THEMES, undyed
-from aileron_tui.console.vaults import Vaults
+from aileron_tui.console.timers import call_after
+from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import clip, inline, prepare
@@ -49,7 +49,7 @@ _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "wa
 
 
 def _action_commands() -> "type[Provider]":
-    from aileron_tui.console.palette import ActionCommands  # noqa: PLC0415  # the palette loads when opened
+    from aileron_tui.console.command_palette import ActionCommands  # noqa: PLC0415  # the palette loads when opened
 
     return ActionCommands
 
@@ -93,8 +93,8 @@ class Console(App[None]):
         self.log_lines = log_lines
         self.board = Board()
         self.links = _links(upstreams, keys, self._heard)
-        self.vaults = Vaults(self)
-        self.desk = Desk(self)
+        self.vaults = VaultUnlocking(self)
+        self.desk = AnswerFlow(self)
         self._touched = monotonic()
         self._pulse: asyncio.TimerHandle | None = None
         self._took_in = 0.0
@@ -143,7 +143,7 @@ class Console(App[None]):
         self._main.furnish()
         for link in self.links.values():
             link.start()
-        later(self, _QUIET, self._prepare)
+        call_after(self, _QUIET, self._prepare)
 
     def _prepare(self) -> None:
         """What the first text in another script would have to wait for, a little at a time and beside the loop."""
@@ -194,7 +194,7 @@ class Console(App[None]):
             return
         soon = self._took_in + _FRAME - monotonic()
         if soon > 0:
-            self._next = later(self, soon, self._take_in)
+            self._next = call_after(self, soon, self._take_in)
         else:
             self._take_in()
 

@@ -15,7 +15,7 @@ from aileron_tui.surface.history_query import HistoryQuery
 _WIDEST: Final = 120
 
 
-class State(NamedTuple):
+class HistoryListState(NamedTuple):
     """How many requests are loaded, whether there are older ones, some are on their way, or something is wrong."""
 
     loaded: int
@@ -25,7 +25,7 @@ class State(NamedTuple):
     wanted: HistoryQuery
 
 
-def title(state: State, said: Content) -> Content:
+def title(state: HistoryListState, said: Content) -> Content:
     """The first line; `said` is what came of the last key."""
     if state.busy:
         words = "loading…"
@@ -37,7 +37,7 @@ def title(state: State, said: Content) -> Content:
     return line + own("  ") + said if said.plain else line
 
 
-def tail(state: State) -> Content:
+def tail(state: HistoryListState) -> Content:
     """The line below the last request."""
     if state.busy:
         return own("loading more…", MUTED)
@@ -46,7 +46,7 @@ def tail(state: State) -> Content:
     return own("that is all" if state.loaded else "", MUTED)
 
 
-def nothing(state: State) -> Content:
+def nothing(state: HistoryListState) -> Content:
     """What stands where there is no request."""
     if state.busy:
         return own("loading…", MUTED)

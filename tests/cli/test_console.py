@@ -18,7 +18,7 @@ LATER = (
     "aileron_tui.core.prompt",
     "aileron_tui.files.config_reader",
     "aileron_tui.runtime.gate_client",
-    "aileron_tui.console.palette",
+    "aileron_tui.console.command_palette",
     "aileron_tui.console.screens.confirm",
     "aileron_tui.console.screens.edit",
     "aileron_tui.console.widgets.prompt_view",

@@ -10,7 +10,7 @@ from textual.app import App, SystemCommand
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from aileron_tui.console.palette import ActionCommands
+from aileron_tui.console.command_palette import ActionCommands
 from aileron_tui.console.themes import THEMES
 from aileron_tui.files.paths import bundled
 

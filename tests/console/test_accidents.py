@@ -6,7 +6,7 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from aileron_tui.console.screens.batch import BatchScreen, Rows
+from aileron_tui.console.screens.batch import BatchRows, BatchScreen
 from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.prompt import PreviewResult
@@ -215,7 +215,7 @@ async def test_no_text_passes_for_another_request_of_the_sheet(width: int) -> No
     async with console(gate, size=(width, 40)) as (app, pilot):
         await pilot.press("space", "j", "space", "A")
         await settle(pilot, lambda: isinstance(app.screen, BatchScreen) and "ctrl+s" in shown(app))
-        rows = app.screen.query_one(Rows)
+        rows = app.screen.query_one(BatchRows)
         starts = [rows.render_line(y).text.strip("▎ ").split()[0] for y in range(rows.virtual_size.height)]
         words = [rows.render_line(y).text[: 1 + len("approve")].strip() for y in range(rows.virtual_size.height)]
         assert starts.count("approve") > 2
@@ -230,7 +230,7 @@ async def test_no_value_passes_for_another_row_of_the_sheet() -> None:
         await settle(pilot, lambda: isinstance(app.screen, BatchScreen) and "ctrl+s" in shown(app))
         labels: set[object] = set()
         values: set[object] = set()
-        for text, style, _ in app.screen.query_one(Rows).render_line(0):
+        for text, style, _ in app.screen.query_one(BatchRows).render_line(0):
             (labels if text.strip() in ("To", "Cc") else values).add(style and style.color)
         assert len(labels) == 1
         assert labels.isdisjoint(values)

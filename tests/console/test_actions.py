@@ -7,7 +7,7 @@ import pytest
 from textual.app import App
 
 from aileron_tui.console import actions
-from aileron_tui.console.actions import ACTIONS, KeymapError, Scope
+from aileron_tui.console.actions import ACTIONS, KeymapError, KeyScope
 from tests.console.pilots import piloted
 from tools import keys
 
@@ -20,7 +20,7 @@ PROMISED = {
 
 
 def test_every_promised_key_does_what_was_promised() -> None:
-    found = {key: action.id for action in actions.of(Scope.MAIN) for key in action.keys}
+    found = {key: action.id for action in actions.of(KeyScope.MAIN) for key in action.keys}
     assert found == PROMISED | {"l": "log", "U": "vault"}
 
 
@@ -32,15 +32,15 @@ def test_ids_are_unique_and_everything_is_explained() -> None:
         assert re.fullmatch(r"[a-z_]+", action.method)
 
 
-@pytest.mark.parametrize("scope", Scope)
-def test_no_key_does_two_things_in_one_place(scope: Scope) -> None:
+@pytest.mark.parametrize("scope", KeyScope)
+def test_no_key_does_two_things_in_one_place(scope: KeyScope) -> None:
     found = [key for action in actions.of(scope) for key in action.keys]
     assert len(found) == len(set(found))
     assert actions.keymap({}) == {}
 
 
-@pytest.mark.parametrize("scope", Scope)
-def test_bindings_carry_id_and_tooltip_and_leave_fixed_keys_alone(scope: Scope) -> None:
+@pytest.mark.parametrize("scope", KeyScope)
+def test_bindings_carry_id_and_tooltip_and_leave_fixed_keys_alone(scope: KeyScope) -> None:
     made = actions.bindings(scope)
     assert [binding.id for binding in made] == [action.id for action in actions.of(scope) if not action.fixed]
     assert all(binding.tooltip and binding.description for binding in made)
@@ -107,7 +107,7 @@ def test_a_sound_keymap_is_taken(overrides: dict[str, str]) -> None:
 class Presses(App[None]):
     """Notes which actions ran."""
 
-    BINDINGS = [*actions.bindings(Scope.MAIN)]  # noqa: RUF012  # as Textual declares it
+    BINDINGS = [*actions.bindings(KeyScope.MAIN)]  # noqa: RUF012  # as Textual declares it
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,25 +138,25 @@ def test_keys_are_shown_as_people_know_them(key: str, shown: str) -> None:
 
 @pytest.mark.parametrize("width", range(20, 200))
 def test_the_footer_fits_and_keeps_the_answer_keys(width: int) -> None:
-    for scope in Scope:
+    for scope in KeyScope:
         assert len(actions.hint_line(scope, width)) <= width
-    shown = [hint.key for hint in actions.hints(Scope.MAIN, width)]
+    shown = [hint.key for hint in actions.hints(KeyScope.MAIN, width)]
     if width >= 23:
         assert shown[:6] + shown[-1:] == ["a", "d", "D", "e", "space", "/", "?"]
     if width >= 40:
-        assert actions.hint_line(Scope.MAIN, width).startswith("a approve  d deny  ")
+        assert actions.hint_line(KeyScope.MAIN, width).startswith("a approve  d deny  ")
 
 
 def test_the_footer_says_all_of_it_on_eighty_columns() -> None:
     line = "a approve  d deny  D deny with reason  e edit  space mark  / filter  ? help"
-    assert actions.hint_line(Scope.MAIN, 80) == line
+    assert actions.hint_line(KeyScope.MAIN, 80) == line
 
 
 def test_the_footer_follows_the_keymap_and_never_loses_the_first_keys() -> None:
     checked = actions.keymap({"approve": "ctrl+shift+f12", "deny": "ctrl+shift+f11", "edit": "ctrl+shift+f10"})
-    shown = actions.hints(Scope.MAIN, 40, checked)
+    shown = actions.hints(KeyScope.MAIN, 40, checked)
     assert shown[0].key == "^shift+f12"
-    assert len(actions.hint_line(Scope.MAIN, 40, checked)) <= 40
+    assert len(actions.hint_line(KeyScope.MAIN, 40, checked)) <= 40
     assert shown[-1].key == "?"
 
 
@@ -180,13 +180,13 @@ def test_the_page_of_keys_is_found_stale(monkeypatch: pytest.MonkeyPatch, tmp_pa
     ("key", "id_"), [("?", "help"), ("question_mark", "help"), ("slash", "filter"), ("a", "approve"), ("z", "")]
 )
 def test_what_a_key_does_can_be_asked(key: str, id_: str) -> None:
-    found = actions.at(Scope.MAIN, key)
+    found = actions.at(KeyScope.MAIN, key)
     assert (found.id if found else "") == id_
 
 
 def test_what_a_key_does_follows_the_keymap() -> None:
     checked = actions.keymap({"lock": "z"})
-    found = actions.at(Scope.MAIN, "z", checked)
+    found = actions.at(KeyScope.MAIN, "z", checked)
     assert found is not None
     assert found.id == "lock"
-    assert actions.at(Scope.MAIN, "L", checked) is None
+    assert actions.at(KeyScope.MAIN, "L", checked) is None

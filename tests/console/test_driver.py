@@ -10,14 +10,14 @@ from typing import IO, cast
 
 from textual.drivers._writer_thread import WriterThread
 
-from aileron_tui.console.driver import Lasting, Patient
+from aileron_tui.console.terminal_driver import IdleSelector, TerminalOutput
 
 
 def test_writing_to_a_terminal_that_is_gone_waits_for_nobody_and_says_so_once() -> None:
     master, slave = pty.openpty()
     told: list[str] = []
     with os.fdopen(slave, "w") as file:
-        writer = WriterThread(cast("IO[str]", Lasting(file, lambda: told.append("gone"))))
+        writer = WriterThread(cast("IO[str]", TerminalOutput(file, lambda: told.append("gone"))))
         writer.start()
         os.close(master)
 
@@ -37,7 +37,7 @@ def test_writing_to_a_terminal_that_is_gone_waits_for_nobody_and_says_so_once() 
 
 def test_it_waits_longer_where_nothing_was_typed_for_a_while_and_no_longer_than_that() -> None:
     reading, writing = os.pipe()
-    with Patient() as selector:
+    with IdleSelector() as selector:
         selector.register(reading, selectors.EVENT_READ)
         began = time.monotonic()
         assert selector.select(0.001) == []

@@ -8,16 +8,16 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from aileron_tui.console.screens.first_run import FirstRun, Start, Way
+from aileron_tui.console.screens.first_run import FirstRun, FirstRunChoice, FirstRunResult
 
 MISSING = ("No gate is running here.", "There is no key yet to sign answers with.")
-Steps = Callable[[Pilot[Start]], Coroutine[Any, Any, None]]
+Steps = Callable[[Pilot[FirstRunResult]], Coroutine[Any, Any, None]]
 
 
-def played(steps: Steps, size: tuple[int, int] = (80, 30)) -> Start | None:
+def played(steps: Steps, size: tuple[int, int] = (80, 30)) -> FirstRunResult | None:
     """Runs the screen and does these steps; what it came to."""
 
-    async def main() -> Start | None:
+    async def main() -> FirstRunResult | None:
         app = FirstRun(MISSING, "aileron-dark")
         async with app.run_test(size=size) as pilot:
             await pilot.pause()
@@ -28,14 +28,14 @@ def played(steps: Steps, size: tuple[int, int] = (80, 30)) -> Start | None:
     return asyncio.run(main())
 
 
-def text_of(pilot: Pilot[Start]) -> str:
+def text_of(pilot: Pilot[FirstRunResult]) -> str:
     """What is on the screen."""
     screen = pilot.app.screen
     return "\n".join("".join(segment.text for segment in strip) for strip in screen._compositor.render_strips())
 
 
 def pressing(*keys: str) -> Steps:
-    async def steps(pilot: Pilot[Start]) -> None:
+    async def steps(pilot: Pilot[FirstRunResult]) -> None:
         await pilot.press(*keys)
 
     return steps
@@ -44,31 +44,31 @@ def pressing(*keys: str) -> Steps:
 @pytest.mark.parametrize(
     ("keys", "way"),
     [
-        (["enter"], Way.DEMO),
-        (["down", "down", "enter"], Way.RUN_KEY),
-        (["j", "j", "k", "j", "enter"], Way.RUN_KEY),
-        (["up", "enter"], Way.LEAVE),
-        (["q"], Way.LEAVE),
-        (["ctrl+c"], Way.LEAVE),
-        (["down", "enter", "a", "ctrl+c"], Way.LEAVE),
+        (["enter"], FirstRunChoice.DEMO),
+        (["down", "down", "enter"], FirstRunChoice.RUN_KEY),
+        (["j", "j", "k", "j", "enter"], FirstRunChoice.RUN_KEY),
+        (["up", "enter"], FirstRunChoice.LEAVE),
+        (["q"], FirstRunChoice.LEAVE),
+        (["ctrl+c"], FirstRunChoice.LEAVE),
+        (["down", "enter", "a", "ctrl+c"], FirstRunChoice.LEAVE),
     ],
 )
-def test_each_way_can_be_chosen(keys: list[str], way: Way) -> None:
-    assert played(pressing(*keys)) == Start(way)
+def test_each_way_can_be_chosen(keys: list[str], way: FirstRunChoice) -> None:
+    assert played(pressing(*keys)) == FirstRunResult(way)
 
 
-@pytest.mark.parametrize(("words", "way"), [("enter chooses", Way.DEMO), ("q leaves", Way.LEAVE)])
+@pytest.mark.parametrize(("words", "way"), [("enter chooses", FirstRunChoice.DEMO), ("q leaves", FirstRunChoice.LEAVE)])
 @pytest.mark.parametrize("size", [(80, 30), (40, 15)])
-def test_the_keys_at_the_bottom_can_be_clicked(words: str, way: Way, size: tuple[int, int]) -> None:
-    async def steps(pilot: Pilot[Start]) -> None:
+def test_the_keys_at_the_bottom_can_be_clicked(words: str, way: FirstRunChoice, size: tuple[int, int]) -> None:
+    async def steps(pilot: Pilot[FirstRunResult]) -> None:
         x = text_of(pilot).splitlines()[-1].index(words)
         await pilot.click(offset=(x, size[1] - 1))
 
-    assert played(steps, size) == Start(way)
+    assert played(steps, size) == FirstRunResult(way)
 
 
 def test_a_passphrase_is_given_and_taken_back_by_clicks() -> None:
-    async def steps(pilot: Pilot[Start]) -> None:
+    async def steps(pilot: Pilot[FirstRunResult]) -> None:
         bottom = (2, 29)
         await pilot.press("down")
         await pilot.click(offset=bottom)
@@ -78,14 +78,14 @@ def test_a_passphrase_is_given_and_taken_back_by_clicks() -> None:
         assert "esc goes back" in text_of(pilot)
         await pilot.click(offset=bottom)
 
-    assert played(steps) == Start(Way.MAKE_KEY, bytearray(b"long enough"))
+    assert played(steps) == FirstRunResult(FirstRunChoice.MAKE_KEY, bytearray(b"long enough"))
 
 
 def test_making_a_key_asks_the_passphrase_twice() -> None:
     words = [*"correct horse"]
     keys = ["space" if letter == " " else letter for letter in words]
     start = played(pressing("down", "enter", *keys, "enter", *keys, "enter"))
-    assert start == Start(Way.MAKE_KEY, bytearray(b"correct horse"))
+    assert start == FirstRunResult(FirstRunChoice.MAKE_KEY, bytearray(b"correct horse"))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_making_a_key_asks_the_passphrase_twice() -> None:
     [("abcdefgh", "abcdefgx", "the two are not the same"), ("short", "short", "too short")],
 )
 def test_a_passphrase_that_will_not_do_is_asked_again(first: str, second: str, complaint: str) -> None:
-    async def steps(pilot: Pilot[Start]) -> None:
+    async def steps(pilot: Pilot[FirstRunResult]) -> None:
         await pilot.press("down", "enter", *first, "enter", *second, "enter")
         await pilot.pause()
         assert complaint in text_of(pilot)
@@ -104,7 +104,7 @@ def test_a_passphrase_that_will_not_do_is_asked_again(first: str, second: str, c
 
 
 def test_escape_goes_back_from_the_passphrase_and_forgets_it() -> None:
-    async def steps(pilot: Pilot[Start]) -> None:
+    async def steps(pilot: Pilot[FirstRunResult]) -> None:
         await pilot.press("down", "enter", *"secret", "escape")
         assert pilot.app.screen.query_one("#first", Input).value == ""
         assert pilot.app.focused is pilot.app.screen.query_one(OptionList)
@@ -114,7 +114,7 @@ def test_escape_goes_back_from_the_passphrase_and_forgets_it() -> None:
 
 
 def test_the_passphrase_is_not_on_the_screen() -> None:
-    async def steps(pilot: Pilot[Start]) -> None:
+    async def steps(pilot: Pilot[FirstRunResult]) -> None:
         await pilot.press("down", "enter", *"hunter22")
         assert "hunter22" not in text_of(pilot)
         assert "••••••••" in text_of(pilot)
@@ -124,7 +124,7 @@ def test_the_passphrase_is_not_on_the_screen() -> None:
 
 @pytest.mark.parametrize("size", [(40, 15), (60, 20), (80, 24), (120, 40)])
 def test_everything_needed_is_on_screen_at_every_size(size: tuple[int, int]) -> None:
-    async def steps(pilot: Pilot[Start]) -> None:
+    async def steps(pilot: Pilot[FirstRunResult]) -> None:
         shown = text_of(pilot)
         for words in ("aileron", "See the demo", "Make a key", "for this run", "Leave", "enter chooses"):
             assert words in shown
@@ -139,7 +139,7 @@ def test_everything_needed_is_on_screen_at_every_size(size: tuple[int, int]) -> 
 
 
 def test_a_passphrase_that_is_too_short_is_refused_before_it_is_typed_twice() -> None:
-    async def steps(pilot: Pilot[Start]) -> None:
+    async def steps(pilot: Pilot[FirstRunResult]) -> None:
         await pilot.press("down", "enter", *"short", "enter")
         await pilot.pause()
         assert "✗" in text_of(pilot)
@@ -151,4 +151,4 @@ def test_a_passphrase_that_is_too_short_is_refused_before_it_is_typed_twice() ->
         assert pilot.app.screen.query_one("#second", Input).has_focus
         await pilot.press(*"short but longer", "enter")
 
-    assert played(steps) == Start(Way.MAKE_KEY, bytearray(b"short but longer"))
+    assert played(steps) == FirstRunResult(FirstRunChoice.MAKE_KEY, bytearray(b"short but longer"))

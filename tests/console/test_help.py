@@ -4,8 +4,8 @@ import pytest
 from textual.command import CommandList, CommandPalette
 from textual.widgets import Input
 
-from aileron_tui.console.actions import Scope, keymap, of
-from aileron_tui.console.palette import ActionCommands
+from aileron_tui.console.actions import KeyScope, keymap, of
+from aileron_tui.console.command_palette import ActionCommands
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
 from tests.console.past_gate import PastGate, alone, records
@@ -36,7 +36,7 @@ async def test_every_key_is_explained(size: tuple[int, int]) -> None:
         await pilot.pause()
         assert "/ search  esc back" in text(app)
         seen = await whole(app, pilot)
-        for scope in Scope:
+        for scope in KeyScope:
             assert scope.value in seen
             for action in of(scope):
                 assert action.label in seen
@@ -46,7 +46,7 @@ async def test_every_key_is_explained(size: tuple[int, int]) -> None:
 
 @piloted
 async def test_the_place_one_comes_from_is_first_and_the_users_keys_are_shown() -> None:
-    app = Stage(HelpScreen(Scope.HISTORY, keymap=keymap({"history.export": "ctrl+e"})))
+    app = Stage(HelpScreen(KeyScope.HISTORY, keymap=keymap({"history.export": "ctrl+e"})))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         seen = await whole(app, pilot)
@@ -141,7 +141,7 @@ async def test_the_palette_offers_what_the_console_has_words_for_and_other_looks
 class Answering(HelpScreen):
     """A screen with the keys of the main view."""
 
-    SCOPE = Scope.MAIN
+    SCOPE = KeyScope.MAIN
 
     def __init__(self) -> None:
         super().__init__()

@@ -12,8 +12,8 @@ from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
 from aileron_tui.console.screens.raw import RawScreen
 from aileron_tui.console.widgets.chart import Chart
-from aileron_tui.console.widgets.detail import Detail, about, what_was_shown
 from aileron_tui.console.widgets.history_table import HistoryTable
+from aileron_tui.console.widgets.request_detail import RequestDetail, about, what_was_shown
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
@@ -162,7 +162,7 @@ async def test_the_detail_shows_what_was_shown(size: tuple[int, int]) -> None:
         await loaded(pilot, 5)
         await pilot.press("enter")
         await settle(pilot, lambda: app.screen.query_one("#detail-shown").display)
-        detail = app.screen.query_one(Detail)
+        detail = app.screen.query_one(RequestDetail)
         detail.scroll_end(animate=False)
         await pilot.pause()
         assert "▎ All green." in text(app)
@@ -334,9 +334,9 @@ async def test_the_mouse_moves_and_opens() -> None:
         table = await loaded(pilot, 20)
         await pilot.click(HistoryTable, offset=(10, 3))
         assert table.current == table.requests[3]
-        assert not app.screen.query_one(Detail).display
+        assert not app.screen.query_one(RequestDetail).display
         await pilot.click(HistoryTable, offset=(10, 3))
-        await settle(pilot, lambda: app.screen.query_one(Detail).display)
+        await settle(pilot, lambda: app.screen.query_one(RequestDetail).display)
         await pilot.click(HistoryTable, offset=(10, 21))
         assert table.current is not None
 
@@ -363,7 +363,7 @@ async def test_copy_and_help_and_panes() -> None:
         await pilot.press("y")
         assert app.copied == f"act-000005 sha256:{'cd' * 32}"
         await pilot.press("tab")
-        assert app.screen.query_one(Detail).has_focus
+        assert app.screen.query_one(RequestDetail).has_focus
         await pilot.press("tab")
         assert app.screen.query_one(Input).has_focus
         await pilot.press("tab", "question_mark")
@@ -418,7 +418,7 @@ async def test_hostile_text_is_only_shown(size: tuple[int, int]) -> None:
             await settle(pilot, lambda known=known: len(table.requests) > known)  # type: ignore[misc]  # bound at once
         screen = app.screen
         assert isinstance(screen, HistoryScreen)
-        detail = screen.query_one(Detail)
+        detail = screen.query_one(RequestDetail)
         for place, one in enumerate(table.requests):
             table.move(place - table.requests.index(table.current or one))
             if place % 20 == 0:
@@ -473,7 +473,7 @@ async def test_an_edited_approval_is_listed_and_told_as_one(size: tuple[int, int
         assert "done, edited" in text(app)
         await pilot.press("enter")
         await settle(pilot, lambda: app.screen.query_one("#detail-shown").display)
-        app.screen.query_one(Detail).scroll_end(animate=False)
+        app.screen.query_one(RequestDetail).scroll_end(animate=False)
         await pilot.pause()
         for words in ("− to", "+ to", "− ▎ two", "+ ▎ 2", "  ▎ one"):
             assert words in text(app)

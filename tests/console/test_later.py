@@ -9,7 +9,7 @@ from textual import _time
 from textual.app import App
 
 from aileron_tui import console
-from aileron_tui.console.later import later
+from aileron_tui.console.timers import call_after
 from tests.console.pilots import piloted
 
 
@@ -26,7 +26,7 @@ async def test_a_timer_that_is_held_up_as_it_begins_rings_all_the_same(monkeypat
 
         monkeypatch.setattr(_time, "get_time", late)
         app.set_timer(0.01, lambda: rung.append("Textual's"))
-        later(app, 0.01, lambda: rung.append("ours"))
+        call_after(app, 0.01, lambda: rung.append("ours"))
         await pilot.pause(0.2)
     assert rung == ["ours"]  # if Textual's rings too, it needs no other
 
@@ -36,7 +36,7 @@ async def test_a_timer_that_is_stopped_does_not_ring() -> None:
     rung: list[str] = []
     app = App[None]()
     async with app.run_test() as pilot:
-        later(app, 0.01, lambda: rung.append("it")).stop()
+        call_after(app, 0.01, lambda: rung.append("it")).stop()
         await pilot.pause(0.1)
     assert rung == []
 

@@ -9,7 +9,7 @@ from textual import events
 
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.widgets.prompt_view import PromptView
-from aileron_tui.console.widgets.waiting import WaitingList
+from aileron_tui.console.widgets.request_list import RequestList
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import PreviewResult
@@ -214,7 +214,7 @@ async def test_how_it_ended_fits_the_list_and_the_bar_and_all_of_it_is_in_the_pr
     async with console(gate, replace(QUICK, undo_seconds=5.0), size) as (app, pilot):
         await pilot.press("a")
         await settle(pilot, lambda: "u takes it back" in shown(app))
-        row = app.screen.query_one(WaitingList).render_line(0).text
+        row = app.screen.query_one(RequestList).render_line(0).text
         assert "not sent yet" in row
         assert "⟨+" not in row
         await pilot.press("u")
@@ -223,7 +223,7 @@ async def test_how_it_ended_fits_the_list_and_the_bar_and_all_of_it_is_in_the_pr
         gate.tell("updated", replace(ended, fields=ended.fields | {"error": error}))
         await settle(pilot, lambda: "nothing to answer here" in shown(app))
         assert "failed ✗ · nothing to answer here" in shown(app)
-        assert "⟨+" not in app.screen.query_one(WaitingList).render_line(0).text
+        assert "⟨+" not in app.screen.query_one(RequestList).render_line(0).text
         note = app.screen.query_one("#prompt-note")
         assert error.split() == " ".join(str(note.render()).split()).removeprefix("failed ✗ ").split()
         await pilot.press("a")

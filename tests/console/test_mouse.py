@@ -17,7 +17,7 @@ from aileron_tui.console.screens.reason import ReasonScreen
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.console.widgets.prompt_view import PromptView
-from aileron_tui.console.widgets.waiting import WaitingList
+from aileron_tui.console.widgets.request_list import RequestList
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
@@ -417,12 +417,12 @@ async def test_help_is_searched_by_a_click_and_says_what_the_mouse_does() -> Non
 async def test_a_click_looks_at_a_request_and_one_on_the_folded_line_at_the_next() -> None:
     gate, clock = ScriptedGate(request(1), request(2)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
-        await click(pilot, (5, app.screen.query_one(WaitingList).region.y + 1))
+        await click(pilot, (5, app.screen.query_one(RequestList).region.y + 1))
         assert app.board.chosen == "act-2"
         await pilot.resize_terminal(50, 20)
         await pilot.pause()
         for chosen in ("act-1", "act-2"):
-            await click(pilot, (5, app.screen.query_one(WaitingList).region.y))
+            await click(pilot, (5, app.screen.query_one(RequestList).region.y))
             assert app.board.chosen == chosen
         await click(pilot, approve(app))
         await sent(app)
@@ -434,7 +434,7 @@ async def test_the_wheel_scrolls_what_is_under_the_pointer_and_stays_there() -> 
     rows = tuple(Row(f"Row {number}", f"value {number}") for number in range(60))
     gate = ScriptedGate(*(request(number, inputs=rows) for number in range(1, 90)))
     async with console(gate) as (app, pilot):
-        waiting, view = app.screen.query_one(WaitingList), app.screen.query_one(PromptView)
+        waiting, view = app.screen.query_one(RequestList), app.screen.query_one(PromptView)
         for widget in (waiting, view._body):
             x, y = widget.region.x + 3, widget.region.y + 5
             for _ in range(3):

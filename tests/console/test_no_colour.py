@@ -9,7 +9,7 @@ from textual.app import App
 from aileron_tui.console.screens.first_run import FirstRun
 from aileron_tui.console.screens.history import HistoryScreen
 from aileron_tui.console.settings import default_theme
-from aileron_tui.console.widgets.detail import Detail
+from aileron_tui.console.widgets.request_detail import RequestDetail
 from tests.console.past_gate import PastGate, alone, records
 from tests.console.pilots import Stage, lines, piloted, settle, text
 from tests.console.scripted import QUICK, ScriptedGate, console, request, shown
@@ -110,7 +110,7 @@ async def test_the_pane_of_the_history_one_is_in_shows_without_colours(size: tup
     async with app.run_test(size=size) as pilot:
         await settle(pilot, lambda: "that is all" in text(app))
         await pilot.press("enter")
-        detail = app.screen.query_one(Detail)
+        detail = app.screen.query_one(RequestDetail)
         await settle(pilot, lambda: detail.display)
         frames = {}
         for _ in range(2):

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual._cells import cell_len
 
-from aileron_tui.console.widgets.inspection import inspect
-from aileron_tui.console.widgets.outline import Outline, outline
-from aileron_tui.console.widgets.passage import Passage
-from aileron_tui.console.widgets.sections import FIELDS, QUOTES, Section, section
+from aileron_tui.console.widgets.json_outline import JsonOutline, outline
+from aileron_tui.console.widgets.long_text import LongText
+from aileron_tui.console.widgets.lookalike_scan import inspect
+from aileron_tui.console.widgets.prompt_sections import FIELDS, QUOTES, Section, section
 from aileron_tui.console.widgets.wrapping import rows
 from aileron_tui.core.lookalikes import warnings
 from aileron_tui.core.prompt_rows import Row
@@ -24,15 +24,15 @@ WIDE = 10**9
 HEAVY = ["a\u200b", "\u200b\u200c", "\ue000\ue001 ", "😀👩\u200d💻❤\ufe0f", "สวัสดี", "e\u0301", "\x1b[31m", " \n\tx\n"]
 
 
-def passage(text: str, width: int = WIDE, chunk: int = 16 * 1024) -> Passage:
-    made = Passage(text, chunk)
+def passage(text: str, width: int = WIDE, chunk: int = 16 * 1024) -> LongText:
+    made = LongText(text, chunk)
     made.lay(width)
     while not made.count(1.0):
         pass
     return made
 
 
-def texts(made: Passage) -> list[str]:
+def texts(made: LongText) -> list[str]:
     """The lines, with rows of the same line joined."""
     found: list[str] = []
     for y in range(made.height):
@@ -87,7 +87,7 @@ def test_counting_and_drawing_agree(text: str, width: int) -> None:
     assert made.row(-1) is None
 
 
-def _as_cut(made: Passage) -> list[tuple[tuple[str, bool], ...]]:
+def _as_cut(made: LongText) -> list[tuple[tuple[str, bool], ...]]:
     return [line for chunk in made._chunks for line in made._visible(chunk)]
 
 
@@ -126,7 +126,7 @@ def test_rows_of_many_chunks_are_kept_while_they_are_on_screen(monkeypatch: pyte
     made = passage(f"{'x' * 3}\u200b" * 20_000, 10_000)
     ends = list(made._ends[:50])
     first = [made.row(end - 1) for end in ends]
-    monkeypatch.setattr(Passage, "_draw", None)
+    monkeypatch.setattr(LongText, "_draw", None)
     assert [made.row(end - 1) for end in ends] == first
 
 
@@ -164,7 +164,7 @@ def test_ten_megabytes_open_at_once(unit: str) -> None:
     """A screenful costs little, and so does the largest portion of the rest; CPU time, since CI machines are busy."""
     text = unit * (10_000_000 // len(unit.encode()))
     started = time.thread_time()
-    made = Passage(text)
+    made = LongText(text)
     made.lay(76)
     made.count(0.02, 40)
     for y in range(40):
@@ -191,7 +191,7 @@ def test_what_is_not_an_object_or_array_worth_folding_stays_text(text: str) -> N
 
 
 def test_folding_hides_lines_and_says_how_many() -> None:
-    made = Outline('{"a":[1,2,3],"b":{"c":[4]}}')
+    made = JsonOutline('{"a":[1,2,3],"b":{"c":[4]}}')
     assert made.turn(1, folded=True)
     assert made.text.split("\n")[1] == '  "a": [ … 3 lines … ],'
     assert not made.turn(1, folded=True)

@@ -5,9 +5,9 @@ from textual._cells import cell_len
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from aileron_tui.console.widgets.heights import shared
-from aileron_tui.console.widgets.outline import AT_ONCE
+from aileron_tui.console.widgets.json_outline import AT_ONCE
 from aileron_tui.console.widgets.quote import Quote
+from aileron_tui.console.widgets.quote_heights import shared
 from aileron_tui.console.widgets.quote_text import GUTTER
 from aileron_tui.core.visible_text import block
 from tests.console.items import EVENT, PATCH, clickable, controls, lines, styles

@@ -14,10 +14,10 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from aileron_tui.console.render import own
+from aileron_tui.console.widgets.cached_widget import TextChange
 from aileron_tui.console.widgets.prompt_view import PromptView
-from aileron_tui.console.widgets.spread import Spread
-from aileron_tui.console.widgets.still import Turn
-from aileron_tui.console.widgets.waiting import WaitingList
+from aileron_tui.console.widgets.request_list import RequestList
+from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from tests.console.items import NOW, START, lines, worked
 from tests.console.items import Stage as PromptStage
 from tests.console.pilots import piloted, settle
@@ -44,12 +44,12 @@ class Clock(App[None]):
     """A title and a clock."""
 
     def compose(self) -> ComposeResult:
-        yield Spread()
+        yield TwoSidedLine()
 
     @property
-    def line(self) -> Spread:
+    def line(self) -> TwoSidedLine:
         """The line with both."""
-        return self.query_one(Spread)
+        return self.query_one(TwoSidedLine)
 
     @property
     def words(self) -> str:
@@ -101,7 +101,12 @@ async def test_letters_that_do_not_fit_where_the_old_ones_stand_are_not_put_ther
     app = Clock()
     async with app.run_test(size=(30, 5)) as pilot:
         await app.tell(pilot, "漢字", "0:41")
-        wrong = (Turn(26, 0, "0:42", "0:40"), Turn(26, 0, "0:41", "漢字"), Turn(2, 0, "字", "x"), Turn(29, 7, "1", "2"))
+        wrong = (
+            TextChange(26, 0, "0:42", "0:40"),
+            TextChange(26, 0, "0:41", "漢字"),
+            TextChange(2, 0, "字", "x"),
+            TextChange(29, 7, "1", "2"),
+        )
         for turn in wrong:
             drawn.clear()
             app.line.turn([turn])
@@ -122,14 +127,14 @@ async def test_a_second_has_nothing_of_the_prompt_laid_out_anew(drawn: Drawn) ->
         drawn.clear()
         app.view.tick(START + timedelta(seconds=131))
         await settle(pilot, partial(shows, "2:49 left"))
-        assert not [widget for widget, _ in drawn if isinstance(widget, Spread | PromptView)]
+        assert not [widget for widget, _ in drawn if isinstance(widget, TwoSidedLine | PromptView)]
 
 
 @piloted
 async def test_the_list_goes_on_counting_and_draws_no_row(drawn: Drawn, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = ScriptedGate(*(replace(request(number), expires_at="2030-01-01T00:10:00.000Z") for number in (1, 2)))
     async with console(gate) as (app, pilot):
-        waiting = app._main.query_one(WaitingList)
+        waiting = app._main.query_one(RequestList)
         await settle(pilot, lambda: len(app.board.visible) == 2)
 
         class Later:
@@ -138,7 +143,7 @@ async def test_the_list_goes_on_counting_and_draws_no_row(drawn: Drawn, monkeypa
                 return NOW.replace(year=2030, month=1, day=1, hour=0, minute=0, second=0, microsecond=0) + passed
 
         passed = timedelta()
-        monkeypatch.setattr("aileron_tui.console.widgets.waiting.datetime", Later)
+        monkeypatch.setattr("aileron_tui.console.widgets.request_list.datetime", Later)
         assert app._main._clock is not None
         app._main._clock.pause()
         waiting.update()

@@ -12,8 +12,8 @@ from textual.widget import Widget
 from aileron_tui.console.app import Console
 from aileron_tui.console.render import own
 from aileron_tui.console.widgets.prompt_view import PromptView, Scroll
-from aileron_tui.console.widgets.spread import Spread
-from aileron_tui.console.widgets.waiting import WaitingList
+from aileron_tui.console.widgets.request_list import RequestList
+from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
@@ -34,13 +34,13 @@ def at(app: Console) -> int:
 def _drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lines of the list that were drawn."""
     counted: list[int] = []
-    draw = WaitingList.render_line
+    draw = RequestList.render_line
 
-    def render_line(self: WaitingList, y: int) -> Strip:
+    def render_line(self: RequestList, y: int) -> Strip:
         counted.append(y)
         return draw(self, y)
 
-    monkeypatch.setattr(WaitingList, "render_line", render_line)
+    monkeypatch.setattr(RequestList, "render_line", render_line)
     return counted
 
 
@@ -53,7 +53,7 @@ async def test_the_cursor_stays_on_its_request_while_the_list_moves() -> None:
         await settle(pilot, lambda: app.board.waiting == 8)
         assert app.board.chosen == "act-6"
         assert "Approve act-on-6?" in shown(app)
-        assert app.screen.focused is app.screen.query_one(WaitingList)
+        assert app.screen.focused is app.screen.query_one(RequestList)
 
 
 @piloted
@@ -73,7 +73,7 @@ async def test_five_hundred_arrivals_do_not_disturb_reading() -> None:
 @piloted
 async def test_every_key_goes_through_a_list_that_is_longer_than_the_screen() -> None:
     async with console(ScriptedGate(*map(request, range(MANY)))) as (app, pilot):
-        height = app.screen.query_one(WaitingList).size.height
+        height = app.screen.query_one(RequestList).size.height
         assert height < MANY
         for key, row in (
             ("down", 1),
@@ -145,8 +145,8 @@ async def test_what_is_left_as_it_was_drawn_is_what_would_be_drawn() -> None:
             await pilot.pause(0.1)
             seen = lines(app)
             assert seen != before, number
-            app.screen.query_one(WaitingList).notify_style_update()  # which forgets everything that was kept
-            app.screen.query_one(WaitingList).refresh()
+            app.screen.query_one(RequestList).notify_style_update()  # which forgets everything that was kept
+            app.screen.query_one(RequestList).refresh()
             await pilot.pause(0.1)
             assert lines(app) == seen, number
 
@@ -192,7 +192,7 @@ async def test_a_request_that_comes_into_an_empty_console_is_laid_out_at_once_as
 @piloted
 async def test_a_part_that_is_to_be_laid_out_already_gets_the_height_of_what_it_shows_then() -> None:
     async with console(ScriptedGate(request(1))) as (app, pilot):
-        part = app.screen.query_one("#prompt-risk", Spread)
+        part = app.screen.query_one("#prompt-risk", TwoSidedLine)
         part.refresh(layout=True)
         app.screen.query_one(Scroll)._clear_arrangement_cache()
         app.screen._refresh_layout()  # as a change of size does, before the part asks for it itself

@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from aileron_tui.console.render import MUTED, WARNING, foreign_line, foreign_short, own
 from aileron_tui.console.screens.dialog import Dialog
-from aileron_tui.console.widgets.hanging import Hanging
+from aileron_tui.console.widgets.hanging_indent import HangingIndent
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.prompt import NOT_AVAILABLE, unavailable_line
 from aileron_tui.core.prompt_rows import Row
@@ -26,7 +26,7 @@ _ROWS, _WIDEST, _WORD = 3, 60, 8
 _SENTENCE = 200
 
 
-class Choice(StrEnum):
+class BatchChoice(StrEnum):
     """What is to happen to one request of the sheet."""
 
     APPROVE = "approve"
@@ -34,7 +34,7 @@ class Choice(StrEnum):
     LEAVE = "leave"
 
 
-class Rows(OptionList):
+class BatchRows(OptionList):
     """The requests. A click goes to one; a click on the word before it switches it."""
 
     class Switched(Message):
@@ -63,7 +63,7 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
     def __init__(
         self,
         items: list[Item],
-        start: Choice,
+        start: BatchChoice,
         unable: Mapping[str, str] | None = None,
         arming: Arming | None = None,
     ) -> None:
@@ -75,17 +75,17 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
 
     def parts(self) -> ComposeResult:
         yield Static(own(f"{len(self._items)} marked", "bold"), classes="question")
-        yield Rows(*(Option(self._line(number)) for number in range(len(self._items))), classes="body")
+        yield BatchRows(*(Option(self._line(number)) for number in range(len(self._items))), classes="body")
 
-    def _possible(self, item: Item, wanted: Choice) -> Choice:
+    def _possible(self, item: Item, wanted: BatchChoice) -> BatchChoice:
         if item.key in self._unable:
-            return Choice.LEAVE
+            return BatchChoice.LEAVE
         risky = item.prompt.risk.level is RiskLevel.HIGH or item.fetching or item.deny_only
-        return Choice.LEAVE if wanted is Choice.APPROVE and risky else wanted
+        return BatchChoice.LEAVE if wanted is BatchChoice.APPROVE and risky else wanted
 
-    def _line(self, number: int) -> Hanging:
+    def _line(self, number: int) -> HangingIndent:
         item, choice = self._items[number], self._choices[number]
-        style = {Choice.APPROVE: "bold $text-success", Choice.DENY: "bold", Choice.LEAVE: MUTED}[choice]
+        style = {BatchChoice.APPROVE: "bold $text-success", BatchChoice.DENY: "bold", BatchChoice.LEAVE: MUTED}[choice]
         keys = _key_rows([*item.prompt.inputs, *(item.prompt.preview.rows if item.prompt.preview else ())])
         if item.prompt.preview and (lost := item.prompt.preview.unavailable):
             keys += own("  ") + foreign_short(unavailable_line(lost), _SENTENCE, WARNING)
@@ -93,7 +93,7 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
         if item.source:
             name += own("  ") + foreign_line(item.source, MUTED)
         word = own(f"{choice.value:<{_WORD}}", style)
-        return Hanging(word, Content.assemble(name, "  ", keys, self._why_not(item)))
+        return HangingIndent(word, Content.assemble(name, "  ", keys, self._why_not(item)))
 
     def _why_not(self, item: Item) -> Content:
         if why := self._unable.get(item.key):
@@ -102,34 +102,34 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
             return own("  ⚠ ", WARNING) + foreign_short(item.deny_only, _WIDEST, WARNING)
         return own("  ⚠ high risk: only by itself" if item.prompt.risk.level is RiskLevel.HIGH else "", WARNING)
 
-    @on(Rows.Switched)
+    @on(BatchRows.Switched)
     def action_switch(self) -> None:
         """Goes round: approve, deny, leave; high risk leaves approve out."""
-        options = self.query_one(Rows)
+        options = self.query_one(BatchRows)
         number = options.highlighted
         if number is None:
             return
-        order = list(Choice)
+        order = list(BatchChoice)
         wanted = order[(order.index(self._choices[number]) + 1) % len(order)]
         possible = self._possible(self._items[number], wanted)
-        if wanted is Choice.APPROVE and possible is Choice.LEAVE:
-            possible = self._possible(self._items[number], Choice.DENY)
+        if wanted is BatchChoice.APPROVE and possible is BatchChoice.LEAVE:
+            possible = self._possible(self._items[number], BatchChoice.DENY)
         self._choices[number] = possible
         options.replace_option_prompt_at_index(number, self._line(number))
 
     def action_down(self) -> None:
         """Next one."""
-        self.query_one(Rows).action_cursor_down()
+        self.query_one(BatchRows).action_cursor_down()
 
     def action_up(self) -> None:
         """The one before."""
-        self.query_one(Rows).action_cursor_up()
+        self.query_one(BatchRows).action_cursor_up()
 
     def action_submit(self) -> None:
         """Sends what is switched."""
         if self.refuses("submit"):
             return
-        verdicts = {Choice.APPROVE: Verdict.APPROVE, Choice.DENY: Verdict.DENY}
+        verdicts = {BatchChoice.APPROVE: Verdict.APPROVE, BatchChoice.DENY: Verdict.DENY}
         chosen = [
             (item, verdicts[choice])
             for item, choice in zip(self._items, self._choices, strict=True)

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from aileron_tui.console.actions import Hint
+from aileron_tui.console.actions import KeyHint
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.surface.arming import Arming
 
@@ -27,8 +27,8 @@ class ConfirmScreen(Dialog[bool]):
         yield Static(self._question, classes="question")
         yield Static(self._detail, classes="detail")
 
-    def keys(self) -> tuple[Hint, ...]:
-        return Hint("n", "no, go back", "no"), Hint("y", "yes", "yes")
+    def keys(self) -> tuple[KeyHint, ...]:
+        return KeyHint("n", "no, go back", "no"), KeyHint("y", "yes", "yes")
 
     def on_key(self, event: events.Key) -> None:
         """Takes the answer; a `y` that was typed before one could read is dropped, however long it is held down."""

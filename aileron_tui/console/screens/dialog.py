@@ -11,9 +11,9 @@ from textual.css.scalar import Scalar
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from aileron_tui.console.actions import Hint, offered
-from aileron_tui.console.later import later
+from aileron_tui.console.actions import KeyHint, offered
 from aileron_tui.console.render import MUTED, own
+from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.surface.arming import Arming
 
@@ -55,7 +55,7 @@ class Dialog(Sheet[T]):
         """What it is about."""
         raise NotImplementedError
 
-    def keys(self) -> tuple[Hint, ...]:
+    def keys(self) -> tuple[KeyHint, ...]:
         """The keys that do something here."""
         return offered(self.BINDINGS)
 
@@ -87,7 +87,7 @@ class Dialog(Sheet[T]):
     def _wait_for_it(self) -> None:
         """That it is too early is said as long as it is."""
         if left := self.arming.remaining():
-            later(self, left + _SOON, self._wait_for_it)
+            call_after(self, left + _SOON, self._wait_for_it)
         else:
             self.say(Content(""))
 

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Input, Label, RadioButton, RadioSet, Static, TextArea
 
-from aileron_tui.console.actions import Hint, offered
+from aileron_tui.console.actions import KeyHint, offered
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
@@ -18,7 +18,7 @@ from aileron_tui.runtime.request_reader import Item
 _LONGEST_LINE: Final = 60
 
 
-class Choice(RadioButton):
+class ChoiceButton(RadioButton):
     """One of several: which is chosen shows without colour too."""
 
     @property
@@ -57,11 +57,11 @@ class EditScreen(Dialog[JsonObject | None]):
             for number, field in enumerate(self._inputs):
                 yield from self._field(number, field)
 
-    def keys(self) -> tuple[Hint, ...]:
+    def keys(self) -> tuple[KeyHint, ...]:
         if not self._inputs:
-            return (Hint("esc", "back", "dismiss"),)
+            return (KeyHint("esc", "back", "dismiss"),)
         save, following, forget = offered(self.BINDINGS)
-        choose = (Hint("space", "choose", "choose"),) if any(map(choices, self._inputs)) else ()
+        choose = (KeyHint("space", "choose", "choose"),) if any(map(choices, self._inputs)) else ()
         several = (following,) if len(self._inputs) > 1 else ()
         return save, *choose, *several, forget
 
@@ -70,7 +70,7 @@ class EditScreen(Dialog[JsonObject | None]):
         shown = self._start(field)
         if offered := choices(field):
             yield Label(label)
-            buttons = [Choice(foreign_line(words), value == shown) for value, words in offered]
+            buttons = [ChoiceButton(foreign_line(words), value == shown) for value, words in offered]
             yield RadioSet(*buttons, id=f"field-{number}", compact=True)
             return
         note = f"  {field.get('type')}" + ("" if field.get("required") else ", may be empty")

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from aileron_tui.console.actions import Hint
+from aileron_tui.console.actions import KeyHint
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
 from aileron_tui.console.themes import THEMES, undyed
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -25,7 +25,7 @@ from aileron_tui.signing.key_store import check_passphrase
 from aileron_tui.signing.secret_memory import wipe
 
 
-class Way(StrEnum):
+class FirstRunChoice(StrEnum):
     """How to go on."""
 
     DEMO = "demo"
@@ -35,25 +35,25 @@ class Way(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class FirstRunResult:
     """What was chosen; the passphrase is that of the key to make, and whoever takes it wipes it."""
 
-    way: Way
+    way: FirstRunChoice
     passphrase: bytearray = field(default_factory=bytearray)
 
 
 _WAYS: Final = {
-    Way.DEMO: ("See the demo", "A made-up agent on made-up mail. Nothing is kept."),
-    Way.MAKE_KEY: ("Make a key and start", "Your answers are signed with it. A passphrase protects it."),
-    Way.RUN_KEY: ("Start with a key for this run", "Nothing to remember. The key ends with this window."),
-    Way.LEAVE: ("Leave", "Nothing was changed."),
+    FirstRunChoice.DEMO: ("See the demo", "A made-up agent on made-up mail. Nothing is kept."),
+    FirstRunChoice.MAKE_KEY: ("Make a key and start", "Your answers are signed with it. A passphrase protects it."),
+    FirstRunChoice.RUN_KEY: ("Start with a key for this run", "Nothing to remember. The key ends with this window."),
+    FirstRunChoice.LEAVE: ("Leave", "Nothing was changed."),
 }
-_WAY_KEYS: Final = (Hint("enter", "chooses", "go_on"), Hint("q", "leaves", "leave"))
-_KEY_KEYS: Final = (Hint("enter", "goes on", "go_on"), Hint("esc", "goes back", "back"))
+_WAY_KEYS: Final = (KeyHint("enter", "chooses", "go_on"), KeyHint("q", "leaves", "leave"))
+_KEY_KEYS: Final = (KeyHint("enter", "goes on", "go_on"), KeyHint("esc", "goes back", "back"))
 _LOW: Final = 24
 
 
-class FirstRunScreen(Screen[Start]):
+class FirstRunScreen(Screen[FirstRunResult]):
     """Offers the ways; making a key asks for its passphrase twice, here on the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -73,7 +73,7 @@ class FirstRunScreen(Screen[Start]):
             yield Static(own("aileron", "bold $primary"))
             yield Static(own("You approve or deny what AI agents are about to do, before it happens."), classes="text")
             yield Static(self._situation(), id="situation", classes="text")
-            yield OptionList(*(Option(_described(way), way) for way in Way), id="ways")
+            yield OptionList(*(Option(_described(way), way) for way in FirstRunChoice), id="ways")
             yield Input(password=True, placeholder="passphrase", id="first", classes="key")
             yield Input(password=True, placeholder="the same again", id="second", classes="key")
             yield Static(id="note", classes="text")
@@ -94,16 +94,16 @@ class FirstRunScreen(Screen[Start]):
         low = self.size.height < _LOW
         self.set_class(low, "-low")
         ways = self.query_one("#ways", OptionList)
-        for way in Way:
+        for way in FirstRunChoice:
             ways.replace_option_prompt(way, _described(way, brief=low))
 
     @on(OptionList.OptionSelected, "#ways")
     def _chosen(self, event: OptionList.OptionSelected) -> None:
-        way = Way(str(event.option.id))
-        if way is Way.MAKE_KEY:
+        way = FirstRunChoice(str(event.option.id))
+        if way is FirstRunChoice.MAKE_KEY:
             self._ask_passphrase()
         else:
-            self.dismiss(Start(way))
+            self.dismiss(FirstRunResult(way))
 
     def _ask_passphrase(self) -> None:
         self.add_class("-key")
@@ -140,7 +140,7 @@ class FirstRunScreen(Screen[Start]):
             self._say(f"✗ {error}", "$text-error")
             return
         self._clear()
-        self.dismiss(Start(Way.MAKE_KEY, passphrase))
+        self.dismiss(FirstRunResult(FirstRunChoice.MAKE_KEY, passphrase))
 
     async def action_go_on(self) -> None:
         """The same as enter: takes the way that is pointed at, or what was typed."""
@@ -159,7 +159,7 @@ class FirstRunScreen(Screen[Start]):
 
     def action_leave(self) -> None:
         """Changes nothing."""
-        self.dismiss(Start(Way.LEAVE))
+        self.dismiss(FirstRunResult(FirstRunChoice.LEAVE))
 
     def action_move(self, step: int) -> None:
         """Up or down."""
@@ -180,7 +180,7 @@ class FirstRunScreen(Screen[Start]):
         self.query_one(KeyLine).refresh()
 
 
-class FirstRun(App[Start]):
+class FirstRun(App[FirstRunResult]):
     """The first screen, by itself."""
 
     TITLE = "aileron"
@@ -202,6 +202,6 @@ class FirstRun(App[Start]):
         self.push_screen(FirstRunScreen(self._missing), self.exit)
 
 
-def _described(way: Way, *, brief: bool = False) -> Content:
+def _described(way: FirstRunChoice, *, brief: bool = False) -> Content:
     title, words = _WAYS[way]
     return own(title, STRONG) if brief else own(title, STRONG) + own("\n") + own(words, MUTED)

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from aileron_tui.console.actions import MOUSE, Action, Group, Scope, bindings, display, hints, keys_of, of
+from aileron_tui.console.actions import MOUSE, KeyAction, KeyGroup, KeyScope, bindings, display, hints, keys_of, of
 from aileron_tui.console.render import ACCENT, MUTED, STRONG, own
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.files.paths import bundled
@@ -29,9 +29,9 @@ class KeyTable(Widget):
 
     DEFAULT_CSS = "KeyTable { height: auto; }"
 
-    def __init__(self, scope: Scope, keymap: Mapping[str, str] | None) -> None:
+    def __init__(self, scope: KeyScope, keymap: Mapping[str, str] | None) -> None:
         super().__init__()
-        self._scopes = (scope, *(other for other in Scope if other is not scope))
+        self._scopes = (scope, *(other for other in KeyScope if other is not scope))
         self._keymap = keymap
         self._words: list[str] = []
 
@@ -44,13 +44,13 @@ class KeyTable(Widget):
         lines = [line for scope in self._scopes for line in self._scope(scope)] + list(self._mouse())
         return own("\n").join(lines[1:]) if lines else own("No key is about that.", MUTED)
 
-    def _scope(self, scope: Scope) -> Iterator[Content]:
+    def _scope(self, scope: KeyScope) -> Iterator[Content]:
         found = [action for action in of(scope) if self._matches(action)]
         if not found:
             return
         yield own("")
         yield own(scope.value, ACCENT)
-        for group in Group:
+        for group in KeyGroup:
             members = [action for action in found if action.group is group]
             if members:
                 yield own(group.value, MUTED)
@@ -65,13 +65,13 @@ class KeyTable(Widget):
         for what, does in found:
             yield from self._row("", what, does)
 
-    def _matches(self, action: Action) -> bool:
+    def _matches(self, action: KeyAction) -> bool:
         return self._all_in(f"{self._keys(action)} {action.label} {action.tooltip} {action.id}")
 
     def _all_in(self, text: str) -> bool:
         return all(word in text.lower() for word in self._words)
 
-    def _keys(self, action: Action) -> str:
+    def _keys(self, action: KeyAction) -> str:
         return " ".join(display(key) for key in keys_of(action, self._keymap))
 
     def _row(self, keys: str, label: str, does: str) -> Iterator[Content]:
@@ -91,15 +91,15 @@ class HelpScreen(ModalScreen[None]):
 
     CSS_PATH = str(bundled("styles") / "help.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings(Scope.HELP),
+        *bindings(KeyScope.HELP),
         Binding("question_mark,f1", "back", "back", show=False),
         Binding("j,down", "scroll(1)", "down", show=False),
         Binding("k,up", "scroll(-1)", "up", show=False),
     ]
-    SCOPE: ClassVar = Scope.HELP
+    SCOPE: ClassVar = KeyScope.HELP
     AUTO_FOCUS = "#help-keys"
 
-    def __init__(self, scope: Scope = Scope.MAIN, *, keymap: Mapping[str, str] | None = None) -> None:
+    def __init__(self, scope: KeyScope = KeyScope.MAIN, *, keymap: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._scope = scope
         self._keymap = keymap
@@ -110,7 +110,7 @@ class HelpScreen(ModalScreen[None]):
             yield Input(placeholder="search", id="help-words", compact=True, max_length=60)
             with VerticalScroll(id="help-keys"):
                 yield KeyTable(self._scope, self._keymap)
-            yield KeyLine(partial(hints, Scope.HELP, overrides=self._keymap))
+            yield KeyLine(partial(hints, KeyScope.HELP, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """The field appears when it is wanted."""

@@ -19,13 +19,13 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from aileron_tui.console import history_words as words
-from aileron_tui.console.actions import Scope, bindings, hints
-from aileron_tui.console.later import later
+from aileron_tui.console.actions import KeyScope, bindings, hints
 from aileron_tui.console.render import MUTED, own
+from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets.chart import MOST_DAYS, Chart
-from aileron_tui.console.widgets.detail import Detail
 from aileron_tui.console.widgets.history_table import Columns, HistoryTable
 from aileron_tui.console.widgets.key_line import KeyLine
+from aileron_tui.console.widgets.request_detail import RequestDetail
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.visible_text import inline
@@ -48,8 +48,8 @@ class HistoryScreen(Screen[None]):
     """The past of all sources. One that fails is named, and the others are shown all the same."""
 
     CSS_PATH = str(bundled("styles") / "history.tcss")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.HISTORY)]
-    SCOPE: ClassVar = Scope.HISTORY
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.HISTORY)]
+    SCOPE: ClassVar = KeyScope.HISTORY
     AUTO_FOCUS = "HistoryTable"
 
     class Loaded(Message):
@@ -118,8 +118,8 @@ class HistoryScreen(Screen[None]):
                 yield Columns(several=self._archive.several)
                 yield HistoryTable(several=self._archive.several)
                 yield Static(id="history-empty")
-            yield Detail()
-        yield KeyLine(partial(hints, Scope.HISTORY, overrides=self._keymap))
+            yield RequestDetail()
+        yield KeyLine(partial(hints, KeyScope.HISTORY, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """Asks for the newest page, then for what the chart needs."""
@@ -185,7 +185,7 @@ class HistoryScreen(Screen[None]):
         self._busy = False
         self._trouble = event.error
         if isinstance(event.error, NoGate | Unanswered):
-            self._retry = later(self, RETRY, lambda: self._load(first=event.first))
+            self._retry = call_after(self, RETRY, lambda: self._load(first=event.first))
         self._tell()
 
     def on_history_table_reshaped(self, event: HistoryTable.Reshaped) -> None:
@@ -221,7 +221,7 @@ class HistoryScreen(Screen[None]):
         """Title, state, and what the list says where it is empty or ends."""
         table = self.query_one(HistoryTable)
         trouble_ = self._trouble is not None or bool(self._missing)
-        state = words.State(len(table.requests), self._older is not None, self._busy, trouble_, self._wanted)
+        state = words.HistoryListState(len(table.requests), self._older is not None, self._busy, trouble_, self._wanted)
         trouble = self.query_one("#history-trouble", Static)
         trouble.display = self._trouble is not None or bool(self._missing)
         if self._trouble:
@@ -241,7 +241,7 @@ class HistoryScreen(Screen[None]):
     def _typed(self) -> None:
         if self._typing:
             self._typing.stop()
-        self._typing = later(self, TYPING, self._search)
+        self._typing = call_after(self, TYPING, self._search)
 
     @on(Input.Submitted, "#history-words")
     def _submitted(self) -> None:
@@ -283,7 +283,7 @@ class HistoryScreen(Screen[None]):
         self._step(-1)
 
     def _step(self, steps: int) -> None:
-        detail = self.query_one(Detail)
+        detail = self.query_one(RequestDetail)
         if detail.has_focus:
             detail.scroll_relative(y=steps, animate=False)
         else:
@@ -311,7 +311,7 @@ class HistoryScreen(Screen[None]):
         if self.has_class("-detail"):
             self._show_detail()
             if self.has_class("-single"):
-                self.query_one(Detail).focus()
+                self.query_one(RequestDetail).focus()
         else:
             self.query_one(HistoryTable).focus()
 
@@ -320,7 +320,7 @@ class HistoryScreen(Screen[None]):
         if self.has_class("-detail"):
             if self._looking:
                 self._looking.stop()
-            self._looking = later(self, LOOKING, self._show_detail)
+            self._looking = call_after(self, LOOKING, self._show_detail)
 
     def on_history_table_chosen(self) -> None:
         """A second click opens."""
@@ -332,8 +332,8 @@ class HistoryScreen(Screen[None]):
         if request is None:
             self.remove_class("-detail")
             return
-        self.query_one(Detail).show(request, None, note=own("looking up what was shown…", MUTED))
-        self.query_one(Detail).scroll_home(animate=False)
+        self.query_one(RequestDetail).show(request, None, note=own("looking up what was shown…", MUTED))
+        self.query_one(RequestDetail).scroll_home(animate=False)
         self._look_up(request)
 
     # With a description of its own Textual does not write out the whole request as one.
@@ -346,7 +346,7 @@ class HistoryScreen(Screen[None]):
         request = self.query_one(HistoryTable).current
         if request is not None and request.key == event.request.key:
             self._found = event
-            self.query_one(Detail).show(request, event.shown, raw=event.item is not None)
+            self.query_one(RequestDetail).show(request, event.shown, raw=event.item is not None)
 
     @property
     def _item(self) -> Item | None:
@@ -408,7 +408,7 @@ class HistoryScreen(Screen[None]):
         """The keys of this screen."""
         from aileron_tui.console.screens.help import HelpScreen  # noqa: PLC0415
 
-        self.app.push_screen(HelpScreen(Scope.HISTORY, keymap=self._keymap))
+        self.app.push_screen(HelpScreen(KeyScope.HISTORY, keymap=self._keymap))
 
     def action_back(self) -> None:
         """Closes the detail, then clears the search, then leaves."""

@@ -1,6 +1,6 @@
 """The locked console: nothing of any request is on screen, and nothing can be answered."""
 
-from aileron_tui.console.actions import Hint
+from aileron_tui.console.actions import KeyHint
 from aileron_tui.console.render import foreign_line, own
 from aileron_tui.console.screens.passphrase import PassphraseScreen
 from aileron_tui.surface.source import Keyholder
@@ -12,5 +12,5 @@ class LockScreen(PassphraseScreen):
     def __init__(self, keys: Keyholder, why: str = "Locked") -> None:
         super().__init__(why, own("key ") + foreign_line(keys.name), keys.unlock)
 
-    def keys(self) -> tuple[Hint, ...]:
-        return Hint("enter", "unlocks", "submit"), Hint("ctrl+q", "quits", "app.quit")
+    def keys(self) -> tuple[KeyHint, ...]:
+        return KeyHint("enter", "unlocks", "submit"), KeyHint("ctrl+q", "quits", "app.quit")

@@ -14,14 +14,14 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
 
-from aileron_tui.console.actions import Hint, Scope, at, bindings, display, find, keys_of
-from aileron_tui.console.later import later
+from aileron_tui.console.actions import KeyHint, KeyScope, at, bindings, display, find, keys_of
 from aileron_tui.console.render import MUTED, foreign_line, own
+from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets.answer_bar import AnswerBar
+from aileron_tui.console.widgets.cached_widget import CachedWidget
 from aileron_tui.console.widgets.header import Header, banner, connection
-from aileron_tui.console.widgets.spread import Spread
-from aileron_tui.console.widgets.still import Still
-from aileron_tui.console.widgets.waiting import WaitingList
+from aileron_tui.console.widgets.request_list import RequestList
+from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
@@ -47,16 +47,16 @@ _ANSWERS = {"approve": Verdict.APPROVE, "deny": Verdict.DENY, "deny_reason": Ver
 _TONES = {Tone.QUIET: MUTED, Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
 
 
-class Panes(Container, Still):
+class Panes(Container, CachedWidget):
     """The list and the prompt."""
 
 
-class MainScreen(Screen[None], Still):
+class MainScreen(Screen[None], CachedWidget):
     """Shows the board of the app. Requests never take the focus and never move the cursor."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.MAIN)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.MAIN)]
     AUTO_FOCUS = "WaitingList"
-    SCOPE: ClassVar = Scope.MAIN
+    SCOPE: ClassVar = KeyScope.MAIN
 
     def __init__(self, owner: "Console") -> None:
         super().__init__()
@@ -66,14 +66,14 @@ class MainScreen(Screen[None], Still):
         self._wake: Timer | None = None
         self._view: PromptView | None = None
         self._filter: Input | None = None
-        self._banner: Spread | None = None
+        self._banner: TwoSidedLine | None = None
 
     def compose(self) -> ComposeResult:
         console = self._owner
         self._lay_out(self.app.size)  # while there is nothing in it whose styles would have to be looked up twice
         yield Header()
         with Panes(id="panes"):
-            yield WaitingList(console.board, several=console.several)
+            yield RequestList(console.board, several=console.several)
         leave_out = () if console.log_lines else ("log",)
         yield AnswerBar(console.keymap_in_use, leave_out=leave_out)
 
@@ -91,7 +91,7 @@ class MainScreen(Screen[None], Still):
         self.app.stylesheet.read(bundled("styles") / "prompt.tcss")
         self._view = PromptView()
         too_small = own("This window is too small to read a request. Make it 40 × 15 or larger; d still denies.")
-        self._banner = Spread(id="banner")
+        self._banner = TwoSidedLine(id="banner")
         self.mount(self._banner, Static(too_small, id="small"), before="#panes")
         self.query_one("#panes").mount(self._view)
         self._filter = Input(placeholder="filter", id="filter")
@@ -105,7 +105,7 @@ class MainScreen(Screen[None], Still):
         if not self.is_mounted or not self.is_running:  # not there yet, or on the way out
             return
         self._lay_out(self.size)
-        self.query_one(WaitingList).update(folded=self.size.width < _NARROW)
+        self.query_one(RequestList).update(folded=self.size.width < _NARROW)
         item = self._owner.desk.shown
         if self._view:
             self._view.show(item, note=self._note(item))
@@ -140,7 +140,7 @@ class MainScreen(Screen[None], Still):
         if self._owner.board.dismiss_ended(monotonic()) or self._owner.board.fell_quiet():
             self.redraw()
         else:
-            self.query_one(WaitingList).tick()
+            self.query_one(RequestList).tick()
 
     def _heading(self) -> None:
         console = self._owner
@@ -166,7 +166,7 @@ class MainScreen(Screen[None], Still):
         bar = self.query_one(AnswerBar)
         if self._wake:
             self._wake.stop()
-        self._wake = later(self, left + _SOON, self.show_state) if (left := self.arming.remaining()) else None
+        self._wake = call_after(self, left + _SOON, self.show_state) if (left := self.arming.remaining()) else None
         held = self._owner.desk.held
         if held:
             bar.show(f"approved, sent in {held:.0f} s —", "$text-warning", self._key("undo", "takes it back"))
@@ -177,7 +177,7 @@ class MainScreen(Screen[None], Still):
             bar.show(
                 "filter:",
                 MUTED,
-                Hint("enter", "goes back", "leave_filter"),
+                KeyHint("enter", "goes back", "leave_filter"),
                 self._key("clear_filter", "shows all"),
             )
         elif board.item is None:
@@ -192,10 +192,10 @@ class MainScreen(Screen[None], Still):
         else:
             bar.show("● ready for your answer", "bold $text-success")
 
-    def _key(self, id_: str, label: str) -> Hint:
+    def _key(self, id_: str, label: str) -> KeyHint:
         """A key of the table, with other words."""
         action = find(id_)
-        return Hint(display(keys_of(action, self._owner.keymap_in_use)[0]), label, action.method)
+        return KeyHint(display(keys_of(action, self._owner.keymap_in_use)[0]), label, action.method)
 
     def obstacle(self, verdict: Verdict = Verdict.APPROVE) -> str:
         """Why an answer would not count now, or ""."""
@@ -270,7 +270,7 @@ class MainScreen(Screen[None], Still):
 
     def on_key(self, event: events.Key) -> None:
         """Every key that is no answer makes answers wait, so that typing on never answers."""
-        action = at(Scope.MAIN, event.key, self._owner.keymap_in_use)
+        action = at(KeyScope.MAIN, event.key, self._owner.keymap_in_use)
         if action is None or action.id not in _ANSWERS:
             self.arming.typed()
             self.show_state()
@@ -359,19 +359,19 @@ class MainScreen(Screen[None], Still):
         self._owner.board.move(step)
         self.redraw()
 
-    @on(WaitingList.Leapt)
-    def _leapt(self, event: WaitingList.Leapt) -> None:
+    @on(RequestList.Leapt)
+    def _leapt(self, event: RequestList.Leapt) -> None:
         self._step(event.steps)
 
-    @on(WaitingList.Picked)
-    def _picked(self, event: WaitingList.Picked) -> None:
+    @on(RequestList.Picked)
+    def _picked(self, event: RequestList.Picked) -> None:
         self._owner.desk.forget_edit()
         self._owner.board.chosen = event.id
         self.redraw()
 
     def action_next_pane(self) -> None:
         """The other pane."""
-        waiting = self.query_one(WaitingList)
+        waiting = self.query_one(RequestList)
         (self._view if self._view and waiting.has_focus else waiting).focus()
 
     def action_focus_prompt(self) -> None:
@@ -392,7 +392,7 @@ class MainScreen(Screen[None], Still):
             self._filter.display = False
         self._owner.desk.forget_edit()
         self._owner.board.narrow("")
-        self.query_one(WaitingList).focus()
+        self.query_one(RequestList).focus()
         self.redraw()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
@@ -406,7 +406,7 @@ class MainScreen(Screen[None], Still):
 
     def action_leave_filter(self) -> None:
         """Back to the list; the filter stays."""
-        self.query_one(WaitingList).focus()
+        self.query_one(RequestList).focus()
 
     def on_descendant_focus(self) -> None:
         """Keys are typed into the filter, or do what they say."""

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from aileron_tui.console.actions import Scope, bindings, hints
+from aileron_tui.console.actions import KeyScope, bindings, hints
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
 from aileron_tui.console.widgets.json_view import JsonView, spelled
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -53,8 +53,8 @@ class RawScreen(Screen[None]):
     """One request. It does not change while one reads it."""
 
     CSS_PATH = str(bundled("styles") / "raw.tcss")
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(Scope.RAW)]
-    SCOPE: ClassVar = Scope.RAW
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.RAW)]
+    SCOPE: ClassVar = KeyScope.RAW
     AUTO_FOCUS = "JsonView"
 
     class Spelled(Message):
@@ -73,7 +73,7 @@ class RawScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="raw-title")
         yield JsonView()
-        yield KeyLine(partial(hints, Scope.RAW, overrides=self._keymap))
+        yield KeyLine(partial(hints, KeyScope.RAW, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """Spells it in a thread: it may be long."""
@@ -108,7 +108,7 @@ class RawScreen(Screen[None]):
         """The keys of this screen."""
         from aileron_tui.console.screens.help import HelpScreen  # noqa: PLC0415  # screens load when opened
 
-        self.app.push_screen(HelpScreen(Scope.RAW, keymap=self._keymap))
+        self.app.push_screen(HelpScreen(KeyScope.RAW, keymap=self._keymap))
 
     def action_back(self) -> None:
         """Leaves."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from aileron_tui.console.actions import Hint, offered
+from aileron_tui.console.actions import KeyHint, offered
 from aileron_tui.console.render import foreign_line, own
 from aileron_tui.console.screens.passphrase import PassphraseScreen
 
@@ -19,5 +19,5 @@ class VaultScreen(PassphraseScreen):
         about = own("It goes to ") + foreign_line(source or "the daemon", "bold") + own(" and nowhere else.")
         super().__init__("Unlock the vault", about, unlock)
 
-    def keys(self) -> tuple[Hint, ...]:
+    def keys(self) -> tuple[KeyHint, ...]:
         return *offered(PassphraseScreen.BINDINGS), *offered(self.BINDINGS)

@@ -5,7 +5,7 @@ from functools import partial
 
 from textual.content import Content
 
-from aileron_tui.console.actions import Hint, Scope, hints
+from aileron_tui.console.actions import KeyHint, KeyScope, hints
 from aileron_tui.console.render import MUTED, own
 from aileron_tui.console.widgets.key_line import KeyLine, Part
 
@@ -18,10 +18,10 @@ class AnswerBar(KeyLine):
     DEFAULT_CSS = "AnswerBar { height: 2; dock: bottom; padding: 0 1; }"
 
     def __init__(self, keymap: Mapping[str, str], *, leave_out: tuple[str, ...] = ()) -> None:
-        super().__init__(partial(hints, Scope.MAIN, overrides=keymap, leave_out=leave_out))
-        self._said: tuple[Content, tuple[Hint, ...]] = (Content(""), ())
+        super().__init__(partial(hints, KeyScope.MAIN, overrides=keymap, leave_out=leave_out))
+        self._said: tuple[Content, tuple[KeyHint, ...]] = (Content(""), ())
 
-    def show(self, words: str, style: str = MUTED, *keys: Hint) -> None:
+    def show(self, words: str, style: str = MUTED, *keys: KeyHint) -> None:
         """What to say about answering now, in our own words, and keys that belong to it."""
         said = own(words, style), keys
         if not said[0].is_same(self._said[0]) or keys != self._said[1]:
@@ -41,5 +41,5 @@ class AnswerBar(KeyLine):
         return [first, *super().rows_at(width)[:1]]
 
 
-def _length(keys: Sequence[Hint]) -> int:
+def _length(keys: Sequence[KeyHint]) -> int:
     return sum(len(key.text) + 1 for key in keys)

@@ -11,9 +11,9 @@ from typing import Final
 from textual.content import Content
 
 from aileron_tui.console.render import GROUND, GUTTER, MUTED, STRONG, Part, assembled, own
-from aileron_tui.console.widgets.laid import Laid
-from aileron_tui.console.widgets.notices import notices
+from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.console.widgets.quote_text import GUTTER as BAR
+from aileron_tui.console.widgets.warning_lines import notices
 from aileron_tui.console.widgets.wrapping import rows
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import cells, inline, inline_pieces
@@ -37,7 +37,7 @@ class Field:
     warnings: tuple[str, ...] = ()
 
 
-class Fields(Laid):
+class Fields(LineWidget):
     """Rows of one section, below a title if it has one."""
 
     def __init__(self, title: Content | None = None, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from textual.content import Content
 
 from aileron_tui.console.render import MUTED, foreign_line, foreign_short, own
-from aileron_tui.console.widgets.still import Still
+from aileron_tui.console.widgets.cached_widget import CachedWidget
 from aileron_tui.surface.source_listener import Reach, SourceStatus
 
 _GOOD, _BAD = "$text-success", "$text-warning"
@@ -66,7 +66,7 @@ def _named(name: str, standing: SourceStatus, width: int, more: str) -> Content:
     return line + own(more)
 
 
-class Header(Still):
+class Header(CachedWidget):
     """One line, always there."""
 
     DEFAULT_CSS = "Header { height: 1; dock: top; }"

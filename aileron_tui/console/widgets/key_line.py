@@ -12,13 +12,13 @@ from textual import events
 from textual.content import Content
 from textual.geometry import Region
 
-from aileron_tui.console.actions import GAP, Hint
+from aileron_tui.console.actions import GAP, KeyHint
 from aileron_tui.console.render import ACCENT, own
-from aileron_tui.console.widgets.laid import Laid
+from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.surface.arming import Arming
 
-Part: TypeAlias = Content | Hint
-Offer: TypeAlias = Callable[[int], Sequence[Hint]]
+Part: TypeAlias = Content | KeyHint
+Offer: TypeAlias = Callable[[int], Sequence[KeyHint]]
 """The keys for a width."""
 
 _GAP = own(GAP)
@@ -34,7 +34,7 @@ class Guarded(Protocol):
         """Whether a press on this key is dropped now; says why."""
 
 
-class KeyLine(Laid):
+class KeyLine(LineWidget):
     """One line at the bottom of a screen, or as many as it takes in a dialog."""
 
     DEFAULT_CSS = "KeyLine { height: 1; dock: bottom; padding: 0 1; }"
@@ -44,8 +44,8 @@ class KeyLine(Laid):
         super().__init__()
         self._offer = offer
         self._place: Region | None = None
-        self._over: Hint | None = None
-        self._pressed: tuple[Hint, Region, int] | None = None
+        self._over: KeyHint | None = None
+        self._pressed: tuple[KeyHint, Region, int] | None = None
 
     def on_mount(self) -> None:
         """Wants to know when it is moved."""
@@ -73,7 +73,7 @@ class KeyLine(Laid):
         """The same, drawn."""
         return [Content("").join(_drawn(part, over=part == self._over) for part in row) for row in self.rows_at(width)]
 
-    def _hint_at(self, event: events.MouseEvent) -> Hint | None:
+    def _hint_at(self, event: events.MouseEvent) -> KeyHint | None:
         offset = event.get_content_offset(self)
         rows = self.rows_at(self.size.width)
         if offset is None or offset.y >= len(rows):
@@ -82,7 +82,7 @@ class KeyLine(Laid):
         for part in rows[offset.y]:
             end += _drawn(part).cell_length
             if offset.x < end:
-                return part if isinstance(part, Hint) else None
+                return part if isinstance(part, KeyHint) else None
         return None
 
     def _laid_out(self, _: object) -> None:
@@ -103,7 +103,7 @@ class KeyLine(Laid):
         """None is meant any more."""
         self._point_at(None)
 
-    def _point_at(self, hint: Hint | None) -> None:
+    def _point_at(self, hint: KeyHint | None) -> None:
         if hint != self._over:
             self._over = hint
             self.styles.pointer = "pointer" if hint else "default"
@@ -130,7 +130,7 @@ class KeyLine(Laid):
         if hint is not None and pressed == self._aim(hint) and self.screen.is_active:
             await self.screen.run_action(hint.does)
 
-    def _aim(self, hint: Hint) -> tuple[Hint, Region, int]:
+    def _aim(self, hint: KeyHint) -> tuple[KeyHint, Region, int]:
         return hint, self.region, self.screen.arming.changes if isinstance(self.screen, Guarded) else 0
 
 

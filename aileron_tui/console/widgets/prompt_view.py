@@ -16,18 +16,18 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
-from aileron_tui.console.later import later
 from aileron_tui.console.render import MUTED, STRONG, own
+from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets import prompt_words as words
+from aileron_tui.console.widgets.cached_widget import CachedWidget
 from aileron_tui.console.widgets.fields import Field, Fields, label_width
-from aileron_tui.console.widgets.heights import shared
-from aileron_tui.console.widgets.inspection import AT_ONCE, inspect
-from aileron_tui.console.widgets.laid import Laid
+from aileron_tui.console.widgets.line_widget import LineWidget
+from aileron_tui.console.widgets.lookalike_scan import AT_ONCE, inspect
+from aileron_tui.console.widgets.prompt_sections import Block, Section, section
 from aileron_tui.console.widgets.quote import Quote
-from aileron_tui.console.widgets.sections import Block, Section, section
-from aileron_tui.console.widgets.spread import Spread
-from aileron_tui.console.widgets.still import Still
+from aileron_tui.console.widgets.quote_heights import shared
 from aileron_tui.console.widgets.time_left import time_left
+from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.runtime.request_reader import Item
 
@@ -39,7 +39,7 @@ _NONE: Final = Content("")
 _AGELESS: Final = (None, "")
 
 
-class Scroll(VerticalScroll, Still, can_focus=False, inherit_bindings=False):
+class Scroll(VerticalScroll, CachedWidget, can_focus=False, inherit_bindings=False):
     """What scrolls below the title; the view around it has the focus and the keys."""
 
     class Resized(Message):
@@ -55,7 +55,7 @@ class Scroll(VerticalScroll, Still, can_focus=False, inherit_bindings=False):
         self.post_message(self.Resized())
 
 
-class PromptView(Still, can_focus=True):
+class PromptView(CachedWidget, can_focus=True):
     """One request, scrollable. An update of the same request keeps the position; another request starts on top."""
 
     DEFAULT_CSS = """
@@ -117,20 +117,20 @@ class PromptView(Still, can_focus=True):
     def compose(self) -> ComposeResult:
         """A title that stays, and below it what scrolls."""
         yield Static(id="prompt-empty")
-        yield Spread(id="prompt-title")
-        yield Spread(id="prompt-note")
+        yield TwoSidedLine(id="prompt-title")
+        yield TwoSidedLine(id="prompt-note")
         with Scroll(id="prompt-body"):
-            yield Spread(id="prompt-risk")
-            yield Spread(id="prompt-cautions")
+            yield TwoSidedLine(id="prompt-risk")
+            yield TwoSidedLine(id="prompt-cautions")
             yield Fields(id="asker")
-            yield Spread(id="sent-head", classes="section")
+            yield TwoSidedLine(id="sent-head", classes="section")
             yield Fields(id="sent")
-            yield Spread(id="prompt-unavailable", classes="section")
-            yield Spread(id="fetched-head", classes="section")
+            yield TwoSidedLine(id="prompt-unavailable", classes="section")
+            yield TwoSidedLine(id="fetched-head", classes="section")
             yield Fields(id="fetched")
             yield Fields(own("told by the agent", STRONG), id="told", classes="section")
             yield Fields(own("would run", STRONG), id="runs", classes="section")
-        yield Spread(id="prompt-foot")
+        yield TwoSidedLine(id="prompt-foot")
 
     def on_mount(self) -> None:
         """Watch what is on screen."""
@@ -252,8 +252,8 @@ class PromptView(Still, can_focus=True):
     def _body(self) -> Scroll:
         return self.query_one("#prompt-body", Scroll)
 
-    def _spread(self, id_: str) -> Spread:
-        return self.query_one(f"#{id_}", Spread)
+    def _spread(self, id_: str) -> TwoSidedLine:
+        return self.query_one(f"#{id_}", TwoSidedLine)
 
     def _all_quotes(self) -> Iterator[Quote]:
         for quotes in self._quotes.values():
@@ -287,7 +287,7 @@ class PromptView(Still, can_focus=True):
         if self._long:
             self._inspecting = True
             # The first paint has the interpreter for itself.
-            later(self, _PAINTED, partial(self._inspect_if_shown, self._long))
+            call_after(self, _PAINTED, partial(self._inspect_if_shown, self._long))
 
     def _inspect_if_shown(self, texts: Sequence[str]) -> None:
         if texts is self._long:
@@ -471,7 +471,7 @@ class PromptView(Still, can_focus=True):
         begun = {part for part in self._starts if self._at_start(part) and self._start_seen(part)}
         if wanted and not seen and not begun:
             return
-        if not all(part.settled for part in self.walk_children(Laid)):
+        if not all(part.settled for part in self.walk_children(LineWidget)):
             return
         self._ends |= seen
         self._starts -= begun

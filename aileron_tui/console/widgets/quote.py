@@ -7,11 +7,11 @@ from textual.content import Content
 from textual.message import Message
 
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
-from aileron_tui.console.widgets import outline as outlines
-from aileron_tui.console.widgets.notices import Notices
-from aileron_tui.console.widgets.outline import Outline
+from aileron_tui.console.widgets import json_outline as outlines
+from aileron_tui.console.widgets.json_outline import JsonOutline
 from aileron_tui.console.widgets.quote_text import QuoteText
-from aileron_tui.console.widgets.spread import Spread
+from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
+from aileron_tui.console.widgets.warning_lines import WarningLines
 
 
 class Quote(Vertical):
@@ -25,7 +25,7 @@ class Quote(Vertical):
     class Outlined(Message):
         """A long JSON text has been laid out."""
 
-        def __init__(self, text: str, outline: Outline | None) -> None:
+        def __init__(self, text: str, outline: JsonOutline | None) -> None:
             super().__init__()
             self.text = text
             self.outline = outline
@@ -41,8 +41,8 @@ class Quote(Vertical):
     ) -> None:
         super().__init__(id=id)
         self._label, self._text, self._note = label, text, note
-        self._head, self._foot = Spread(classes="quote-head"), Spread(classes="quote-foot")
-        self._notices = Notices()
+        self._head, self._foot = TwoSidedLine(classes="quote-head"), TwoSidedLine(classes="quote-foot")
+        self._notices = WarningLines()
         self.body = QuoteText()
         self._fixed = height
         self._pending = False

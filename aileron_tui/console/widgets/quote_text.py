@@ -16,8 +16,8 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from aileron_tui.console.render import segments
-from aileron_tui.console.widgets.outline import Outline
-from aileron_tui.console.widgets.passage import Drawn, Passage
+from aileron_tui.console.widgets.json_outline import JsonOutline
+from aileron_tui.console.widgets.long_text import DrawnRow, LongText
 
 GUTTER: Final = "▎"
 _FIRST: Final = 0.008
@@ -64,8 +64,8 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self.passage = Passage("")
-        self.outline: Outline | None = None
+        self.passage = LongText("")
+        self.outline: JsonOutline | None = None
         self.is_diff = False
         self._is_list = False
         self._cursor = 0
@@ -74,7 +74,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         self._grown = 0.0
         self._counting: Timer | None = None
 
-    def show(self, text: str, outline: Outline | None = None, *, diff: bool = False, listed: bool = False) -> None:
+    def show(self, text: str, outline: JsonOutline | None = None, *, diff: bool = False, listed: bool = False) -> None:
         """Another text; the position is kept as far as the text goes. Each line of a list is an entry of its own."""
         self.outline = outline
         self._cursor = 0
@@ -196,7 +196,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _set(self, text: str) -> None:
         width = self.passage.width
-        self.passage = Passage(text)
+        self.passage = LongText(text)
         self.passage.lay(width)
         self._count_screen()
         self._place, self._to_end = None, False
@@ -250,10 +250,10 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
             self.travel(row - round(self.scroll_y) - self.size.height + 1)
         self.refresh()
 
-    def _is_cursor(self, row: Drawn) -> bool:
+    def _is_cursor(self, row: DrawnRow) -> bool:
         return self.outline is not None and self.has_focus and row.line == self._cursor
 
-    def _sign(self, row: Drawn, ground: Style) -> Segment:
+    def _sign(self, row: DrawnRow, ground: Style) -> Segment:
         """What stands before a row: the state of a fold, or what a row is part of that could pass for a line."""
         if self.outline is None:
             changed = self.is_diff and row.head[:1] in _CHANGES and not row.head.startswith(_HUNK)
@@ -264,7 +264,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         sign = "  " if fold is None else "▸ " if self.outline.is_folded(row.line) else "▾ "
         return Segment(sign, self.get_component_rich_style("quote--fold"))
 
-    def _parts(self, row: Drawn, ground: Style) -> list[Segment]:
+    def _parts(self, row: DrawnRow, ground: Style) -> list[Segment]:
         mark = self.get_component_rich_style("quote--mark")
         plain = self._diff_style(row.head, ground)
         return segments(row.parts, plain, mark, self.get_component_rich_style("quote--sign"))

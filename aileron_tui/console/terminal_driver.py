@@ -15,7 +15,7 @@ _LATELY: Final = 1.0
 _PATIENCE: Final = 0.5
 
 
-class Patient(selectors.SelectSelector):
+class IdleSelector(selectors.SelectSelector):
     """Textual looks ten times a second whether something was typed, a third of an idle console's work.
 
     Where nothing was for a while it waits longer. What is typed ends the wait at once, and after it every look is as
@@ -35,11 +35,11 @@ class Patient(selectors.SelectSelector):
 
 
 linux_driver.selectors = SimpleNamespace(  # type: ignore[assignment, attr-defined]  # what it uses of it
-    SelectSelector=Patient, SelectorKey=selectors.SelectorKey, EVENT_READ=selectors.EVENT_READ
+    SelectSelector=IdleSelector, SelectorKey=selectors.SelectorKey, EVENT_READ=selectors.EVENT_READ
 )
 
 
-class Lasting:
+class TerminalOutput:
     """A terminal to write to, which may go away. What is written after that goes nowhere, and `gone` was called once.
 
     The thread that writes for Textual would end with the terminal, and the console would wait for it for ever.
@@ -80,7 +80,7 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._file: Any = Lasting(self._file, self._leave)
+        self._file: Any = TerminalOutput(self._file, self._leave)
 
     def _leave(self) -> None:
         """Nobody can look on any more."""

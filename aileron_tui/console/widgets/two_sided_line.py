@@ -3,14 +3,14 @@
 from textual.content import Content
 
 from aileron_tui.console.render import own
-from aileron_tui.console.widgets.laid import Laid
-from aileron_tui.console.widgets.still import Turn
+from aileron_tui.console.widgets.cached_widget import TextChange
+from aileron_tui.console.widgets.line_widget import LineWidget
 
 _APART = 2
 _NOTHING = Content("")
 
 
-class Spread(Laid):
+class TwoSidedLine(LineWidget):
     """Two contents on one line; on a narrow screen the right one goes below."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -38,7 +38,7 @@ class Spread(Laid):
         same = next(index for index, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1])
         self._right = right
         width, height = self.size
-        self.turn([Turn(width - len(new) + same, height - 1, old[same:], new[same:])])
+        self.turn([TextChange(width - len(new) + same, height - 1, old[same:], new[same:])])
 
     def lines_at(self, width: int) -> list[Content]:
         """One line, or as many as it takes."""

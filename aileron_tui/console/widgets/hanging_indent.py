@@ -7,7 +7,7 @@ from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
 
-class Hanging(Visual):
+class HangingIndent(Visual):
     """One entry of a list. Nothing in the text can pass for the next entry, however wide the list is."""
 
     def __init__(self, word: Content, text: Content) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from textual.content import Content
 
 from aileron_tui.console.render import LOUD, WARNING, foreign_line, own
-from aileron_tui.console.widgets.laid import Laid
+from aileron_tui.console.widgets.line_widget import LineWidget
 
 _SIGN = "⚠ "
 
@@ -20,7 +20,7 @@ def notices(sentences: Iterable[str], width: int) -> list[Content]:
     ]
 
 
-class Notices(Laid):
+class WarningLines(LineWidget):
     """Warnings that take no room while there are none."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.timer import Timer
 
-from aileron_tui.console.later import later
+from aileron_tui.console.timers import call_after
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import UNDER_WAY
 from aileron_tui.runtime.vault import VaultState
@@ -24,7 +24,7 @@ _NOTHING: Final = {
 }
 
 
-class Vaults:
+class VaultUnlocking:
     """Asked for in threads: after connecting, when a request says that it waits for something, and while locked."""
 
     def __init__(self, console: "Console") -> None:
@@ -77,7 +77,7 @@ class Vaults:
         if self._again:
             self._again.stop()
         # Somebody may unlock it elsewhere.
-        self._again = later(self._console, _LOOK_EVERY, self._look_again) if self.locked else None
+        self._again = call_after(self._console, _LOOK_EVERY, self._look_again) if self.locked else None
 
     def _look_again(self) -> None:
         for name in self.locked:

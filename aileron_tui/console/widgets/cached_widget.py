@@ -11,7 +11,7 @@ from textual.widget import Widget
 _NOTHING: Final = range(0)
 
 
-class Turn(NamedTuple):
+class TextChange(NamedTuple):
     """Other letters at a place of a widget's content, in as much room and with the same looks, as a clock shows."""
 
     x: int
@@ -20,7 +20,7 @@ class Turn(NamedTuple):
     new: str
 
 
-class Still(Widget):
+class CachedWidget(Widget):
     """Keeps the lines it was drawn in, and draws only those anew that changed. The last among the bases of a widget.
 
     For one digit on the screen Textual asks every widget that could lie there for all of its lines.
@@ -40,7 +40,7 @@ class Still(Widget):
         self._stale = _NOTHING
         return self._kept
 
-    def turn(self, turns: Iterable[Turn]) -> None:
+    def turn(self, turns: Iterable[TextChange]) -> None:
         """Puts letters in the place of others; draws everything anew if the old ones are not found there."""
         stale, changed = self._stale, list(turns)
         if not changed:
@@ -50,7 +50,7 @@ class Still(Widget):
         if not all(map(self._put, changed)):
             self.refresh()
 
-    def _put(self, turn: Turn) -> bool:
+    def _put(self, turn: TextChange) -> bool:
         """Puts the letters into the line that is kept, if the old ones stand there."""
         offset, crop = self.content_offset, self._crop
         y = turn.y + offset.y

@@ -6,7 +6,7 @@ from textual.message_pump import MessagePump
 from textual.timer import Timer
 
 
-def later(pump: MessagePump, seconds: float, callback: Callable[[], object]) -> Timer:
+def call_after(pump: MessagePump, seconds: float, callback: Callable[[], object]) -> Timer:
     """Calls back after so many seconds.
 
     Textual's own timer does not ring at all if it was held up for longer than that as it began: it takes the one time

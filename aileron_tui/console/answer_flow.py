@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from textual.timer import Timer
 
-from aileron_tui.console.later import later
 from aileron_tui.console.render import foreign_line, own
+from aileron_tui.console.timers import call_after
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -27,7 +27,7 @@ _DRAWN_LATER: Final = 0.05
 _CHANGED: Final = "it changed before it was sent: look again"
 
 
-class Desk:
+class AnswerFlow:
     """The answers of one console. Sending is work of the app, so it outlives every screen."""
 
     def __init__(self, console: "Console") -> None:
@@ -123,7 +123,7 @@ class Desk:
         if not seconds or answer.item.prompt.risk.level is RiskLevel.LOW:
             self._send(answer)
             return
-        timer = later(self._console, seconds, self._time_is_up)
+        timer = call_after(self._console, seconds, self._time_is_up)
         self._held = (answer, monotonic() + seconds, timer)
         self._board.say(answer.item.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
         self._console.redraw()
@@ -184,7 +184,7 @@ class Desk:
     def _draw_soon(self) -> None:
         """The answer goes before the picture: most are taken before the word would have been drawn."""
         if self._soon is None:
-            self._soon = later(self._console, _DRAWN_LATER, self._draw)
+            self._soon = call_after(self._console, _DRAWN_LATER, self._draw)
 
     def _draw(self) -> None:
         if self._soon:
@@ -303,7 +303,7 @@ class Desk:
 
     def batch(self, verdict: Verdict) -> None:
         """The sheet of marked requests, without those that something is already being done about."""
-        from aileron_tui.console.screens.batch import BatchScreen, Choice  # noqa: PLC0415
+        from aileron_tui.console.screens.batch import BatchChoice, BatchScreen  # noqa: PLC0415
 
         board = self._board
         waiting = [key for key in board.visible if key in board.marked and board.waits(key)]
@@ -313,7 +313,7 @@ class Desk:
         if why := self._console.unable() or ("" if marked else nothing):
             self._console.hint(why)
             return
-        start = Choice.APPROVE if verdict is Verdict.APPROVE else Choice.DENY
+        start = BatchChoice.APPROVE if verdict is Verdict.APPROVE else BatchChoice.DENY
         unable = {item.key: why for item in marked if (why := self._console.unable(item))}
         self._console.push_screen(BatchScreen(marked, start, unable, self._console.arming), self._send_all)
 

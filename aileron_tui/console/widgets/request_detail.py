@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from aileron_tui.console.render import GUTTER, MUTED, STRONG, WARNING, foreign_line, foreign_lines, own
 from aileron_tui.console.widgets.history_table import outcome
-from aileron_tui.console.widgets.laid import Laid
+from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.core.edits import Pair, difference, paired, signed
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
 from aileron_tui.core.prompt import NOT_AVAILABLE
@@ -34,7 +34,7 @@ _LEAST: Final = 8
 _NONE: Final = Content("")
 
 
-class Lines(Laid):
+class DetailLines(LineWidget):
     """Lines that are laid out for a width. Every row stays behind our own margin, so that none can pass for another."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -55,7 +55,7 @@ class Lines(Laid):
         return self._laid[1]
 
 
-class Detail(VerticalScroll, can_focus=True):
+class RequestDetail(VerticalScroll, can_focus=True):
     """A pane that scrolls. What came from outside stands on its own ground."""
 
     DEFAULT_CSS = """
@@ -64,8 +64,8 @@ class Detail(VerticalScroll, can_focus=True):
     """
 
     def compose(self) -> ComposeResult:
-        yield Lines(id="detail-about")
-        yield Lines(id="detail-shown", classes="foreign")
+        yield DetailLines(id="detail-about")
+        yield DetailLines(id="detail-shown", classes="foreign")
         yield Static(id="detail-note")
 
     def show(
@@ -77,9 +77,9 @@ class Detail(VerticalScroll, can_focus=True):
         raw: bool = False,
     ) -> None:
         """One request. `shown` is None while it is being looked up; `note` stands below; `raw` if `v` shows all."""
-        self.query_one("#detail-about", Lines).show(partial(about, request) if request else None)
+        self.query_one("#detail-about", DetailLines).show(partial(about, request) if request else None)
         told = partial(what_was_shown, shown, BY_KEY if raw else BY_COMMAND) if shown else None
-        self.query_one("#detail-shown", Lines).show(told)
+        self.query_one("#detail-shown", DetailLines).show(told)
         below = [own(shown.note, MUTED)] if shown and shown.note else []
         self.query_one("#detail-note", Static).update(own("\n").join([*below, *([note] if note else [])]))
 

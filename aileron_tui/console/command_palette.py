@@ -11,7 +11,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
 
-from aileron_tui.console.actions import Action, Group, Scope, display, keys_of, of
+from aileron_tui.console.actions import KeyAction, KeyGroup, KeyScope, display, keys_of, of
 from aileron_tui.console.render import MUTED, foreign_line, own
 
 
@@ -19,7 +19,7 @@ from aileron_tui.console.render import MUTED, foreign_line, own
 class Scoped(Protocol):
     """A screen whose keys are in the table, and which knows why one of its actions cannot be done now."""
 
-    SCOPE: Scope
+    SCOPE: KeyScope
 
     def why_not(self, action: str) -> str:
         """The reason, or ""."""
@@ -33,7 +33,7 @@ class ActionCommands(Provider):
 
     async def discover(self) -> Hits:
         for action, why in self._actions():
-            if action.group is Group.MOVE:
+            if action.group is KeyGroup.MOVE:
                 continue  # found by name, but not worth a line before anything is typed
             yield DiscoveryHit(self._title(action, why), partial(self._run, action, why), action.label, action.tooltip)
         for title, words, run, _ in self.app.get_system_commands(self.screen):
@@ -51,7 +51,7 @@ class ActionCommands(Provider):
             if score > 0:
                 yield Hit(score, own(title), run, title, words)
 
-    def _actions(self) -> Iterator[tuple[Action, str]]:
+    def _actions(self) -> Iterator[tuple[KeyAction, str]]:
         screen = self.screen
         if not isinstance(screen, Scoped):
             return
@@ -59,13 +59,13 @@ class ActionCommands(Provider):
             if not action.fixed:
                 yield action, _obstacle(screen, action)
 
-    def _title(self, action: Action, why: str) -> Content:
+    def _title(self, action: KeyAction, why: str) -> Content:
         key = display(keys_of(action, getattr(self.app, "keymap_in_use", None))[0])
         if why:
             return own(action.label, MUTED) + own(f"  {key}", MUTED) + own("  ") + foreign_line(why, MUTED)
         return own(action.label) + own(f"  {key}", MUTED)
 
-    async def _run(self, action: Action, why: str) -> None:
+    async def _run(self, action: KeyAction, why: str) -> None:
         screen: Screen[object] = self.screen
         if why:
             words = f"{action.label}: {foreign_line(why).plain}"
@@ -74,7 +74,7 @@ class ActionCommands(Provider):
             await screen.run_action(action.method)
 
 
-def _obstacle(screen: Scoped, action: Action) -> str:
+def _obstacle(screen: Scoped, action: KeyAction) -> str:
     if action.key_only:
         return "by its key only: the palette never answers"
     return screen.why_not(action.id)

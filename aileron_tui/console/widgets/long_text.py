@@ -42,7 +42,7 @@ _CHANGED: Final = re.compile(rf"[^\n -~]| {{25}}| {{3}}(?:\n|\Z)|(?:\A|\n) *\n(?
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class TextChunk:
     """A stretch of the text: whole lines without their last newline, a part of a long line, or folded padding.
 
     `continues` and `goes_on` tell of a line that began before or ends later; `notice` stands for padding. `head` is
@@ -58,7 +58,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnRow:
     """One row: the number of its line within the chunks so far, whether the line begins here, and its parts."""
 
     line: int
@@ -67,7 +67,7 @@ class Drawn:
     parts: Row
 
 
-class Passage:
+class LongText:
     """The rows of a text at a width. `height` grows while `count` is at work; `counted` tells when it is exact.
 
     `lines` are those of the text itself, before any folding.
@@ -78,12 +78,12 @@ class Passage:
         self.lines = text.count("\n") + 1
         self.width = 0
         self._size = chunk
-        self._chunks: list[Chunk] = []
+        self._chunks: list[TextChunk] = []
         self._source = self._cut()
         self._exhausted = False
         self._lines: list[int] = []
         self._ends: list[int] = []
-        self._made: OrderedDict[int, tuple[Drawn, ...]] = OrderedDict()
+        self._made: OrderedDict[int, tuple[DrawnRow, ...]] = OrderedDict()
         self._rows_made = 0
 
     @property
@@ -111,7 +111,7 @@ class Passage:
             pass
         return self.counted
 
-    def row(self, y: int) -> Drawn | None:
+    def row(self, y: int) -> DrawnRow | None:
         """Row number `y`, if it is known."""
         if not 0 <= y < self.height:
             return None
@@ -161,7 +161,7 @@ class Passage:
         self._ends.append(self.height + height)
         return True
 
-    def _measured(self, chunk: Chunk) -> tuple[int, int]:
+    def _measured(self, chunk: TextChunk) -> tuple[int, int]:
         """How many lines and rows a chunk has, without making plain text visible."""
         text = "" if chunk.notice else self.text[chunk.start : chunk.end].replace("\r\n", "\n")
         if chunk.notice or _CHANGED.search(text):
@@ -173,12 +173,12 @@ class Passage:
             return len(plain), len(plain)
         return len(plain), sum(len(ascii_rows(line, width)) if len(line) > width else 1 for line in plain)
 
-    def _visible(self, chunk: Chunk) -> tuple[tuple[Part, ...], ...]:
+    def _visible(self, chunk: TextChunk) -> tuple[tuple[Part, ...], ...]:
         if chunk.notice:
             return (((chunk.notice, True),),)
         return block_pieces(self.text[chunk.start : chunk.end])
 
-    def _drawn(self, index: int) -> tuple[Drawn, ...]:
+    def _drawn(self, index: int) -> tuple[DrawnRow, ...]:
         made = self._made.get(index)
         if made is None:
             made = tuple(self._draw(index))
@@ -191,16 +191,16 @@ class Passage:
             self._made.move_to_end(index)
         return made
 
-    def _draw(self, index: int) -> Iterator[Drawn]:
+    def _draw(self, index: int) -> Iterator[DrawnRow]:
         chunk = self._chunks[index]
         for place, line in enumerate(self._visible(chunk)):
             begins = place > 0 or not chunk.continues
             written = line[0][0][:_HEAD] if line and not line[0][1] else ""
             head = written if begins else chunk.head
             for position, parts in enumerate(rows(line, self.width)):
-                yield Drawn(self._first_line(index) + place, begins and position == 0, head, parts)
+                yield DrawnRow(self._first_line(index) + place, begins and position == 0, head, parts)
 
-    def _cut(self) -> Iterator[Chunk | None]:
+    def _cut(self) -> Iterator[TextChunk | None]:
         """The text in chunks; the empty line after a last newline is a line as well. None while one is looked for."""
         total = len(self.text)
         start, continues, head = 0, False, ""
@@ -222,7 +222,7 @@ class Passage:
                 notice = repeated(self.text[start], flood - start)
             else:
                 end, following = self._end(start)
-            yield Chunk(start, end, notice, continues, goes_on=following == end < total, head=head)
+            yield TextChunk(start, end, notice, continues, goes_on=following == end < total, head=head)
             if end == total:
                 return
             line = self.text.rfind("\n", start, end) + 1
@@ -239,7 +239,7 @@ class Passage:
             yield None
         return found.end() if found else end
 
-    def _blank_lines(self, start: int, spaces: int) -> Generator[None, None, Chunk | None]:
+    def _blank_lines(self, start: int, spaces: int) -> Generator[None, None, TextChunk | None]:
         """The blank lines that begin here with some spaces, if they are so many that they are folded."""
         text = self.text
         end = yield from self._past(_BLANKS, spaces)
@@ -249,7 +249,7 @@ class Passage:
         if end <= start:
             return None
         number = text.count("\n", start, end) + (end == len(text))
-        return Chunk(start, end, f"⟨{number} blank lines⟩") if number > BLANK_LINES else None
+        return TextChunk(start, end, f"⟨{number} blank lines⟩") if number > BLANK_LINES else None
 
     def _past_flood(self, start: int) -> Generator[None, None, int]:
         """Where a flood of one character ends that is shown by its number; the start if there is none."""

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.geometry import Size
 
-from aileron_tui.console.widgets.still import Still
+from aileron_tui.console.widgets.cached_widget import CachedWidget
 
 
-class Laid(Still):
+class LineWidget(CachedWidget):
     """Draws the lines it is laid out in."""
 
     DEFAULT_CSS = "Laid { height: auto; width: 1fr; }"

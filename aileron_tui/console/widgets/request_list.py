@@ -14,7 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from aileron_tui.console.widgets.still import Still, Turn
+from aileron_tui.console.widgets.cached_widget import CachedWidget, TextChange
 from aileron_tui.console.widgets.time_left import ago, clock
 from aileron_tui.core.decision import moment
 from aileron_tui.core.values import dataclass
@@ -38,7 +38,7 @@ _END = 3
 _KEPT = 500
 
 
-class Line(NamedTuple):
+class RequestLine(NamedTuple):
     """Everything that the line of a request tells."""
 
     key: str
@@ -63,7 +63,7 @@ def _time(item: "Item", now: datetime) -> str:
         return ""
 
 
-class WaitingList(ScrollView, Still, can_focus=True, inherit_bindings=False):
+class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=False):
     """Requests, oldest first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -102,8 +102,8 @@ class WaitingList(ScrollView, Still, can_focus=True, inherit_bindings=False):
         self._followed: tuple[str, int] = ("", -1)
         self._blank = Strip.blank(0)
         self._looks: dict[str, Style] = {}
-        self._drawn: dict[int, Line | str] = {}
-        self._strips: dict[tuple[Line, int], Strip] = {}
+        self._drawn: dict[int, RequestLine | str] = {}
+        self._strips: dict[tuple[RequestLine, int], Strip] = {}
 
     def notify_style_update(self) -> None:
         """Other colours: what was kept is drawn anew."""
@@ -125,12 +125,12 @@ class WaitingList(ScrollView, Still, can_focus=True, inherit_bindings=False):
     def tick(self) -> None:
         """A second has passed: only times that read differently now are drawn."""
         now, end = datetime.now(UTC), self.scrollable_content_region.width - _END
-        turns: list[Turn] = []
+        turns: list[TextChange] = []
         for y, row in self._drawn.items():
-            item = self._board.items.get(row.key) if isinstance(row, Line) and row.time else None
-            if isinstance(row, Line) and item and (time := _time(item, now)) != row.time:
+            item = self._board.items.get(row.key) if isinstance(row, RequestLine) and row.time else None
+            if isinstance(row, RequestLine) and item and (time := _time(item, now)) != row.time:
                 self._drawn[y] = row._replace(time=time)
-                turns.append(Turn(end - len(time), y, row.time, time))
+                turns.append(TextChange(end - len(time), y, row.time, time))
         self.turn(turns)
 
     def update(self, *, folded: bool = False) -> None:
@@ -176,11 +176,11 @@ class WaitingList(ScrollView, Still, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         line = self._drawn[y] = self._line(y, datetime.now(UTC))
-        if isinstance(line, Line):
+        if isinstance(line, RequestLine):
             return self._kept_row(line, width)
         return self._notice(line, width) if line else self._nothing(width)
 
-    def _line(self, y: int, now: datetime) -> Line | str:
+    def _line(self, y: int, now: datetime) -> RequestLine | str:
         """What a line of the screen tells: a request, or a few words, or nothing."""
         board, ids = self._board, self._board.visible
         if not ids and y == 1:
@@ -198,9 +198,9 @@ class WaitingList(ScrollView, Still, can_focus=True, inherit_bindings=False):
         stale = source in board.queue.stale
         name = item.prompt.action if item else key
         chosen, marked, risky = key == board.chosen, key in board.marked, board.risky(key)
-        return Line(key, name, place, chosen, marked, risky, pill, time, source, stale)
+        return RequestLine(key, name, place, chosen, marked, risky, pill, time, source, stale)
 
-    def _kept_row(self, line: Line, width: int) -> Strip:
+    def _kept_row(self, line: RequestLine, width: int) -> Strip:
         """A row, which is made once as long as it tells the same, also if it comes to stand on another line."""
         if (line, width) not in self._strips:
             if len(self._strips) >= _KEPT:
@@ -208,7 +208,7 @@ class WaitingList(ScrollView, Still, can_focus=True, inherit_bindings=False):
             self._strips[line, width] = self._row(line, width)
         return self._strips[line, width]
 
-    def _row(self, line: Line, width: int) -> Strip:
+    def _row(self, line: RequestLine, width: int) -> Strip:
         pill = line.pill
         row = self._look("waiting--chosen" if line.chosen else "waiting--row")
         cursor = "▸" if line.chosen else " "
@@ -234,7 +234,7 @@ class WaitingList(ScrollView, Still, can_focus=True, inherit_bindings=False):
         ]
         return Strip(segments).adjust_cell_length(width, row)
 
-    def _source(self, line: Line, room: int) -> str:
+    def _source(self, line: RequestLine, room: int) -> str:
         """Where a request comes from, if there are several sources and room to say it; marked if that is silent."""
         if not line.source or room < _ROOM_FOR_SOURCE:
             return ""

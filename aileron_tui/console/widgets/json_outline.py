@@ -21,7 +21,7 @@ class Fold:
     end: int
 
 
-class Outline:
+class JsonOutline:
     """The lines of a JSON text with what is folded left out."""
 
     def __init__(self, text: str) -> None:
@@ -104,7 +104,7 @@ class Outline:
         self.lines.append(line)
 
 
-def outline(text: str) -> Outline | None:
+def outline(text: str) -> JsonOutline | None:
     """The outline of a text that is a JSON object or array and not too long to fold."""
     if len(text) > LONGEST or not looks_like(text):
         return None
@@ -112,7 +112,7 @@ def outline(text: str) -> Outline | None:
         value = read(text)
     except JsonError:
         return None
-    return Outline(text) if value else None
+    return JsonOutline(text) if value else None
 
 
 def looks_like(text: str) -> bool:
