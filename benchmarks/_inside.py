@@ -14,7 +14,7 @@ from textual import events
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.geometry import Size
 
-from aileron_tui.cli.screen import collect_rarely, quick_start
+from aileron_tui.cli.full_screen import collect_rarely, quick_start
 from aileron_tui.console.app import Console
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.decision import timestamp

@@ -16,7 +16,7 @@ ROUNDS: Final = 3
 SHARE: Final = 0.5
 
 SAME_IMPORTS: Final = (
-    "import aileron_tui.cli.console, aileron_tui.console.app, aileron_tui.signing.pkcs8; "
+    "import aileron_tui.cli.commands.console, aileron_tui.console.app, aileron_tui.signing.pkcs8; "
     "import aileron_tui.console.widgets.prompt_view, aileron_tui.runtime.gate_client; "
     "from cryptography.hazmat.primitives.asymmetric import ed25519; "
 )

@@ -76,7 +76,7 @@ def _run(command: str, words: list[str]) -> int:
 
     from aileron_tui.core.errors import AileronError  # noqa: PLC0415
 
-    module = import_module(f"aileron_tui.cli.{command}")
+    module = import_module(f"aileron_tui.cli.commands.{command}")
     try:
         code: int = module.run(_options(command, module, words))
     except AileronError as error:
@@ -122,7 +122,7 @@ def _unknown(word: str) -> int:
 
 
 def _complain(title: str, *more: str) -> None:
-    from aileron_tui.cli.columns import write  # noqa: PLC0415
+    from aileron_tui.cli.output import write  # noqa: PLC0415
     from aileron_tui.core.visible_text import inline  # noqa: PLC0415
 
     write(sys.stderr, f"error: {inline(title)}")

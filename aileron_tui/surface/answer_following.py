@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import FAILED, INTERRUPTED, OK
-from aileron_tui.cli.exits import WAITING
+from aileron_tui.cli.exit_codes import WAITING
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.request_kinds import SHELL

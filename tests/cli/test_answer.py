@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.cli import confirming
+from aileron_tui.cli import confirmation
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.signing import key_store
@@ -68,12 +68,12 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         made = Desk(home, daemon, capsys)
         monkeypatch.setenv("AILERON_TUI_HOME", str(home))
         monkeypatch.setenv("HOME", str(daemon.home))
-        monkeypatch.setattr("aileron_tui.cli.approver.protect_process", lambda: None)
-        monkeypatch.setattr(confirming, "_watched", lambda: True)
-        monkeypatch.setattr(confirming, "ask_line", made.line)
-        monkeypatch.setattr(confirming, "ask_passphrase", made.passphrase)
-        monkeypatch.setattr("aileron_tui.cli.approver.ask_passphrase", made.passphrase)
-        monkeypatch.setattr(confirming, "MOMENT", 0.0)
+        monkeypatch.setattr("aileron_tui.cli.approver_session.protect_process", lambda: None)
+        monkeypatch.setattr(confirmation, "_watched", lambda: True)
+        monkeypatch.setattr(confirmation, "ask_line", made.line)
+        monkeypatch.setattr(confirmation, "ask_passphrase", made.passphrase)
+        monkeypatch.setattr("aileron_tui.cli.approver_session.ask_passphrase", made.passphrase)
+        monkeypatch.setattr(confirmation, "MOMENT", 0.0)
         yield made
 
 
@@ -259,7 +259,7 @@ def test_high_risk_can_take_the_passphrase(desk: Desk) -> None:
 
 
 def test_without_a_terminal_more_than_a_yes_cannot_be_had(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirming, "_watched", lambda: False)
+    monkeypatch.setattr(confirmation, "_watched", lambda: False)
     id_ = desk.daemon.register("comms_send")
     assert desk.run("approve", id_) == FAILED
     assert "headless_decisions" in desk.err

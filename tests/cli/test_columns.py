@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.cli import approver, watch
-from aileron_tui.cli.columns import columns
+from aileron_tui.cli import approver_session
+from aileron_tui.cli.commands import watch
+from aileron_tui.cli.output import columns
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.prompt_rows import Row
@@ -29,7 +30,7 @@ def test_a_name_or_a_value_cannot_forge_a_line_of_a_prompt() -> None:
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with os.fdopen(theirs, "w") as out, os.fdopen(ours):
         assert columns(out) == 80
-        printed = list(approver.shown(items.item(shown), out))
+        printed = list(approver_session.shown(items.item(shown), out))
     assert all(cells(line) <= 80 for line in printed)
     assert [line for line in printed if line.startswith("risk")] == [
         line for line in printed if line.startswith("risk        high")
@@ -47,9 +48,11 @@ def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> 
     with os.fdopen(theirs, "w") as out, os.fdopen(ours, "rb", buffering=0) as terminal:
         monkeypatch.setattr("sys.stdout", out)
         monkeypatch.setattr("sys.stderr", out)
-        approver.say(*approver.row(asked, items.NOW, approver.width()), *approver.hint(asked))
+        approver_session.say(
+            *approver_session.row(asked, items.NOW, approver_session.width()), *approver_session.hint(asked)
+        )
         watch._tell(SourceEvent(1, "updated", {}, (replace(asked, state=RequestState.DENIED),)), as_json=False)
-        approver.complain(AileronError(forged, forged, forged))
+        approver_session.complain(AileronError(forged, forged, forged))
         cli._complain(forged, forged, forged)
         out.flush()
         printed = terminal.read(1 << 16).decode().splitlines()

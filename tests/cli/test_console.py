@@ -5,7 +5,7 @@ import subprocess
 import sys
 from dataclasses import asdict
 
-from aileron_tui.cli import console
+from aileron_tui.cli.commands import console
 from aileron_tui.console import settings, themes
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.files.config import Config
@@ -27,7 +27,7 @@ LATER = (
 
 def test_the_frame_is_shown_before_anything_heavy_is_loaded() -> None:
     program = (
-        "import sys, aileron_tui.cli.console, aileron_tui.console.app, aileron_tui.surface.key_holder; "
+        "import sys, aileron_tui.cli.commands.console, aileron_tui.console.app, aileron_tui.surface.key_holder; "
         f"print(*[name for name in {LATER} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -422,7 +422,7 @@ def test_another_user_on_the_port_is_named_and_told_nothing(
     assert doctor().status("daemon.listener") == "ok"
     daemon.asked.clear()
     monkeypatch.setattr("aileron_tui.runtime.port_owner.trusted", lambda: frozenset({4_000_000}))
-    monkeypatch.setattr("aileron_tui.cli.connections.trusted", lambda: frozenset({4_000_000}))
+    monkeypatch.setattr("aileron_tui.cli.connection_checks.trusted", lambda: frozenset({4_000_000}))
     done = doctor()
     assert done.status("daemon.listener") == "fail"
     assert "neither you nor the system" in done.words("daemon.listener")

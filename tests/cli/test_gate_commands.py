@@ -120,7 +120,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 @pytest.fixture
 def home(running: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("AILERON_TUI_HOME", str(running.folder))
-    monkeypatch.setattr("aileron_tui.cli.approver.protect_process", lambda: None)  # pytest itself stays debuggable
+    monkeypatch.setattr(
+        "aileron_tui.cli.approver_session.protect_process", lambda: None
+    )  # pytest itself stays debuggable
     configure(running.folder, headless=True)
     return running
 
@@ -293,8 +295,8 @@ def test_a_preview_that_changes_while_it_is_read_is_not_approved(
             other.refresh(id_)
         return "y"
 
-    monkeypatch.setattr("aileron_tui.cli.confirming._watched", lambda: True)
-    monkeypatch.setattr("aileron_tui.cli.confirming.ask_line", reads)
+    monkeypatch.setattr("aileron_tui.cli.confirmation._watched", lambda: True)
+    monkeypatch.setattr("aileron_tui.cli.confirmation.ask_line", reads)
     said = call("approve", id_)
     assert (said.code, said.out) == (5, "")
     assert "changed meanwhile" in said.err

@@ -408,7 +408,7 @@ def test_an_edited_approval_is_told_with_what_was_asked_and_approved(
 def test_no_content_of_an_edited_call_reaches_the_column_of_the_signs(
     edited: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: str
 ) -> None:
-    monkeypatch.setattr("aileron_tui.cli.history.columns", lambda _: int(width))
+    monkeypatch.setattr("aileron_tui.cli.commands.history.columns", lambda _: int(width))
     shown = said(capsys, "show", "act-1").splitlines()
     start = next(place for place, line in enumerate(shown) if line.startswith("- to"))
     end = shown.index("", start)

@@ -25,7 +25,7 @@ FINGERPRINT = "SHA256:3EWd9N28tLC/qIUJ6m8AlmBMgEyIZHzt7SV2WW+9WUY"
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own."""
     monkeypatch.setenv("AILERON_TUI_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("aileron_tui.cli.key.protect_process", lambda: None)  # pytest itself stays debuggable
+    monkeypatch.setattr("aileron_tui.cli.commands.key.protect_process", lambda: None)  # pytest itself stays debuggable
     return tmp_path / "home"
 
 

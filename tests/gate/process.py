@@ -298,7 +298,8 @@ def decision(item: Any, verdict: Verdict, key: UnlockedKey) -> JsonObject:
 
 
 def _nurse(line: socket.socket) -> None:
-    from aileron_tui.cli import gate, main  # noqa: PLC0415  # what every child needs
+    from aileron_tui.cli import main  # noqa: PLC0415  # what every child needs
+    from aileron_tui.cli.commands import gate  # noqa: PLC0415
 
     del gate
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the dead are not waited for

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.cli import run
-from aileron_tui.cli.approver import NoSuchRequest, hint, pick
+from aileron_tui.cli.approver_session import NoSuchRequest, hint, pick
+from aileron_tui.cli.commands import run
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json
 from aileron_tui.runtime import port_owner

@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack
 
 from aileron_tui.cli import FAILED, OK
-from aileron_tui.cli.screen import check_terminal, patience, show
+from aileron_tui.cli.full_screen import check_terminal, patience, show
 from aileron_tui.console.settings import THEMES, default_theme
 from aileron_tui.demo.agent import Agent, AgentLog
 from aileron_tui.files.paths import paths

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aileron_tui.cli import FAILED, OK, USAGE, inputs
-from aileron_tui.cli.columns import columns
-from aileron_tui.cli.exits import NOT_FOUND
+from aileron_tui.cli import FAILED, OK, USAGE, action_inputs
+from aileron_tui.cli.exit_codes import NOT_FOUND
+from aileron_tui.cli.output import columns
 from aileron_tui.core.action import Action
 from aileron_tui.core.bundle import Bundle
 from aileron_tui.core.errors import AileronError
@@ -45,7 +45,7 @@ class _Bench:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("action", metavar="ACTION", help="whose prompt to show")
-    inputs.arguments(parser)
+    action_inputs.arguments(parser)
     parser.add_argument("--manifests", metavar="DIR", type=Path, help="where the action is; the bundled suite if none")
     parser.add_argument("--demo", action="store_true", help="run the sample service for it, with its credentials")
     parser.add_argument("--json", action="store_true", help="prompt, digest, answer and details as one JSON document")
@@ -62,10 +62,10 @@ def run(options: argparse.Namespace) -> int:
     if action is None:
         return _absent(options.action, bundle, manifests)
     try:
-        args = inputs.given(action.name, {field.name: field.type for field in action.inputs}, options)
+        args = action_inputs.given(action.name, {field.name: field.type for field in action.inputs}, options)
         if wrong := faults(action.inputs, args):
-            raise inputs.Misused("; ".join(sentence for _, sentence in wrong))
-    except inputs.Misused as error:
+            raise action_inputs.Misused("; ".join(sentence for _, sentence in wrong))
+    except action_inputs.Misused as error:
         sys.stderr.write(f"error: {inline(str(error))}\n")
         return USAGE
     with _sample_bench(manifests) if options.demo else _own_bench(manifests) as bench:

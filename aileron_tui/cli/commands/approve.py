@@ -2,23 +2,23 @@
 
 import argparse
 
-from aileron_tui.cli import answer, approver
+from aileron_tui.cli import answer_command, approver_session
 from aileron_tui.core.decision import Verdict
 from aileron_tui.surface import answer_following
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    answer.arguments(parser)
+    answer_command.arguments(parser)
     parser.add_argument("--reason", default="", help="kept in the history")
     parser.add_argument("--digest", default="", help="approve only if the prompt still has this digest (see `show`)")
     words = f"how long to wait for its end, 0 to {answer_following.LONGEST}; usually {answer_following.USUAL}"
     parser.add_argument(
         "--wait", metavar="SECONDS", type=answer_following.seconds, default=answer_following.USUAL, help=words
     )
-    approver.arguments(parser)
+    approver_session.arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """0 done, 1 not approved or failed, 5 changed or not waiting any more, 75 approved and still running."""
-    return answer.give(options, Verdict.APPROVE)
+    return answer_command.give(options, Verdict.APPROVE)

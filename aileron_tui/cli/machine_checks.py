@@ -172,7 +172,7 @@ def ledgers(here: Paths) -> Iterator[Check]:
 
 def manifests() -> Check:
     """Whether the bundled manifests are whole."""
-    from aileron_tui.cli.lint import lint  # noqa: PLC0415  # only here
+    from aileron_tui.cli.commands.lint import lint  # noqa: PLC0415  # only here
 
     folder = bundled("manifests")
     count, findings = lint([str(folder)])

@@ -3,8 +3,8 @@
 import argparse
 import sys
 
-from aileron_tui.cli import OK, approver
-from aileron_tui.cli.exits import NOT_FOUND
+from aileron_tui.cli import OK, approver_session
+from aileron_tui.cli.exit_codes import NOT_FOUND
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.runtime.request_reader import Item
 from aileron_tui.surface.source_connection import Sources
@@ -13,32 +13,32 @@ from aileron_tui.surface.source_connection import Sources
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("id", metavar="ID", help="its id, or enough of its beginning or end")
-    approver.arguments(parser)
+    approver_session.arguments(parser)
     parser.add_argument("--json", action="store_true", help="as one JSON document")
 
 
 def run(options: argparse.Namespace) -> int:
     """0 if shown, 5 if there is no such request."""
-    with approver.approver(options) as sources:
+    with approver_session.approver(options) as sources:
         try:
             try:
-                item = approver.pick(sources, options.id)
-            except approver.NoSuchRequest as missing:
+                item = approver_session.pick(sources, options.id)
+            except approver_session.NoSuchRequest as missing:
                 item = _ended(sources, options.id, missing)
-        except approver.NoSuchRequest as error:
-            approver.complain(error)
+        except approver_session.NoSuchRequest as error:
+            approver_session.complain(error)
             return NOT_FOUND
-        item = approver.settled(sources, item)
+        item = approver_session.settled(sources, item)
     if options.json:
-        approver.say_json(item.fields | {"edit": item.edit})
+        approver_session.say_json(item.fields | {"edit": item.edit})
         return OK
-    approver.say(*approver.shown(item, sys.stdout))
+    approver_session.say(*approver_session.shown(item, sys.stdout))
     if item.state.decidable:
-        approver.say("", *approver.hint(item))
+        approver_session.say("", *approver_session.hint(item))
     return OK
 
 
-def _ended(sources: Sources, id_: str, missing: approver.NoSuchRequest) -> Item:
+def _ended(sources: Sources, id_: str, missing: approver_session.NoSuchRequest) -> Item:
     """A request that was answered a short while ago can still be looked at by its whole id."""
     try:
         return sources.find(id_)

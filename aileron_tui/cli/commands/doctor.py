@@ -9,11 +9,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import FAILED, OK
-from aileron_tui.cli.columns import columns
+from aileron_tui.cli.output import columns
 from aileron_tui.core.visible_text import Visible, cells, inline, wrap
 
 if TYPE_CHECKING:
-    from aileron_tui.cli.checks import Check
+    from aileron_tui.cli.machine_checks import Check
 
 _GLYPHS: Final = {"ok": "✓", "warn": "!", "fail": "✗"}
 _SHADES: Final = {"ok": "", "warn": "\x1b[33m", "fail": "\x1b[31m"}
@@ -32,45 +32,45 @@ def run(options: argparse.Namespace) -> int:
     from aileron_tui.signing.secret_memory import protect_process  # noqa: PLC0415  # `--help` needs none of it
 
     protect_process()
-    checks = list(_checks())
-    failures = sum(check.status == "fail" for check in checks)
-    warnings = sum(check.status == "warn" for check in checks)
+    machine_checks = list(_checks())
+    failures = sum(check.status == "fail" for check in machine_checks)
+    warnings = sum(check.status == "warn" for check in machine_checks)
     if options.json:
-        document = {"checks": [asdict(check) for check in checks], "failed": failures, "warnings": warnings}
+        document = {"checks": [asdict(check) for check in machine_checks], "failed": failures, "warnings": warnings}
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
     else:
-        _print(checks)
+        _print(machine_checks)
         sys.stdout.write(f"\n{_summary(failures, warnings)}\n")
     return FAILED if failures else OK
 
 
 def _checks() -> "Iterator[Check]":
-    from aileron_tui.cli import checks  # noqa: PLC0415  # they load nearly everything
-    from aileron_tui.cli.connections import connections  # noqa: PLC0415
+    from aileron_tui.cli import machine_checks  # noqa: PLC0415  # they load nearly everything
+    from aileron_tui.cli.connection_checks import connections  # noqa: PLC0415
     from aileron_tui.files.paths import paths  # noqa: PLC0415
 
     here = paths()
-    check, config = checks.configuration(here.config)
-    yield checks.program()
-    yield checks.terminal(os.environ)
-    yield from checks.multiplexer(os.environ, config)
+    check, config = machine_checks.configuration(here.config)
+    yield machine_checks.program()
+    yield machine_checks.terminal(os.environ)
+    yield from machine_checks.multiplexer(os.environ, config)
     yield check
-    yield from checks.folders(here)
-    yield checks.signing_keys(here)
-    yield checks.publishers(here)
-    yield checks.manifests()
-    yield from checks.ledgers(here)
+    yield from machine_checks.folders(here)
+    yield machine_checks.signing_keys(here)
+    yield machine_checks.publishers(here)
+    yield machine_checks.manifests()
+    yield from machine_checks.ledgers(here)
     yield from connections(config)
 
 
-def _print(checks: "Iterable[Check]") -> None:
-    checks = list(checks)
+def _print(found: "Iterable[Check]") -> None:
+    checks = list(found)
     width = columns(sys.stdout)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     stacked = 0 < width < _NARROW
-    label_width = min(max(cells(_label(check)) for check in checks), _WIDEST_LABEL)
+    label_width = min(max(cells(_label(check)) for check in machine_checks), _WIDEST_LABEL)
     hang = "  " if stacked else " " * (label_width + 4)
-    for check in checks:
+    for check in machine_checks:
         shade = _SHADES[check.status] if colour else ""
         head = f"{_GLYPHS[check.status]} {_label(check)}"
         gap = "" if stacked else " " * max(label_width + 4 - cells(head), 2)

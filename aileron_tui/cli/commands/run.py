@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.cli import FAILED, OK, USAGE, inputs
-from aileron_tui.cli.exits import DENIED, UNANSWERED, WAITING
+from aileron_tui.cli import FAILED, OK, USAGE, action_inputs
+from aileron_tui.cli.exit_codes import DENIED, UNANSWERED, WAITING
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read
 from aileron_tui.core.prompt import Asker
@@ -28,7 +28,7 @@ _LONGEST_NAME: Final = 200
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("action", metavar="ACTION", help="what to call")
-    inputs.arguments(parser)
+    action_inputs.arguments(parser)
     parser.add_argument("--wait", metavar="SECONDS", type=_seconds, default=0, help="how long to wait for the end")
     parser.add_argument("--agent", metavar="NAME", default="", help="how the caller calls itself")
     parser.add_argument("--url", default="", help="the gate to talk to; else the one that runs on this home")
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     with AgentClient(found, _inherited(found) or agent_token(found)) as client:
         try:
             args = _arguments(client, options)
-        except inputs.Misused as error:
+        except action_inputs.Misused as error:
             sys.stderr.write(f"error: {inline(str(error))}\n")
             return USAGE
         answer = _waited(client, options, args)
@@ -110,13 +110,13 @@ def _code(answer: JsonObject) -> int:
 
 def _arguments(client: AgentClient, options: argparse.Namespace) -> JsonObject:
     types = _types(client.action(options.action)) if options.arg else {}
-    return inputs.given(options.action, types, options)
+    return action_inputs.given(options.action, types, options)
 
 
 def _types(action: JsonObject) -> dict[str, str]:
-    inputs = action.get("inputs")
+    action_inputs = action.get("inputs")
     found: dict[str, str] = {}
-    for field in inputs if isinstance(inputs, list) else ():
+    for field in action_inputs if isinstance(action_inputs, list) else ():
         match field:
             case {"name": str(name), "type": str(type_)}:
                 found[name] = type_

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import OK
-from aileron_tui.cli.screen import check_terminal, patience, quick_start, show
+from aileron_tui.cli.full_screen import check_terminal, patience, quick_start, show
 from aileron_tui.console.settings import THEMES, ConsoleSettings, default_theme
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
@@ -37,7 +37,7 @@ _LOG_LINES: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class _Gate:
+class _InsideGate:
     """Where the gate is, each time it is asked, and what it tells if it is inside this process."""
 
     find: Callable[[], FoundGate]
@@ -45,7 +45,7 @@ class _Gate:
 
 
 @dataclass(frozen=True)
-class Options:
+class ConsoleOptions:
     """What can be said on the command line."""
 
     url: str = ""
@@ -57,7 +57,7 @@ class Options:
     theme: str | None = None
 
 
-DEFAULTS: Final = Options()
+DEFAULTS: Final = ConsoleOptions()
 
 
 def arguments(parser: "argparse.ArgumentParser") -> None:
@@ -71,14 +71,14 @@ def arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--theme", choices=THEMES, help="how it looks")
 
 
-def run(options: Options) -> int:
+def run(options: ConsoleOptions) -> int:
     """0 after it was left, 1 if it cannot be opened."""
     check_terminal()
     with quick_start():
         return _open(options)
 
 
-def _open(options: Options) -> int:
+def _open(options: ConsoleOptions) -> int:
     protect_process()
     config = load_config(paths().config)
     choices = chosen(options, config)
@@ -90,7 +90,7 @@ def _open(options: Options) -> int:
     if start and start.way is start.way.LEAVE:
         return OK
     if start and start.way is start.way.DEMO:
-        from aileron_tui.cli import demo  # noqa: PLC0415  # only if it is wanted
+        from aileron_tui.cli.commands import demo  # noqa: PLC0415  # only if it is wanted
 
         return demo.open_demo(settings.theme)
     with ExitStack() as stack:
@@ -195,7 +195,7 @@ def _made(passphrase: bytearray) -> "StoredKeyholder":
 
 
 @contextmanager
-def _inside(options: Options, config: "Config | None") -> Iterator[_Gate]:
+def _inside(options: ConsoleOptions, config: "Config | None") -> Iterator[_InsideGate]:
     """A gate in this process, on the user's own data."""
     from aileron_tui.files.config import Config  # noqa: PLC0415
     from aileron_tui.gate.gate_log import GateLog  # noqa: PLC0415
@@ -215,7 +215,7 @@ def _inside(options: Options, config: "Config | None") -> Iterator[_Gate]:
         private_folder(here.cache),
         keyring=load_keyring(here.keyring),
     )
-    lines = _Lines()
+    lines = _LastLines()
     with ExitStack() as stack:
         with patience("Preparing the connectors; the first time takes a few seconds…"):
             try:
@@ -223,10 +223,10 @@ def _inside(options: Options, config: "Config | None") -> Iterator[_Gate]:
             except GateStartError:
                 # Somebody else has the usual port. Whoever looks for this gate finds it by its file.
                 gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(port=0), GateLog(lines)))
-        yield _Gate(lambda: gate.found, lines.kept)
+        yield _InsideGate(lambda: gate.found, lines.kept)
 
 
-class _Lines(io.StringIO):
+class _LastLines(io.StringIO):
     """A stream that keeps the last lines."""
 
     def __init__(self) -> None:

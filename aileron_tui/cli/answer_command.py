@@ -5,10 +5,10 @@ import sys
 from dataclasses import replace
 from typing import Final
 
-from aileron_tui.cli import OK, approver, confirming
-from aileron_tui.cli.columns import write
-from aileron_tui.cli.confirming import NotDecided
-from aileron_tui.cli.exits import NOT_FOUND
+from aileron_tui.cli import OK, approver_session, confirmation
+from aileron_tui.cli.confirmation import NotDecided
+from aileron_tui.cli.exit_codes import NOT_FOUND
+from aileron_tui.cli.output import write
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
@@ -47,21 +47,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def give(options: argparse.Namespace, verdict: Verdict) -> int:
     """Exit codes: 0 denied, or approved and done; 1 not given, or failed; 5 nothing to answer; 75 still running."""
     policy = load_config(paths().config).policy
-    confirming.check_terminal(policy)
-    with approver.approver(options) as sources:
+    confirmation.check_terminal(policy)
+    with approver_session.approver(options) as sources:
         try:
-            item = approver.settled(sources, approver.pick(sources, options.id))
+            item = approver_session.settled(sources, approver_session.pick(sources, options.id))
             if not item.state.decidable:
                 raise _TooLate(item, item.state)
-            sys.stderr.write("".join(f"{line}\n" for line in approver.shown(item, sys.stderr)))
+            sys.stderr.write("".join(f"{line}\n" for line in approver_session.shown(item, sys.stderr)))
             if verdict is Verdict.APPROVE:
                 _check(item, options.digest)
-                confirming.confirm(item, policy, sources.key, looked=bool(options.digest))
+                confirmation.confirm(item, policy, sources.key, looked=bool(options.digest))
                 item = _unchanged(sources, item)
             item = _decided(sources, item, verdict, options.reason)
             return _told(sources, item, verdict, options)
-        except approver.NoSuchRequest as error:
-            approver.complain(error)
+        except approver_session.NoSuchRequest as error:
+            approver_session.complain(error)
         except _TooLate as late:
             _say_late(late, verdict, as_json=options.json)
         return NOT_FOUND
@@ -79,7 +79,7 @@ def _check(item: Item, digest: str) -> None:
 def _unchanged(sources: Sources, item: Item) -> Item:
     """The request as it is after the question. A daemon takes an answer by the id alone, and people read slowly."""
     try:
-        now = approver.settled(sources, sources.of(item).item(item.id))
+        now = approver_session.settled(sources, sources.of(item).item(item.id))
     except NotFound:
         raise _TooLate(item, _GONE) from None
     if not now.state.decidable:
@@ -103,7 +103,7 @@ def _decided(sources: Sources, item: Item, verdict: Verdict, reason: str) -> Ite
 def _told(sources: Sources, item: Item, verdict: Verdict, options: argparse.Namespace) -> int:
     """Says that the answer was taken, and what became of it."""
     if not options.json:
-        approver.say(f"{_WORDS[verdict]} {inline(item.prompt.action)} {inline(item.id)}")
+        approver_session.say(f"{_WORDS[verdict]} {inline(item.prompt.action)} {inline(item.id)}")
         sys.stdout.flush()
     approved = verdict is Verdict.APPROVE
     followed = follow(sources.of(item), item, options.wait) if approved else Followed(item, OK)
@@ -113,7 +113,7 @@ def _told(sources: Sources, item: Item, verdict: Verdict, options: argparse.Name
         end = _ENDS.get(followed.item.state, "it runs on")
         for words in filter(None, (_error(followed.item), followed.note)):
             end = f"{end}: {inline(words)}"
-        approver.say(end)
+        approver_session.say(end)
     return followed.code
 
 
@@ -128,7 +128,7 @@ def _say_late(late: _TooLate, verdict: Verdict, *, as_json: bool) -> None:
 
 
 def _say_json(item: Item, verdict: Verdict, *, taken: bool, state: str, note: str = "") -> None:
-    approver.say_json(
+    approver_session.say_json(
         {
             "id": item.id,
             "source": item.source,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from aileron_tui.cli.checks import Check, Status, enrolment, failed
+from aileron_tui.cli.machine_checks import Check, Status, enrolment, failed
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject

@@ -12,7 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final, TextIO
 
-from aileron_tui.cli.columns import columns, write
+from aileron_tui.cli.output import columns, write
 from aileron_tui.core.decision import moment
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from aileron_tui.cli import FAILED, OK
-from aileron_tui.cli.columns import columns
+from aileron_tui.cli.output import columns
 from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.entry_chain import ChainFault, Damage, Entry, EntryKind

@@ -8,8 +8,8 @@ import time
 from datetime import UTC, datetime
 from typing import Final
 
-from aileron_tui.cli import FAILED, OK, approver
-from aileron_tui.cli.columns import write
+from aileron_tui.cli import FAILED, OK, approver_session
+from aileron_tui.cli.output import write
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
@@ -46,13 +46,13 @@ _News = queue.SimpleQueue[SourceEvent | _Silent]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    approver.arguments(parser)
+    approver_session.arguments(parser)
     parser.add_argument("--json", action="store_true", help="each event as one line of JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """0 when every source ended in good order; a lost connection is taken up again."""
-    with approver.approver(options) as sources:
+    with approver_session.approver(options) as sources:
         news: _News = queue.SimpleQueue()
         for name in sources.names:
             threading.Thread(target=_listen, args=(sources, name, news), name="watch", daemon=True).start()
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
             if isinstance(heard, _Silent):
                 silent.append(heard)
                 if heard.error is not None:
-                    approver.complain(heard.error)
+                    approver_session.complain(heard.error)
             else:
                 _tell(heard, as_json=options.json)
     return FAILED if any(ended.error for ended in silent) else OK
@@ -103,17 +103,17 @@ def _tell(happening: SourceEvent, *, as_json: bool) -> None:
         edits = [item.edit for item in happening.items if item.edit]
         data = happening.data | {"edit": edits[0]} if happening.name == "updated" and edits else happening.data
         fields: JsonObject = {"id": happening.id, "event": happening.name, "data": data}
-        approver.say_json(fields | ({"source": happening.source} if happening.source else {}), lines=True)
+        approver_session.say_json(fields | ({"source": happening.source} if happening.source else {}), lines=True)
         return
     if happening.name == "unreadable":
         sys.stderr.write(f"{_whose(happening.source)}sent something that cannot be read\n")
-    now, width = datetime.now(UTC), approver.width()
+    now, width = datetime.now(UTC), approver_session.width()
     for item in happening.items:
         if happening.data.get("reminder"):
-            approver.say(f"still waiting: {inline(item.prompt.action)} {inline(item.id)}")
+            approver_session.say(f"still waiting: {inline(item.prompt.action)} {inline(item.id)}")
         elif happening.name == "updated" and not item.state.decidable:
             edited = ", edited" if item.edited_from else ""
-            approver.say(f"{_OUTCOMES[item.state]}{edited}: {inline(item.prompt.action)} {inline(item.id)}")
+            approver_session.say(f"{_OUTCOMES[item.state]}{edited}: {inline(item.prompt.action)} {inline(item.id)}")
         elif happening.name != "updated":
-            approver.say(*approver.row(item, now, width))
+            approver_session.say(*approver_session.row(item, now, width))
     sys.stdout.flush()
