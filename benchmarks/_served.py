@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.demo.home import SampleHome, sample_home
+from aileron_tui.demo.sample_home import SampleHome, sample_home
 from aileron_tui.runtime.gate_client import AgentClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token
 from aileron_tui.signing import key_store

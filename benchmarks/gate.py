@@ -26,7 +26,7 @@ from typing import Any, Final
 from aileron_tui.core.decision import Verdict, pae
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.demo.bundle import materialise
+from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.request_reader import read_item

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 
 from aileron_tui.core.action import Action
-from aileron_tui.demo.bundle import materialise
+from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.sandbox.connector_package import read_packages
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
-from aileron_tui.demo.samples import ADDRESS, FILES, FOLDER, SampleFile
+from aileron_tui.demo.sample_data import ADDRESS, FILES, FOLDER, SampleFile
 
 _IN_FOLDER = re.compile(r"'((?:[^'\\]|\\.)*)' in parents(?: and trashed = false)?")
 _DEFAULT_FIELDS = ("id", "name", "mimeType")

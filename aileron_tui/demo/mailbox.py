@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
-from aileron_tui.demo.samples import ADDRESS, DRAFTS, MESSAGES, SampleMail
+from aileron_tui.demo.sample_data import ADDRESS, DRAFTS, MESSAGES, SampleMail
 
 _SNIPPET = 200
 _DATE = "Tue, 12 May 2026 09:30:00 +0000"
@@ -16,7 +16,7 @@ _EPOCH_MS = "1778578200000"
 _ENCODING_HEADERS = frozenset({"mime-version", "content-type", "content-transfer-encoding"})
 
 
-class Unreadable(ValueError):
+class UnreadableMail(ValueError):
     """A message in a request is not a mail; the text says why."""
 
 
@@ -159,13 +159,13 @@ class Mailbox:
         try:
             text = base64.b64decode(raw + "=" * (-len(raw) % 4), altchars=b"-_", validate=True).decode()
         except (binascii.Error, UnicodeDecodeError, ValueError) as error:
-            raise Unreadable("raw is not base64url of UTF-8 text") from error
+            raise UnreadableMail("raw is not base64url of UTF-8 text") from error
         head, blank, body = text.partition("\r\n\r\n")
         pairs = [line.partition(": ") for line in head.split("\r\n")]
         if not blank or not all(colon and name.isascii() for name, colon, _ in pairs):
-            raise Unreadable("raw is not a message of headers, a blank line and a text")
+            raise UnreadableMail("raw is not a message of headers, a blank line and a text")
         headers = tuple((name, value) for name, _, value in pairs if name.lower() not in _ENCODING_HEADERS)
         if not any(name.lower() == "to" for name, _ in headers):
-            raise Unreadable("Recipient address required")
+            raise UnreadableMail("Recipient address required")
         identity = self._identity()
         return Mail(identity, thread or identity, (("From", ADDRESS), *headers, ("Date", _DATE)), body)

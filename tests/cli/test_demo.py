@@ -10,9 +10,9 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.core.decision import Verdict
-from aileron_tui.demo.agent import Agent, Pace
-from aileron_tui.demo.home import sample_home
-from aileron_tui.demo.script import SCRIPT
+from aileron_tui.demo.agent_script import SCRIPT
+from aileron_tui.demo.sample_home import sample_home
+from aileron_tui.demo.scripted_agent import AgentPace, ScriptedAgent
 from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.surface.embedded_gate import EmbeddedGate
 from tests.compiled import shared_cache
@@ -47,8 +47,8 @@ def approving(client: ApproverClient) -> Iterator[None]:
 def test_the_agent_alone_plays_on_a_gate_that_is_found(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pace = Pace(scene=0.5, look=0.05)
-    monkeypatch.setattr("aileron_tui.cli.commands.demo.Agent", partial(Agent, script=SCRIPT[:1], pace=pace))
+    pace = AgentPace(scene=0.5, look=0.05)
+    monkeypatch.setattr("aileron_tui.cli.commands.demo.Agent", partial(ScriptedAgent, script=SCRIPT[:1], pace=pace))
     with (
         sample_home(shared_cache(tmp_path_factory)) as made,
         EmbeddedGate(made.setup) as gate,

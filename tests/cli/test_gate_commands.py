@@ -22,8 +22,8 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
-from aileron_tui.demo.bundle import materialise
-from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
+from aileron_tui.demo.sample_bundle import materialise
+from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.gate_client import ApproverClient

@@ -8,9 +8,9 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.core.prompt import read_prompt
-from aileron_tui.demo.bundle import materialise
-from aileron_tui.demo.samples import HOSTILE, NOT_A_DRAFT
-from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
+from aileron_tui.demo.sample_bundle import materialise
+from aileron_tui.demo.sample_data import HOSTILE, NOT_A_DRAFT
+from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.files.paths import Paths, bundled
 from tests.compiled import shared_cache
 

@@ -8,15 +8,15 @@ import pytest
 
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
-from aileron_tui.demo.agent import Agent, AgentLog, Pace
-from aileron_tui.demo.script import SCRIPT, Scene, Wish
+from aileron_tui.demo.agent_script import SCRIPT, Scene, ScriptedCall
+from aileron_tui.demo.scripted_agent import AgentLog, AgentPace, ScriptedAgent
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.files.paths import bundled
 from aileron_tui.gate.call_inputs import faults
 from aileron_tui.runtime.errors import NoGate, NotFound, rejected
 
-FAST = Pace(scene=0.03, look=0.01, patience=2)
-WISH = Wish("send-draft", {"draft_id": "r-1"}, "May I?", "it was sent.", "I will not.")
+FAST = AgentPace(scene=0.03, look=0.01, patience=2)
+WISH = ScriptedCall("send-draft", {"draft_id": "r-1"}, "May I?", "it was sent.", "I will not.")
 
 
 class Gate:
@@ -50,9 +50,9 @@ class Gate:
             raise NoGate("nobody answers")
 
 
-def said(gate: Gate, *script: Scene, pace: Pace = FAST) -> list[str]:
+def said(gate: Gate, *script: Scene, pace: AgentPace = FAST) -> list[str]:
     log = AgentLog(clock=lambda: datetime(2026, 5, 12, 9, 41, tzinfo=UTC))
-    agent = Agent(gate, log, script, pace)
+    agent = ScriptedAgent(gate, log, script, pace)
     assert agent.play()
     assert all(line.startswith("09:41:00  ") for line in log.lines())
     return [line.removeprefix("09:41:00  ") for line in log.lines()]
@@ -77,8 +77,8 @@ def test_it_says_what_it_makes_of_an_answer(answer: JsonObject, words: str) -> N
 
 
 def test_it_tries_something_else_when_denied() -> None:
-    other = Wish("send-draft", {"draft_id": "r-2"}, "This one?", "good.", "no.")
-    wish = Wish("send-draft", {"draft_id": "r-1"}, "May I?", "sent.", "hm.", instead=(other,))
+    other = ScriptedCall("send-draft", {"draft_id": "r-2"}, "This one?", "good.", "no.")
+    wish = ScriptedCall("send-draft", {"draft_id": "r-1"}, "May I?", "sent.", "hm.", instead=(other,))
     gate = Gate({"status": "denied"}, {"status": "completed"})
     assert said(gate, (wish,))[-2] == "send-draft approved: good."
     assert [args for _, args in gate.calls] == [{"draft_id": "r-1"}, {"draft_id": "r-2"}]
@@ -93,7 +93,7 @@ def test_it_goes_on_with_what_a_call_gave() -> None:
 def test_it_stops_asking_when_nobody_answers() -> None:
     gate = Gate()
     log = AgentLog()
-    with Agent(gate, log, [(WISH,)] * 10, FAST):
+    with ScriptedAgent(gate, log, [(WISH,)] * 10, FAST):
         for _ in range(500):
             if "Nobody seems to be there" in log.lines()[-1]:
                 break
@@ -106,7 +106,7 @@ def test_an_answer_now_and_then_keeps_it_going() -> None:
     done: JsonObject = {"status": "completed"}
     gate = Gate(done, "wait", done, "wait", done)
     log = AgentLog()
-    with Agent(gate, log, [(WISH,)] * 5, FAST):
+    with ScriptedAgent(gate, log, [(WISH,)] * 5, FAST):
         for _ in range(500):
             if log.lines() and "That was all" in log.lines()[-1]:
                 break
@@ -116,7 +116,7 @@ def test_an_answer_now_and_then_keeps_it_going() -> None:
 
 def test_it_ends_at_once_when_told_to() -> None:
     gate = Gate()
-    with Agent(gate, AgentLog(), [(WISH,)] * 10, Pace(scene=60)):
+    with ScriptedAgent(gate, AgentLog(), [(WISH,)] * 10, AgentPace(scene=60)):
         pass
     assert len(gate.calls) <= 1
 
@@ -125,7 +125,7 @@ def test_a_gate_that_goes_away_ends_it() -> None:
     gate = Gate()
     gate.gone = True
     log = AgentLog()
-    assert not Agent(gate, log, [(WISH,)], FAST).play()
+    assert not ScriptedAgent(gate, log, [(WISH,)], FAST).play()
     assert log.lines()[-1].endswith("I cannot reach the gate any more: nobody answers")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
-from aileron_tui.demo.home import SampleHome, sample_home
+from aileron_tui.demo.sample_home import SampleHome, sample_home
 from aileron_tui.gate.server import GateStartError, ListenAddress
 from aileron_tui.ledger.errors import LedgerHeld
 from aileron_tui.ledger.writer import Ledger

@@ -8,9 +8,9 @@ import pytest
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.jsontext import Json
-from aileron_tui.demo import samples
-from aileron_tui.demo.bundle import materialise
-from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, Fault, SampleService
+from aileron_tui.demo import sample_data
+from aileron_tui.demo.sample_bundle import materialise
+from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService, ServiceFault
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.sandbox.connector_package import read_packages
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromEnvironment
@@ -76,23 +76,23 @@ def test_the_worked_example(bench: Bench) -> None:
     rows = bench.preview("send-draft", draft_id="r-12345")
     assert list(rows) == ["To", "Subject", "Body"]
     assert (rows["To"], rows["Subject"]) == ("team@example.com", "Weekly recap")
-    assert rows["Body"] == samples.DRAFTS["r-12345"].body
+    assert rows["Body"] == sample_data.DRAFTS["r-12345"].body
     assert bench.sent() == []
     assert output(bench.execute("send-draft", draft_id="r-12345"))["labelIds"] == ["SENT"]
     assert bench.sent() == [rows["Body"]]
 
 
 def test_an_id_that_is_no_draft(bench: Bench) -> None:
-    assert bench.preview("send-draft", draft_id=samples.NOT_A_DRAFT) == {"unavailable": "Gmail API returned 404"}
-    failed = failure(bench.execute("send-draft", draft_id=samples.NOT_A_DRAFT))
+    assert bench.preview("send-draft", draft_id=sample_data.NOT_A_DRAFT) == {"unavailable": "Gmail API returned 404"}
+    failed = failure(bench.execute("send-draft", draft_id=sample_data.NOT_A_DRAFT))
     assert failed.kind == "external_api_error"
     assert failed.message.startswith('Gmail API returned 404: {"error":')
     assert bench.sent() == []
 
 
-@pytest.mark.parametrize("draft", sorted(samples.DRAFTS))
+@pytest.mark.parametrize("draft", sorted(sample_data.DRAFTS))
 def test_every_draft_is_shown_whole(bench: Bench, draft: str) -> None:
-    sample = samples.DRAFTS[draft]
+    sample = sample_data.DRAFTS[draft]
     assert bench.preview("send-draft", draft_id=draft) == {
         "To": sample.to,
         "Subject": sample.subject,
@@ -146,7 +146,7 @@ def test_files_are_listed_moved_renamed_and_deleted(bench: Bench) -> None:
     assert bench.preview("move-file", file_id="f-1001", folder_id="d-archive") == {
         "Name": "Quarterly report.pdf",
         "From folder": "d-inbox",
-        "Owner": samples.ADDRESS,
+        "Owner": sample_data.ADDRESS,
         "Modified": "2026-05-11T16:20:00.000Z",
     }
     assert output(bench.execute("move-file", file_id="f-1001", folder_id="d-archive"))["parents"] == ["d-archive"]
@@ -155,7 +155,7 @@ def test_files_are_listed_moved_renamed_and_deleted(bench: Bench) -> None:
     assert renamed == {"Current name": "Q1 & Q2.pdf", "In folder": "d-archive"}
     rows = bench.preview("delete-file", file_id="f-1001")
     assert rows["Bytes"] == "482133"
-    assert rows["Description"] == samples.FILES["f-1001"].description
+    assert rows["Description"] == sample_data.FILES["f-1001"].description
     assert '"emailAddress": "auditors@example.org"' in rows["Shared with"]
     assert bench.preview("delete-file", file_id="f-1002")["Description"] == "n/a"
     assert output(bench.execute("delete-file", file_id="f-1001")) == {"id": "f-1001", "deleted": True}
@@ -197,7 +197,7 @@ def test_an_agent_cannot_turn_the_connector_elsewhere(bench: Bench) -> None:
 
 
 def test_a_send_without_an_answer_is_sent_once(bench: Bench) -> None:
-    bench.service.faults["r-12345"] = Fault.HANG_UP
+    bench.service.faults["r-12345"] = ServiceFault.HANG_UP
     failure(bench.execute("send-draft", draft_id="r-12345"))
     assert len(bench.sent()) == 1
     assert len([call for call in bench.service.calls if call.method == "POST"]) == 1

@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from aileron_tui.demo import samples
+from aileron_tui.demo import sample_data
 from aileron_tui.demo.errors import DemoError
-from aileron_tui.demo.routes import LARGEST_BODY
-from aileron_tui.demo.service import EVERYTHING, MAIL_CREDENTIAL, Fault, SampleService, main
+from aileron_tui.demo.sample_service import EVERYTHING, MAIL_CREDENTIAL, SampleService, ServiceFault, main
+from aileron_tui.demo.service_routes import LARGEST_BODY
 
 
 def raw(text: str) -> str:
@@ -50,14 +50,14 @@ def test_metadata_has_headers_and_snippet_but_no_text(mail: httpx.Client) -> Non
 
 
 def test_a_message_id_is_not_a_draft_id(mail: httpx.Client) -> None:
-    assert mail.get(f"/messages/{samples.NOT_A_DRAFT}").status_code == 200
-    answer = mail.get(f"/drafts/{samples.NOT_A_DRAFT}")
+    assert mail.get(f"/messages/{sample_data.NOT_A_DRAFT}").status_code == 200
+    answer = mail.get(f"/drafts/{sample_data.NOT_A_DRAFT}")
     assert answer.status_code == 404
     assert answer.json()["error"]["status"] == "NOT_FOUND"
 
 
 def test_the_hostile_draft_arrives_unchanged(mail: httpx.Client) -> None:
-    message = mail.get(f"/drafts/{samples.HOSTILE}").json()["message"]
+    message = mail.get(f"/drafts/{sample_data.HOSTILE}").json()["message"]
     assert headers_of(message)["To"] == "te\u0430m@ex\u0430mple.com"
     assert "\x1b[2J" in headers_of(message)["Subject"]
     assert "\n" * 412 in text_of(message)
@@ -66,8 +66,8 @@ def test_the_hostile_draft_arrives_unchanged(mail: httpx.Client) -> None:
 def test_drafts_are_listed_newest_first_up_to_the_limit(mail: httpx.Client) -> None:
     created = mail.post("/drafts", json={"message": {"raw": raw("To: a@example.com\r\n\r\nhi")}}).json()["id"]
     listed = mail.get("/drafts", params={"maxResults": 2}).json()
-    assert [entry["id"] for entry in listed["drafts"]] == [created, samples.HOSTILE]
-    assert listed["resultSizeEstimate"] == len(samples.DRAFTS) + 1
+    assert [entry["id"] for entry in listed["drafts"]] == [created, sample_data.HOSTILE]
+    assert listed["resultSizeEstimate"] == len(sample_data.DRAFTS) + 1
     for bad in ("0", "-1", "many", "9" * 30):
         assert mail.get("/drafts", params={"maxResults": bad}).status_code == 400
 
@@ -130,7 +130,7 @@ def test_a_body_that_is_no_mail_is_refused(service: SampleService, mail: httpx.C
     answer = mail.post("/drafts", content=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"]
-    assert len(service.mailbox.drafts) == len(samples.DRAFTS)
+    assert len(service.mailbox.drafts) == len(sample_data.DRAFTS)
 
 
 def test_a_file_is_described_by_the_fields_asked_for(files: httpx.Client) -> None:
@@ -138,7 +138,7 @@ def test_a_file_is_described_by_the_fields_asked_for(files: httpx.Client) -> Non
     asked = files.get("/files/f-1001", params={"fields": "name,parents, owners,permissions,size,nonsense"}).json()
     assert asked["name"] == "Quarterly report.pdf"
     assert asked["parents"] == ["d-inbox"]
-    assert asked["owners"][0]["emailAddress"] == samples.ADDRESS
+    assert asked["owners"][0]["emailAddress"] == sample_data.ADDRESS
     assert {"emailAddress": "noor@example.com", "role": "writer"} in asked["permissions"]
     assert asked["size"] == "482133"
     assert "nonsense" not in asked
@@ -204,24 +204,24 @@ def test_faults_answer_as_their_names_say(service: SampleService, mail: httpx.Cl
 
 def test_a_slow_answer_is_right_but_late(service: SampleService, mail: httpx.Client) -> None:
     service.slow_seconds = 0.3
-    service.faults["r-12345"] = Fault.SLOW
+    service.faults["r-12345"] = ServiceFault.SLOW
     before = time.monotonic()
     assert mail.get("/drafts/r-12345").json()["id"] == "r-12345"
     assert time.monotonic() - before >= 0.3
 
 
 def test_a_fault_on_a_draft_also_hits_its_sending(service: SampleService, mail: httpx.Client) -> None:
-    service.faults["r-12345"] = Fault.SERVER_ERROR
+    service.faults["r-12345"] = ServiceFault.SERVER_ERROR
     assert mail.post("/drafts/send", json={"id": "r-12345"}).status_code == 500
     assert service.sent == ()
-    service.faults["r-12345"] = Fault.HANG_UP
+    service.faults["r-12345"] = ServiceFault.HANG_UP
     with pytest.raises(httpx.RemoteProtocolError):
         mail.post("/drafts/send", json={"id": "r-12345"})
     assert len(service.sent) == 1
 
 
 def test_a_fault_may_hit_everything(service: SampleService, mail: httpx.Client, files: httpx.Client) -> None:
-    service.faults[EVERYTHING] = Fault.SERVER_ERROR
+    service.faults[EVERYTHING] = ServiceFault.SERVER_ERROR
     assert mail.get("/drafts").status_code == 500
     assert files.get("/files/f-1001").status_code == 500
 
@@ -294,7 +294,7 @@ def test_starting_and_stopping(service: SampleService) -> None:
 
 
 def test_it_runs_alone_until_interrupted() -> None:
-    command = [sys.executable, "-m", "aileron_tui.demo.service", "--port", "0"]
+    command = [sys.executable, "-m", "aileron_tui.demo.sample_service", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().split()[2]

@@ -9,9 +9,9 @@ import pytest
 import tomli
 
 from aileron_tui.core.action import Action
-from aileron_tui.demo.bundle import materialise, pin
 from aileron_tui.demo.errors import DemoError
-from aileron_tui.demo.service import DEFAULT_PORT, HOST
+from aileron_tui.demo.sample_bundle import materialise, pin
+from aileron_tui.demo.sample_service import DEFAULT_PORT, HOST
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.files.paths import bundled
 

@@ -13,9 +13,9 @@ import pytest
 
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject, read_object
-from aileron_tui.demo.bundle import materialise
-from aileron_tui.demo.credentials import sample_config
-from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
+from aileron_tui.demo.sample_bundle import materialise
+from aileron_tui.demo.sample_credentials import sample_config
+from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.files.paths import bundled
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.installed_bundle import install, settings_of

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from aileron_tui.demo.samples import HOSTILE, NOT_A_DRAFT
+from aileron_tui.demo.sample_data import HOSTILE, NOT_A_DRAFT
 from tests.e2e.conftest import House, answer
 from tests.e2e.person import READY, approve
 from tests.e2e.terminal import CTRL_C, CTRL_Q, CTRL_Z, ENTER, PAGE_DOWN, clean

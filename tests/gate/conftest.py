@@ -17,8 +17,8 @@ from aileron_tui.core.decision import Statement, Verdict, timestamp
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, read_prompt
-from aileron_tui.demo.bundle import materialise
-from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
+from aileron_tui.demo.sample_bundle import materialise
+from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, Policy
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.gate_state import GateLimits, GateSetup

@@ -18,8 +18,8 @@ from typing import Any, Final
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.states import RequestState
-from aileron_tui.demo.bundle import materialise
-from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL
+from aileron_tui.demo.sample_bundle import materialise
+from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL
 from aileron_tui.gate.gate import LEDGER_FILE
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.signing.approvers import Approvers

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.demo import samples
-from aileron_tui.demo.service import Fault
+from aileron_tui.demo import sample_data
+from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.http_app import GateApp
 from aileron_tui.gate.origin_check import OriginCheck
@@ -135,7 +135,7 @@ def error_code_of_state(response: httpx.Response) -> tuple[str, str]:
 
 def test_no_byte_for_the_agent_holds_a_word_of_the_preview(bench: Bench) -> None:
     """Over every way a request can end, with everything the agent can ask in between."""
-    canaries = [word for word in samples.DRAFTS["r-12345"].body.split() if len(word) > 7] + ["team@example.com"]
+    canaries = [word for word in sample_data.DRAFTS["r-12345"].body.split() if len(word) > 7] + ["team@example.com"]
     seen: list[bytes] = []
 
     async def ask(at: House, method: str, where: str, **options: object) -> httpx.Response:
@@ -159,7 +159,7 @@ def test_no_byte_for_the_agent_holds_a_word_of_the_preview(bench: Bench) -> None
                 await look_around(at, id_)
                 if verdict is Verdict.APPROVE:
                     # What an op answers is the agent's to know, and here it holds the draft; so it must fail.
-                    bench.service.faults["r-12345"] = Fault.SERVER_ERROR
+                    bench.service.faults["r-12345"] = ServiceFault.SERVER_ERROR
                 await at.approver.post(f"{WAITING}/{id_}/decide", json=bench.answer(item, verdict, reason="no"))
                 await look_around(at, id_)
                 await at.ending(id_)

@@ -8,7 +8,7 @@ from aileron_tui.core.decision import Verdict, read_statement
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
-from aileron_tui.demo.service import Fault
+from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.gate.outbox import Outbox, StoredResult
@@ -215,7 +215,7 @@ def test_an_upstream_that_hangs_up_is_a_failure_and_nothing_is_repeated(bench: B
         async with bench.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             item = await shown(gate, id_)
-            bench.service.faults["*"] = Fault.HANG_UP
+            bench.service.faults["*"] = ServiceFault.HANG_UP
             await gate.decide(id_, bench.answer(item))
             answer = await ending(gate, id_)
             assert dig(answer, "failure", "error", "class") == "network_error"

@@ -13,8 +13,8 @@ from typing import Any, Final
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.states import RequestState
-from aileron_tui.demo.routes import Answer, Request
-from aileron_tui.demo.service import SampleService
+from aileron_tui.demo.sample_service import SampleService
+from aileron_tui.demo.service_routes import ServiceRequest, ServiceResponse
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.reader import LedgerReader
@@ -56,7 +56,7 @@ class CountedService(SampleService):
         self._hold = None
         self._release.set()
 
-    def serve(self, request: Request, target: str, credentials: dict[str, str]) -> Answer | None:
+    def serve(self, request: ServiceRequest, target: str, credentials: dict[str, str]) -> ServiceResponse | None:
         """Serves, and counts each send as it arrives, whatever becomes of it."""
         if request.segments[-1] == "send":
             with self._count:

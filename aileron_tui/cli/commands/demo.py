@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from aileron_tui.cli import FAILED, OK
 from aileron_tui.cli.full_screen import check_terminal, patience, show
 from aileron_tui.console.settings import THEMES, default_theme
-from aileron_tui.demo.agent import Agent, AgentLog
+from aileron_tui.demo.scripted_agent import AgentLog, ScriptedAgent
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
@@ -36,7 +36,7 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
     check_terminal()
     from aileron_tui.console.app import Console  # noqa: PLC0415  # the agent alone has no screen
     from aileron_tui.console.settings import ConsoleSettings  # noqa: PLC0415
-    from aileron_tui.demo.home import sample_home  # noqa: PLC0415
+    from aileron_tui.demo.sample_home import sample_home  # noqa: PLC0415
     from aileron_tui.surface.embedded_gate import EmbeddedGate  # noqa: PLC0415
     from aileron_tui.surface.key_holder import RunKeyholder  # noqa: PLC0415
     from aileron_tui.surface.source import Upstream  # noqa: PLC0415
@@ -48,7 +48,7 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
             gate = stack.enter_context(EmbeddedGate(home.setup))
         client = stack.enter_context(AgentClient(gate.found, agent_token(gate.found)))
         if agent:
-            stack.enter_context(Agent(client, log))
+            stack.enter_context(ScriptedAgent(client, log))
         else:
             _explain(log, str(home.root))
         console = Console(
@@ -81,4 +81,4 @@ def _play(found: FoundGate) -> int:
 
     with AgentClient(found, agent_token(found)) as client:
         client.actions()
-        return OK if Agent(client, AgentLog(echo)).play() else FAILED
+        return OK if ScriptedAgent(client, AgentLog(echo)).play() else FAILED

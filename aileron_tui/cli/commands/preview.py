@@ -116,9 +116,9 @@ def _own_bench(manifests: Path) -> Iterator[_Bench]:
 @contextmanager
 def _sample_bench(manifests: Path) -> Iterator[_Bench]:
     """The manifests on a sample service of their own, which ends with the command."""
-    from aileron_tui.demo.bundle import materialise  # noqa: PLC0415  # only for --demo
-    from aileron_tui.demo.credentials import sample_config  # noqa: PLC0415
-    from aileron_tui.demo.service import SampleService  # noqa: PLC0415
+    from aileron_tui.demo.sample_bundle import materialise  # noqa: PLC0415  # only for --demo
+    from aileron_tui.demo.sample_credentials import sample_config  # noqa: PLC0415
+    from aileron_tui.demo.sample_service import SampleService  # noqa: PLC0415
 
     with (
         SampleService() as service,

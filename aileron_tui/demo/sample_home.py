@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.demo.bundle import materialise
-from aileron_tui.demo.credentials import sample_config
-from aileron_tui.demo.samples import LONG
-from aileron_tui.demo.service import Fault, SampleService
+from aileron_tui.demo.sample_bundle import materialise
+from aileron_tui.demo.sample_credentials import sample_config
+from aileron_tui.demo.sample_data import LONG
+from aileron_tui.demo.sample_service import SampleService, ServiceFault
 from aileron_tui.files.config import Policy
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.gate_state import GateSetup
@@ -46,7 +46,7 @@ def sample_home(cache: Path | None = None) -> Iterator[SampleHome]:
         for_this_run("demo") as key,
     ):
         service.slow_seconds = _SLOW_SECONDS
-        service.faults[LONG] = Fault.SLOW
+        service.faults[LONG] = ServiceFault.SLOW
         root = Path(folder)
         manifests = materialise(root / "manifests", service.port)
         setup = GateSetup(private_folder(root / "data"), manifests, config, cache or private_folder(root / "cache"))

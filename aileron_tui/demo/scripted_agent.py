@@ -9,7 +9,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.demo.script import SCRIPT, Scene, Wish, result_of
+from aileron_tui.demo.agent_script import SCRIPT, Scene, ScriptedCall, result_of
 from aileron_tui.runtime.errors import NotFound, Rejected, RuntimeFault
 
 ASKER: Final = Asker("demo agent", "demo", "/home/sam/this-week")
@@ -18,7 +18,7 @@ _FULL: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class AgentPace:
     """Seconds between scenes and between looks at what is open, and how many scenes may pass without an answer."""
 
     scene: float = 20.0
@@ -26,7 +26,7 @@ class Pace:
     patience: int = 4
 
 
-class Caller(Protocol):
+class AgentCalls(Protocol):
     """The agent's side of a gate, as far as it is needed here."""
 
     def run(self, name: str, args: JsonObject, *, asker: Asker | None = None, wait: int = 0) -> JsonObject:
@@ -60,7 +60,7 @@ class AgentLog:
         return tuple(self._lines)
 
 
-class Agent:
+class ScriptedAgent:
     """Plays a script against a gate on a thread of its own.
 
     It holds back while much is open, and gives up when nobody seems to be there.
@@ -68,21 +68,21 @@ class Agent:
 
     def __init__(
         self,
-        caller: Caller,
+        caller: AgentCalls,
         log: AgentLog,
         script: Sequence[Scene] = SCRIPT,
-        pace: Pace | None = None,
+        pace: AgentPace | None = None,
     ) -> None:
         self._caller = caller
         self._log = log
         self._script = script
-        self._pace = pace or Pace()
-        self._open: dict[str, Wish] = {}
+        self._pace = pace or AgentPace()
+        self._open: dict[str, ScriptedCall] = {}
         self._ignored = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self.play, name="agent", daemon=True)
 
-    def __enter__(self) -> "Agent":
+    def __enter__(self) -> "ScriptedAgent":
         self._thread.start()
         return self
 
@@ -120,7 +120,7 @@ class Agent:
         self._listen(lambda: len(self._open) < _FULL)
         return True
 
-    def _ask(self, wish: Wish) -> None:
+    def _ask(self, wish: ScriptedCall) -> None:
         self._log.say(wish.intent)
         try:
             answer = self._caller.run(wish.action, wish.args, asker=ASKER)
@@ -141,7 +141,7 @@ class Agent:
             for id_, wish in tuple(self._open.items()):
                 self._look(id_, wish)
 
-    def _look(self, id_: str, wish: Wish) -> None:
+    def _look(self, id_: str, wish: ScriptedCall) -> None:
         try:
             answer = self._caller.result(id_)
         except NotFound:
@@ -152,9 +152,9 @@ class Agent:
             del self._open[id_]
             self._take(wish, answer)
 
-    def _take(self, wish: Wish, answer: JsonObject) -> None:
+    def _take(self, wish: ScriptedCall, answer: JsonObject) -> None:
         """Says what it makes of an answer, and perhaps asks for more."""
-        more: Sequence[Wish] = ()
+        more: Sequence[ScriptedCall] = ()
         match answer:
             case {"failure": {"error": {"class": "approval_timeout"}}}:
                 self._log.say(f"{wish.action}: nobody answered. That is not a no; I may ask again one day.")

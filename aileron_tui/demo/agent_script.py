@@ -5,15 +5,15 @@ from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read
 from aileron_tui.core.values import dataclass
-from aileron_tui.demo.samples import HOSTILE, LONG, NOT_A_DRAFT, WORKED_EXAMPLE
+from aileron_tui.demo.sample_data import HOSTILE, LONG, NOT_A_DRAFT, WORKED_EXAMPLE
 
 
-def _nothing(_: Json) -> "tuple[Wish, ...]":
+def _nothing(_: Json) -> "tuple[ScriptedCall, ...]":
     return ()
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ScriptedCall:
     """One call, and how the agent speaks of it: what it wants, what it says when it may and when it may not.
 
     `then` makes what it asks for next from the result; `instead` is what it tries when it was denied or it failed.
@@ -24,11 +24,11 @@ class Wish:
     intent: str
     done: str
     refused: str
-    then: Callable[[Json], "tuple[Wish, ...]"] = _nothing
-    instead: "tuple[Wish, ...]" = ()
+    then: Callable[[Json], "tuple[ScriptedCall, ...]"] = _nothing
+    instead: "tuple[ScriptedCall, ...]" = ()
 
 
-Scene = tuple[Wish, ...]
+Scene = tuple[ScriptedCall, ...]
 """What is asked for at once."""
 
 
@@ -36,11 +36,11 @@ def _draft(to: str, subject: str, body: str) -> JsonObject:
     return {"to": to, "subject": subject, "body": body}
 
 
-def _send_it(result: Json) -> tuple[Wish, ...]:
+def _send_it(result: Json) -> tuple[ScriptedCall, ...]:
     """Asks to send a draft that was just written."""
     match result:
         case {"output": {"id": str(id_)}}:
-            wish = Wish(
+            wish = ScriptedCall(
                 "send-draft",
                 {"draft_id": id_},
                 f"The draft is {id_}. May I send it?",
@@ -52,9 +52,9 @@ def _send_it(result: Json) -> tuple[Wish, ...]:
             return ()
 
 
-def _invitation(name: str) -> Wish:
+def _invitation(name: str) -> ScriptedCall:
     body = f"Hi {name.capitalize()},\n\nthe new search is shown on Friday at 15:00, small room. With cake.\n\nSam\n"
-    return Wish(
+    return ScriptedCall(
         "draft-mail",
         _draft(f"{name}@example.com", "Friday, 15:00", body),
         f"I want to write an invitation to {name.capitalize()}.",
@@ -63,7 +63,7 @@ def _invitation(name: str) -> Wish:
     )
 
 
-_RIGHT_DRAFT: Final = Wish(
+_RIGHT_DRAFT: Final = ScriptedCall(
     "send-draft",
     {"draft_id": "r-18220"},
     "That was a message's id, not a draft's. The right draft is r-18220. May I send it?",
@@ -73,14 +73,14 @@ _RIGHT_DRAFT: Final = Wish(
 
 SCRIPT: Final[tuple[Scene, ...]] = (
     (
-        Wish(
+        ScriptedCall(
             "send-draft",
             {"draft_id": WORKED_EXAMPLE},
             "The weekly recap is ready. May I send it to the team?",
             "the mail was sent.",
             "I will ask for the right recipient.",
         ),
-        Wish(
+        ScriptedCall(
             "send-draft",
             {"draft_id": NOT_A_DRAFT},
             "Lin asked for the recap. May I send the answer?",
@@ -88,7 +88,7 @@ SCRIPT: Final[tuple[Scene, ...]] = (
             "something was wrong with it. Let me look.",
             instead=(_RIGHT_DRAFT,),
         ),
-        Wish(
+        ScriptedCall(
             "move-file",
             {"file_id": "f-1001", "folder_id": "d-reports"},
             "The quarterly report lies in the inbox. May I put it where reports go?",
@@ -97,7 +97,7 @@ SCRIPT: Final[tuple[Scene, ...]] = (
         ),
     ),
     (
-        Wish(
+        ScriptedCall(
             "send-draft",
             {"draft_id": LONG},
             "The programme of the walking week is long. May I send it to everybody?",
@@ -106,7 +106,7 @@ SCRIPT: Final[tuple[Scene, ...]] = (
         ),
     ),
     (
-        Wish(
+        ScriptedCall(
             "send-draft",
             {"draft_id": HOSTILE},
             "Here is another recap that somebody left in the drafts. May I send it?",
@@ -115,7 +115,7 @@ SCRIPT: Final[tuple[Scene, ...]] = (
         ),
     ),
     (
-        Wish(
+        ScriptedCall(
             "delete-file",
             {"file_id": "f-1003"},
             "There is a picture among the reports. May I delete it?",
@@ -125,14 +125,14 @@ SCRIPT: Final[tuple[Scene, ...]] = (
     ),
     tuple(_invitation(name) for name in ("lin", "noor", "zoe", "ada")),
     (
-        Wish(
+        ScriptedCall(
             "move-file",
             {"file_id": "f-6660", "folder_id": "d-archive"},
             "An invoice came in. May I archive it?",
             "it is archived.",
             "I will ask who sent it.",
         ),
-        Wish(
+        ScriptedCall(
             "rename-file",
             {"file_id": "f-1002", "name": "Cake for Friday.txt"},
             "May I give the recipe a better name?",
@@ -141,7 +141,7 @@ SCRIPT: Final[tuple[Scene, ...]] = (
         ),
     ),
     (
-        Wish(
+        ScriptedCall(
             "draft-mail",
             _draft("team@example.com", "Thank you", "Dear all,\n\nthat was a good week. Thank you.\n\nSam\n"),
             "I want to write a last mail for this week.",

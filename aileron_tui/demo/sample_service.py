@@ -1,6 +1,6 @@
 """The sample mail and files service: real HTTP on loopback, in memory, with faults to switch on.
 
-`python -m aileron_tui.demo.service` runs it alone on the port that the bundled suite expects.
+`python -m aileron_tui.demo.sample_service` runs it alone on the port that the bundled suite expects.
 """
 
 import argparse
@@ -21,7 +21,14 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.demo.drive import Drive
 from aileron_tui.demo.errors import DemoError
 from aileron_tui.demo.mailbox import Mail, Mailbox
-from aileron_tui.demo.routes import LARGEST_BODY, Answer, Refused, Request, Routes, refusal
+from aileron_tui.demo.service_routes import (
+    LARGEST_BODY,
+    ServiceRefusal,
+    ServiceRequest,
+    ServiceResponse,
+    ServiceRoutes,
+    refusal,
+)
 
 HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8725
@@ -35,7 +42,7 @@ _CHUNK = 64 * 1024
 _Connection: TypeAlias = socket.socket | tuple[bytes, socket.socket]
 
 
-class Fault(StrEnum):
+class ServiceFault(StrEnum):
     """A way for the service to misbehave."""
 
     SLOW = "slow"  # answers rightly, after `SampleService.slow_seconds`
@@ -48,7 +55,7 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ServiceCall:
     """One request the service has seen."""
 
     method: str
@@ -73,7 +80,9 @@ class SampleService:
     ) -> None:
         self.mailbox = Mailbox()
         self.drive = Drive()
-        self.faults: dict[str, Fault] = {f"{kind}-{fault.value}": fault for fault in Fault for kind in ("r", "f")}
+        self.faults: dict[str, ServiceFault] = {
+            f"{kind}-{fault.value}": fault for fault in ServiceFault for kind in ("r", "f")
+        }
         self.latency_seconds = 0.0
         self.slow_seconds = 8.0
         self.huge_bytes = 16 * 1024 * 1024
@@ -83,11 +92,11 @@ class SampleService:
             "gmail": ("Authorization", f"Bearer {mail_credential}"),
             "drive": ("X-Api-Key", files_credential),
         }
-        self._routes = Routes(self.mailbox, self.drive)
-        self._calls: list[Call] = []
+        self._routes = ServiceRoutes(self.mailbox, self.drive)
+        self._calls: list[ServiceCall] = []
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        self._server: _Server | None = None
+        self._server: _ServiceServer | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -108,7 +117,7 @@ class SampleService:
         return self.mailbox.sent
 
     @property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[ServiceCall, ...]:
         """Every request so far, also those that were turned away."""
         with self._lock:
             return tuple(self._calls)
@@ -119,7 +128,7 @@ class SampleService:
             raise DemoError("the sample service is already running")
         self._stopping.clear()
         try:
-            self._server = _Server(self, self._requested_port)
+            self._server = _ServiceServer(self, self._requested_port)
         except (OSError, OverflowError) as error:
             raise DemoError(
                 f"the sample service cannot listen on {HOST}:{self._requested_port}",
@@ -152,47 +161,47 @@ class SampleService:
     ) -> None:
         self.stop()
 
-    def serve(self, request: Request, target: str, credentials: dict[str, str]) -> Answer | None:
+    def serve(self, request: ServiceRequest, target: str, credentials: dict[str, str]) -> ServiceResponse | None:
         """The answer to one request; nothing means to hang up."""
         header, wanted = self._credentials.get(request.segments[0], ("", ""))
         shown = credentials.get(header, "")
         authorised = bool(wanted) and hmac.compare_digest(shown.encode(), wanted.encode())
         with self._lock:
-            self._calls.append(Call(request.method, target, authorised))
+            self._calls.append(ServiceCall(request.method, target, authorised))
         self._stopping.wait(self.latency_seconds)
         if not wanted:
-            return refusal(Refused(404, "Not found."))
+            return refusal(ServiceRefusal(404, "Not found."))
         if not authorised:
-            return refusal(Refused(401, "Request had invalid authentication credentials."))
+            return refusal(ServiceRefusal(401, "Request had invalid authentication credentials."))
         match self._fault(request):
             case None:
                 return self._routes.answer(request)
-            case Fault.SLOW:
+            case ServiceFault.SLOW:
                 self._stopping.wait(self.slow_seconds)
                 return self._routes.answer(request)
-            case Fault.NOT_FOUND:
-                return refusal(Refused(404, "Requested entity was not found."))
-            case Fault.SERVER_ERROR:
-                return refusal(Refused(500, "Backend error."))
-            case Fault.GARBAGE:
-                return Answer(200, b"\x00\xff<!doctype html><p>not what you asked for")
-            case Fault.HUGE:
+            case ServiceFault.NOT_FOUND:
+                return refusal(ServiceRefusal(404, "Requested entity was not found."))
+            case ServiceFault.SERVER_ERROR:
+                return refusal(ServiceRefusal(500, "Backend error."))
+            case ServiceFault.GARBAGE:
+                return ServiceResponse(200, b"\x00\xff<!doctype html><p>not what you asked for")
+            case ServiceFault.HUGE:
                 frame = b'{"id":"%b"}'
-                return Answer(200, frame % (b"x" * max(self.huge_bytes - len(frame) + 2, 0)))
-            case Fault.REDIRECT:
-                return Answer(302, headers={"Location": self.redirect_to})
-            case Fault.HANG_UP:
+                return ServiceResponse(200, frame % (b"x" * max(self.huge_bytes - len(frame) + 2, 0)))
+            case ServiceFault.REDIRECT:
+                return ServiceResponse(302, headers={"Location": self.redirect_to})
+            case ServiceFault.HANG_UP:
                 self._routes.answer(request)
                 return None
 
-    def _fault(self, request: Request) -> Fault | None:
+    def _fault(self, request: ServiceRequest) -> ServiceFault | None:
         names = [request.segments[-1], EVERYTHING]
         if request.segments[-1] == "send":
             names.insert(0, _named(request.body))
         return next((self.faults[name] for name in names if name in self.faults), None)
 
 
-class _Server(socketserver.ThreadingMixIn, HTTPServer):
+class _ServiceServer(socketserver.ThreadingMixIn, HTTPServer):
     daemon_threads = False
     request_queue_size = 256
 
@@ -233,7 +242,7 @@ class _Server(socketserver.ThreadingMixIn, HTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+    server: _ServiceServer
     protocol_version = "HTTP/1.1"
     server_version = "sample-service"
     sys_version = ""
@@ -244,11 +253,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         try:
             body = self._body()
-        except Refused as error:
+        except ServiceRefusal as error:
             self.close_connection = True
             self._send(refusal(error))
             return
-        request = Request.of(self.command, self.path, body)
+        request = ServiceRequest.of(self.command, self.path, body)
         credentials = {name: self.headers.get(name, "") for name in ("Authorization", "X-Api-Key")}
         answer = self.server.service.serve(request, self.path, credentials)
         if answer is None:
@@ -260,15 +269,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         if "Transfer-Encoding" in self.headers:
-            raise Refused(411, "A body needs a Content-Length.")
+            raise ServiceRefusal(411, "A body needs a Content-Length.")
         length = self.headers.get("Content-Length", "0")
         if not (length.isascii() and length.isdigit()):
-            raise Refused(400, "Content-Length is not a number.")
+            raise ServiceRefusal(400, "Content-Length is not a number.")
         if len(length) > 18 or int(length) > LARGEST_BODY:
-            raise Refused(413, f"A body may have at most {LARGEST_BODY} bytes.")
+            raise ServiceRefusal(413, f"A body may have at most {LARGEST_BODY} bytes.")
         return self.rfile.read(int(length))
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: ServiceResponse) -> None:
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
@@ -297,7 +306,7 @@ def _named(body: bytes) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the service alone until ctrl+c."""
     parser = argparse.ArgumentParser(
-        prog="python -m aileron_tui.demo.service", description="A sample mail and files service on loopback."
+        prog="python -m aileron_tui.demo.sample_service", description="A sample mail and files service on loopback."
     )
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port to listen on (default %(default)s)")
     options = parser.parse_args(arguments)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.demo.drive import Drive, Unanswerable
-from aileron_tui.demo.mailbox import Mailbox, Unreadable
+from aileron_tui.demo.mailbox import Mailbox, UnreadableMail
 
 LARGEST_BODY = 1024 * 1024
 _LARGEST_PAGE = 100
@@ -22,7 +22,7 @@ _STATUS_NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ServiceRequest:
     """One request, taken apart. Segments are split before they are unescaped, so an id may hold a slash."""
 
     method: str
@@ -31,7 +31,7 @@ class Request:
     body: bytes = b""
 
     @classmethod
-    def of(cls, method: str, target: str, body: bytes) -> "Request":
+    def of(cls, method: str, target: str, body: bytes) -> "ServiceRequest":
         """The request for a target such as `/gmail/v1/users/me/drafts/r-1?format=full`."""
         parts = urlsplit(target)
         segments = tuple(unquote(segment) for segment in parts.path.strip("/").split("/"))
@@ -39,7 +39,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServiceResponse:
     """What goes back."""
 
     status: int
@@ -47,7 +47,7 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-class Refused(Exception):
+class ServiceRefusal(Exception):
     """The request cannot be served: status and a sentence."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -56,30 +56,30 @@ class Refused(Exception):
         self.message = message
 
 
-def found(value: JsonObject | None) -> Answer:
+def found(value: JsonObject | None) -> ServiceResponse:
     """The answer for something that may not be there."""
     if value is None:
-        raise Refused(404, "Requested entity was not found.")
-    return Answer(200, json.dumps(value, ensure_ascii=False).encode())
+        raise ServiceRefusal(404, "Requested entity was not found.")
+    return ServiceResponse(200, json.dumps(value, ensure_ascii=False).encode())
 
 
-def refusal(error: Refused) -> Answer:
+def refusal(error: ServiceRefusal) -> ServiceResponse:
     """An error in the shape both APIs share."""
     status = _STATUS_NAMES.get(error.status, "UNKNOWN")
-    return Answer(
+    return ServiceResponse(
         error.status,
         json.dumps({"error": {"code": error.status, "message": error.message, "status": status}}).encode(),
     )
 
 
-class Routes:
+class ServiceRoutes:
     """The two APIs over one mailbox and one drive."""
 
     def __init__(self, mailbox: Mailbox, drive: Drive) -> None:
         self._mailbox = mailbox
         self._drive = drive
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: ServiceRequest) -> ServiceResponse:
         """Serve one request that has already shown its credential."""
         try:
             match request.segments:
@@ -87,16 +87,16 @@ class Routes:
                     return self._mail(request, tuple(rest))
                 case ("drive", "v3", "files", *rest):
                     return self._files(request, tuple(rest))
-            raise Refused(404, "Not found.")
-        except Refused as error:
+            raise ServiceRefusal(404, "Not found.")
+        except ServiceRefusal as error:
             return refusal(error)
-        except (JsonError, Unreadable, Unanswerable) as error:
-            return refusal(Refused(400, str(error)))
+        except (JsonError, UnreadableMail, Unanswerable) as error:
+            return refusal(ServiceRefusal(400, str(error)))
 
-    def _mail(self, request: Request, rest: tuple[str, ...]) -> Answer:
+    def _mail(self, request: ServiceRequest, rest: tuple[str, ...]) -> ServiceResponse:
         form = request.query.get("format", "full")
         if form not in {"minimal", "metadata", "full"}:
-            raise Refused(400, "Invalid value: format")
+            raise ServiceRefusal(400, "Invalid value: format")
         mailbox = self._mailbox
         match request.method, rest:
             case "GET", ("drafts",):
@@ -115,9 +115,9 @@ class Routes:
                 return found(mailbox.send(_raw(_object(request))))
             case "GET", ("messages", id_):
                 return found(mailbox.get_message(id_, form))
-        raise Refused(404, "Not found.")
+        raise ServiceRefusal(404, "Not found.")
 
-    def _files(self, request: Request, rest: tuple[str, ...]) -> Answer:
+    def _files(self, request: ServiceRequest, rest: tuple[str, ...]) -> ServiceResponse:
         query = request.query
         fields = query.get("fields", "")
         match request.method, rest:
@@ -138,28 +138,28 @@ class Routes:
                 )
             case "DELETE", (id_,):
                 return _gone(self._drive.delete_file, id_)
-        raise Refused(404, "Not found.")
+        raise ServiceRefusal(404, "Not found.")
 
 
-def _gone(delete: Callable[[str], bool], id_: str) -> Answer:
-    return Answer(204) if delete(id_) else found(None)
+def _gone(delete: Callable[[str], bool], id_: str) -> ServiceResponse:
+    return ServiceResponse(204) if delete(id_) else found(None)
 
 
-def _object(request: Request) -> JsonObject:
+def _object(request: ServiceRequest) -> JsonObject:
     return read_object(request.body, JsonLimits(size=LARGEST_BODY))
 
 
 def _member(body: JsonObject, name: str) -> JsonObject:
     value = body.get(name)
     if not isinstance(value, dict):
-        raise Refused(400, f"Missing object: {name}")
+        raise ServiceRefusal(400, f"Missing object: {name}")
     return value
 
 
 def _text(body: JsonObject, name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str) or not value:
-        raise Refused(400, f"Missing text: {name}")
+        raise ServiceRefusal(400, f"Missing text: {name}")
     return value
 
 
@@ -167,10 +167,10 @@ def _raw(message: JsonObject) -> str:
     return _text(message, "raw")
 
 
-def _limit(request: Request, name: str) -> int:
+def _limit(request: ServiceRequest, name: str) -> int:
     text = request.query.get(name, str(_LARGEST_PAGE))
     if not (text.isascii() and text.isdigit() and 0 < len(text) <= 9 and int(text) > 0):
-        raise Refused(400, f"Invalid value: {name}")
+        raise ServiceRefusal(400, f"Invalid value: {name}")
     return min(int(text), _LARGEST_PAGE)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from aileron_tui.demo.service import FILES_CREDENTIAL, MAIL_CREDENTIAL
+from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL
 from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, Policy
 
 _VARIABLES: Final = {

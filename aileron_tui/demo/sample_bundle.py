@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from aileron_tui.demo.errors import DemoError
-from aileron_tui.demo.service import DEFAULT_PORT, HOST
+from aileron_tui.demo.sample_service import DEFAULT_PORT, HOST
 from aileron_tui.files.paths import bundled
 
 _WRITTEN = f"{HOST}:{DEFAULT_PORT}"
