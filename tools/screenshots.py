@@ -20,11 +20,11 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.runtime.request_reader import Item
 from tests.console import items as samples
+from tests.console.cached_widget import still
+from tests.console.history_gate import PastGate, records
 from tests.console.items import NOW, waiting
-from tests.console.past_gate import PastGate, records
 from tests.console.pilots import text
 from tests.console.scripted import ScriptedGate, console
-from tests.console.still import still
 
 FOLDER: Final = Path(__file__).parents[1] / "screenshots"
 _MOMENT: Final = 0.1

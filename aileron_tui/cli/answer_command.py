@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from aileron_tui.cli import OK, approver_session, confirmation
+from aileron_tui.cli.answer_following import Followed, follow
 from aileron_tui.cli.confirmation import NotDecided
 from aileron_tui.cli.exit_codes import NOT_FOUND
 from aileron_tui.cli.output import write
@@ -16,7 +17,6 @@ from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged
 from aileron_tui.runtime.request_reader import Item
-from aileron_tui.surface.answer_following import Followed, follow
 from aileron_tui.surface.source_connection import Sources
 
 _WORDS: Final = {Verdict.APPROVE: "approved", Verdict.DENY: "denied"}

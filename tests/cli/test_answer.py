@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.cli import confirmation
+from aileron_tui.cli import answer_following, confirmation
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.signing import key_store
-from aileron_tui.surface import answer_following
 from tests.daemon.process import FakeDaemon
 
 PASSPHRASE = "correct horse"

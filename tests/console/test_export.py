@@ -11,7 +11,7 @@ from aileron_tui.core.jsontext import Json
 from aileron_tui.runtime.errors import Unanswered
 from aileron_tui.surface.history_export import ExportError, ExportFormat, FileExists, export, form
 from aileron_tui.surface.history_records import HistoryPage, read_page
-from tests.console.past_gate import record, records
+from tests.console.history_gate import record, records
 from tests.hostile import HOSTILE
 
 

@@ -8,7 +8,7 @@ from aileron_tui.console.actions import KeyScope, keymap, of
 from aileron_tui.console.command_palette import ActionCommands
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
-from tests.console.past_gate import PastGate, alone, records
+from tests.console.history_gate import PastGate, alone, records
 from tests.console.pilots import SIZES, Stage, lines, piloted, settle, text
 from tests.console.scripted import ScriptedGate, console, request
 

@@ -18,7 +18,7 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
 from aileron_tui.surface.history_records import ShownPrompt, read_page, shown_in_item
-from tests.console.past_gate import NOW, PastGate, alone, item, record, records
+from tests.console.history_gate import NOW, PastGate, alone, item, record, records
 from tests.console.pilots import SIZES, UNSAFE, Stage, lines, piloted, settle, text, unsafe
 from tests.hostile import HOSTILE
 

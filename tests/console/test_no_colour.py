@@ -10,7 +10,7 @@ from aileron_tui.console.screens.first_run import FirstRun
 from aileron_tui.console.screens.history import HistoryScreen
 from aileron_tui.console.settings import default_theme
 from aileron_tui.console.widgets.request_detail import RequestDetail
-from tests.console.past_gate import PastGate, alone, records
+from tests.console.history_gate import PastGate, alone, records
 from tests.console.pilots import Stage, lines, piloted, settle, text
 from tests.console.scripted import QUICK, ScriptedGate, console, request, shown
 

@@ -8,7 +8,7 @@ import pytest
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.raw import MOST_COPIED, RawScreen, fields
 from aileron_tui.console.widgets.json_view import JsonView, spelled
-from tests.console.past_gate import item
+from tests.console.history_gate import item
 from tests.console.pilots import SIZES, Stage, lines, piloted, settle, text, unsafe
 from tests.hostile import HOSTILE
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.console.cached_widget import still
 from tests.console.pilots import piloted
-from tests.console.still import still
 from tools.screenshots import FOLDER, SHOTS, Shot, draw
 
 

@@ -25,10 +25,10 @@ from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.visible_text import cells
 from aileron_tui.runtime.request_reader import Item
 from tests.console import items as samples
+from tests.console.cached_widget import still
 from tests.console.items import waiting
 from tests.console.pilots import UNSAFE, lines, piloted, settle
 from tests.console.scripted import QUICK, ScriptedGate, console
-from tests.console.still import still
 
 FOLDER: Final = Path(__file__).parent / "snapshots"
 RENEW: Final = "UPDATE_SNAPSHOTS"

@@ -22,7 +22,7 @@ from aileron_tui.surface import source_listener as link_module
 from aileron_tui.surface.key_holder import RunKeyholder
 from aileron_tui.surface.source import Upstream
 from aileron_tui.surface.source_listener import Reach
-from tests.console.past_gate import PastGate, records
+from tests.console.history_gate import PastGate, records
 from tests.console.pilots import SIZES, UNSAFE, lines, piloted, settle, unsafe
 from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, Slow, console, request, sent, shown, told
 from tests.hostile import HOSTILE

@@ -11,7 +11,7 @@ from aileron_tui.ledger.history_search import page
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import Ledger
 from tests.ledger.scenes import DIGEST, Scene, age_index, check
-from tests.ledger.test_told import found, looked_up, shown, tables
+from tests.ledger.test_daemon_reports import found, looked_up, shown, tables
 
 EDITS: JsonObject = {"to": "bob@example.com", "note": "zebra"}
 

@@ -2,9 +2,8 @@
 
 import argparse
 
-from aileron_tui.cli import answer_command, approver_session
+from aileron_tui.cli import answer_command, answer_following, approver_session
 from aileron_tui.core.decision import Verdict
-from aileron_tui.surface import answer_following
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -32,14 +32,14 @@ def run(options: argparse.Namespace) -> int:
     from aileron_tui.signing.secret_memory import protect_process  # noqa: PLC0415  # `--help` needs none of it
 
     protect_process()
-    machine_checks = list(_checks())
-    failures = sum(check.status == "fail" for check in machine_checks)
-    warnings = sum(check.status == "warn" for check in machine_checks)
+    checks = list(_checks())
+    failures = sum(check.status == "fail" for check in checks)
+    warnings = sum(check.status == "warn" for check in checks)
     if options.json:
-        document = {"checks": [asdict(check) for check in machine_checks], "failed": failures, "warnings": warnings}
+        document = {"checks": [asdict(check) for check in checks], "failed": failures, "warnings": warnings}
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
     else:
-        _print(machine_checks)
+        _print(checks)
         sys.stdout.write(f"\n{_summary(failures, warnings)}\n")
     return FAILED if failures else OK
 
@@ -68,9 +68,9 @@ def _print(found: "Iterable[Check]") -> None:
     width = columns(sys.stdout)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     stacked = 0 < width < _NARROW
-    label_width = min(max(cells(_label(check)) for check in machine_checks), _WIDEST_LABEL)
+    label_width = min(max(cells(_label(check)) for check in checks), _WIDEST_LABEL)
     hang = "  " if stacked else " " * (label_width + 4)
-    for check in machine_checks:
+    for check in checks:
         shade = _SHADES[check.status] if colour else ""
         head = f"{_GLYPHS[check.status]} {_label(check)}"
         gap = "" if stacked else " " * max(label_width + 4 - cells(head), 2)

@@ -114,9 +114,9 @@ def _arguments(client: AgentClient, options: argparse.Namespace) -> JsonObject:
 
 
 def _types(action: JsonObject) -> dict[str, str]:
-    action_inputs = action.get("inputs")
+    declared = action.get("inputs")
     found: dict[str, str] = {}
-    for field in action_inputs if isinstance(action_inputs, list) else ():
+    for field in declared if isinstance(declared, list) else ():
         match field:
             case {"name": str(name), "type": str(type_)}:
                 found[name] = type_

@@ -13,7 +13,7 @@ from aileron_tui.runtime.request_reader import Item
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
-from tests.console.test_board import item
+from tests.surface.test_board import item
 
 
 class Gate:

@@ -12,7 +12,7 @@ from aileron_tui.core.outcomes import ending
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.surface.history_query import HistoryQuery, SearchError
 from aileron_tui.surface.history_records import DayTally, read_page, shown_in_past, span, tally, typical
-from tests.console.past_gate import record, records
+from tests.console.history_gate import record, records
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
 

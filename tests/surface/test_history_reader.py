@@ -12,7 +12,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.surface.history_reader import MOST, PAGE, HistoryReader
 from aileron_tui.surface.history_records import HistoryPage
-from tests.console.past_gate import NOW, PastGate, alone, archive, item, record
+from tests.console.history_gate import NOW, PastGate, alone, archive, item, record
 
 
 def past(minutes: list[int]) -> PastGate:
