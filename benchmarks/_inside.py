@@ -18,7 +18,7 @@ from aileron_tui.cli.full_screen import collect_rarely, quick_start
 from aileron_tui.console.app import Console
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.decision import timestamp
-from aileron_tui.runtime.request_reader import Item
+from aileron_tui.core.request import Request
 from aileron_tui.runtime.source_events import SourceEvent, read_events
 from aileron_tui.signing import key_store
 from aileron_tui.surface.key_holder import RunKeyholder
@@ -104,13 +104,13 @@ async def until(true: Callable[[], bool]) -> None:
     raise RuntimeError("it did not come to that")
 
 
-def item(number: int) -> Item:
+def item(number: int) -> Request:
     """A request that waits for a long time."""
     made = request(number)
     return replace(made, expires_at=LATER, fields=made.fields | {"expires_at": LATER})
 
 
-def arrival(item: Item) -> bytes:
+def arrival(item: Request) -> bytes:
     """The event that tells of a new request."""
     return b"id: 1\nevent: pending\ndata: %b\n\n" % json.dumps(item.fields).encode()
 
@@ -118,7 +118,7 @@ def arrival(item: Item) -> bytes:
 class Stream(ScriptedGate):
     """A gate whose events are bytes on a socket, read as the client reads them; notes when they were read."""
 
-    def __init__(self, *items: Item) -> None:
+    def __init__(self, *items: Request) -> None:
         super().__init__(*items)
         self._near, self._far = socket.socketpair()
         self.read_at = 0.0

@@ -12,8 +12,8 @@ import httpx
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject, canonical
+from aileron_tui.core.request import Request
 from aileron_tui.runtime.gate_client import ApproverClient
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing import key_store
 from benchmarks._inside import Stream, Watched, arrival, console, item, until
 from benchmarks._result import Result, against
@@ -64,7 +64,7 @@ async def _answers(gate: Served) -> Result:
         client.waiting()
         headers = {"Authorization": f"Bearer {client._token}", "Content-Type": "application/json"}
 
-        def post(item: Item) -> None:
+        def post(item: Request) -> None:
             body = canonical(client.decision(item, Verdict.APPROVE))
             wire.post(f"/v1/action-approvals/{item.id}/decide", content=body, headers=headers).raise_for_status()
 
@@ -88,19 +88,19 @@ async def _answers(gate: Served) -> Result:
 
 
 def _ended(app: Watched, id_: str) -> bool:
-    return not app.board.waits(id_)
+    return not app.board.is_waiting(id_)
 
 
-async def _asked(gate: Served, app: Watched, folder: str) -> Item:
+async def _asked(gate: Served, app: Watched, folder: str) -> Request:
     """A new request that the console shows and would take an answer to."""
     args: JsonObject = {"file_id": "f-1001", "folder_id": folder}
     id_ = str((await asyncio.to_thread(gate.agent.run, "move-file", args))["approval_id"])
-    await until(lambda: id_ in app.board.items and not app.board.items[id_].fetching)
-    app.board.chosen = id_
+    await until(lambda: id_ in app.board.requests and not app.board.requests[id_].fetching)
+    app.board.selected = id_
     app.redraw()
     await until(lambda: not app._main.obstacle())
     await asyncio.sleep(0.05)
-    return app.board.items[id_]
+    return app.board.requests[id_]
 
 
 class _Noted(set[str]):

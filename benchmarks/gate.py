@@ -29,7 +29,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import Ledger
-from aileron_tui.runtime.request_reader import read_item
+from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -217,7 +217,7 @@ class Ours(Side):
         """Signs what is shown once the preview is there."""
         _, event = await self.watcher.next(b"updated")
         item = json.loads(event.split(b"\ndata: ")[1])
-        statement = read_item(item).statement(Verdict.APPROVE, surface="console", now=datetime.now(UTC))
+        statement = read_gate_request(item).statement(Verdict.APPROVE, surface="console", now=datetime.now(UTC))
         self.body = json.dumps({"approved": True, "envelope": sign(statement, self.key).fields()}).encode()
         return f"/v1/action-approvals/{item['id']}/decide", self.body
 

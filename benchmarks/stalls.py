@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from aileron_tui.core.prompt_rows import Row
-from aileron_tui.runtime.request_reader import Item
+from aileron_tui.core.request import Request
 from aileron_tui.signing import key_store
 from benchmarks._inside import Stream, arrival, console, item, until
 from benchmarks._result import LONGEST_STALL, Result
@@ -73,7 +73,7 @@ async def _load_once(events: list[bytes]) -> Stalls:
             while not pouring.done():
                 await asyncio.sleep(6 * TICK)
                 app.strike("down")
-        await until(lambda: len(app.board.items) == len(events))
+        await until(lambda: len(app.board.requests) == len(events))
     return stalls
 
 
@@ -125,7 +125,7 @@ async def _read_once(text: str) -> dict[str, Stalls]:
         await asyncio.sleep(1.0)
         async with Stalls() as opening:
             gate.tell("pending", _with(text))
-            await until(lambda: app.board.waiting == 1)
+            await until(lambda: app.board.waiting_count == 1)
             await asyncio.sleep(0.6)
         app._main.action_focus_prompt()
         await asyncio.sleep(0.3)
@@ -140,6 +140,6 @@ async def _read_once(text: str) -> dict[str, Stalls]:
     return {"opening": opening, "scrolling": scrolling, "resizing": resizing}
 
 
-def _with(text: str) -> Item:
+def _with(text: str) -> Request:
     made = item(1)
     return replace(made, prompt=replace(made.prompt, inputs=(Row("Body", text, multiline=True),)))

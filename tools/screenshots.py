@@ -17,10 +17,10 @@ from aileron_tui.console.app import Console
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
-from aileron_tui.runtime.request_reader import Item
 from tests.console import items as samples
-from tests.console.cached_widget import still
+from tests.console.fixed_clock import fixed_time
 from tests.console.history_gate import PastGate, records
 from tests.console.items import NOW, waiting
 from tests.console.pilots import text
@@ -61,13 +61,13 @@ class Shot:
     """One picture: who waits, how large, how it looks, and what is pressed before it is taken."""
 
     name: str
-    requests: tuple[Item, ...]
+    requests: tuple[Request, ...]
     size: tuple[int, int] = (110, 34)
     theme: str = "aileron-dark"
     steps: Steps = field(default=_nothing)
 
 
-def _everyday() -> tuple[Item, ...]:
+def _everyday() -> tuple[Request, ...]:
     move = samples.prompt(
         (Row("File id", "f-1001"), Row("To folder", "d-reports")),
         (Row("Name", "Quarterly report.pdf"), Row("From folder", "d-inbox"), Row("Owner", "sam@example.com")),
@@ -81,7 +81,7 @@ def _everyday() -> tuple[Item, ...]:
     )
 
 
-def _declared(item: Item) -> Item:
+def _declared(item: Request) -> Request:
     inputs: list[Json] = [
         {"name": row.label, "type": "string", "required": True, "label": row.label, "multiline": row.multiline}
         for row in item.prompt.inputs
@@ -137,7 +137,7 @@ SHOTS: Final = _shots()
 class Gate(ScriptedGate):
     """Requests that wait, and a past."""
 
-    def __init__(self, *items: Item) -> None:
+    def __init__(self, *items: Request) -> None:
         super().__init__(*items)
         self._past = PastGate(records(120, NOW))
         self.history = self._past.history  # type: ignore[method-assign]  # the past is another scripted gate
@@ -164,7 +164,7 @@ def main() -> int:
     """Draws all of them."""
     FOLDER.mkdir(exist_ok=True)
     for shot in SHOTS:
-        with still():
+        with fixed_time():
             (FOLDER / f"{shot.name}.svg").write_text(asyncio.run(draw(shot)), "utf-8")
         print(f"screenshots/{shot.name}.svg")
     return 0

@@ -11,12 +11,12 @@ from aileron_tui.cli.confirmation import NotDecided
 from aileron_tui.cli.exit_codes import NOT_FOUND
 from aileron_tui.cli.output import write
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.surface.source_connection import Sources
 
 _WORDS: Final = {Verdict.APPROVE: "approved", Verdict.DENY: "denied"}
@@ -32,7 +32,7 @@ _CHANGED: Final = "changed"
 class _TooLate(Exception):
     """What was shown cannot be answered any more: `state` says what it is now."""
 
-    def __init__(self, item: Item, state: str) -> None:
+    def __init__(self, item: Request, state: str) -> None:
         super().__init__(state)
         self.item = item
         self.state = state
@@ -67,7 +67,7 @@ def give(options: argparse.Namespace, verdict: Verdict) -> int:
         return NOT_FOUND
 
 
-def _check(item: Item, digest: str) -> None:
+def _check(item: Request, digest: str) -> None:
     if digest and item.digest != digest:
         raise NotDecided("the prompt is not the one you named", f"its digest is {item.digest}", "Look again.")
     if item.deny_only:
@@ -76,7 +76,7 @@ def _check(item: Item, digest: str) -> None:
         raise NotDecided("the preview has not come yet", hint="Try again in a moment.")
 
 
-def _unchanged(sources: Sources, item: Item) -> Item:
+def _unchanged(sources: Sources, item: Request) -> Request:
     """The request as it is after the question. A daemon takes an answer by the id alone, and people read slowly."""
     try:
         now = approver_session.settled(sources, sources.of(item).item(item.id))
@@ -89,7 +89,7 @@ def _unchanged(sources: Sources, item: Item) -> Item:
     return now
 
 
-def _decided(sources: Sources, item: Item, verdict: Verdict, reason: str) -> Item:
+def _decided(sources: Sources, item: Request, verdict: Verdict, reason: str) -> Request:
     try:
         return replace(item, state=sources.of(item).decide(item, verdict, reason=reason))
     except NotWaiting as error:
@@ -100,7 +100,7 @@ def _decided(sources: Sources, item: Item, verdict: Verdict, reason: str) -> Ite
         raise _TooLate(item, _CHANGED) from None
 
 
-def _told(sources: Sources, item: Item, verdict: Verdict, options: argparse.Namespace) -> int:
+def _told(sources: Sources, item: Request, verdict: Verdict, options: argparse.Namespace) -> int:
     """Says that the answer was taken, and what became of it."""
     if not options.json:
         approver_session.say(f"{_WORDS[verdict]} {inline(item.prompt.action)} {inline(item.id)}")
@@ -127,7 +127,7 @@ def _say_late(late: _TooLate, verdict: Verdict, *, as_json: bool) -> None:
         write(sys.stderr, f"error: {id_} does not wait any more: it is {inline(late.state)}")
 
 
-def _say_json(item: Item, verdict: Verdict, *, taken: bool, state: str, note: str = "") -> None:
+def _say_json(item: Request, verdict: Verdict, *, taken: bool, state: str, note: str = "") -> None:
     approver_session.say_json(
         {
             "id": item.id,
@@ -143,6 +143,6 @@ def _say_json(item: Item, verdict: Verdict, *, taken: bool, state: str, note: st
     )
 
 
-def _error(item: Item) -> str:
+def _error(item: Request) -> str:
     error = item.fields.get("error")
     return error if isinstance(error, str) else ""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli import FAILED, INTERRUPTED, OK
 from aileron_tui.cli.exit_codes import WAITING
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.request_kinds import SHELL
 from aileron_tui.runtime.errors import NotFound, RuntimeFault
-from aileron_tui.runtime.request_reader import Item
 
 if TYPE_CHECKING:
     from aileron_tui.surface.source import Source
@@ -27,7 +27,7 @@ _LONGEST_PAUSE: Final = 2.0
 class Followed:
     """The request as it was last heard of, the exit code for it, and what there is to say beside its state."""
 
-    item: Item
+    item: Request
     code: int
     note: str = ""
 
@@ -39,7 +39,7 @@ def seconds(text: str) -> int:
     return int(text)
 
 
-def follow(source: "Source", item: Item, patience: int) -> Followed:
+def follow(source: "Source", item: Request, patience: int) -> Followed:
     """Follows an approved request to its end."""
     if item.daemon and item.prompt.kind == SHELL:
         return Followed(item, OK, "the shell was told; a daemon does not tell how a command ends")

@@ -17,12 +17,12 @@ from aileron_tui.core.decision import moment
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt import lines
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, wrap
 from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.daemon.cautions import cautions
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing import key_store
 from aileron_tui.signing.secret_memory import protect_process, wipe
 from aileron_tui.signing.terminal_input import ask_passphrase
@@ -77,7 +77,7 @@ def _wanted(choices: list[Chosen], name: str) -> list[Chosen]:
     return found
 
 
-def pick(sources: Sources, id_: str) -> Item:
+def pick(sources: Sources, id_: str) -> Request:
     """The waiting request with this id; the beginning or the end of an id is enough if it fits only one."""
     waiting = sources.waiting()
     exact = [item for item in waiting if item.id == id_]
@@ -94,7 +94,7 @@ def pick(sources: Sources, id_: str) -> Item:
     raise NoSuchRequest(f"no request {id_} is waiting", hint=hint)
 
 
-def settled(sources: Sources, item: Item) -> Item:
+def settled(sources: Sources, item: Request) -> Request:
     """The request once its preview has come, or as it is after a while."""
     end = time.monotonic() + PREVIEW_SECONDS
     while item.fetching and item.state.decidable and time.monotonic() < end:
@@ -103,7 +103,7 @@ def settled(sources: Sources, item: Item) -> Item:
     return item
 
 
-def shown(item: Item, out: TextIO) -> Iterator[str]:
+def shown(item: Request, out: TextIO) -> Iterator[str]:
     """The prompt as the operator sees it, and what else there is to know before answering."""
     room = columns(out)
     yield from lines(item.prompt, room, item.edited_from)
@@ -132,7 +132,7 @@ def shown(item: Item, out: TextIO) -> Iterator[str]:
             yield from wrap(Visible(f"{name:<11} {inline(value)}"), room, _HANG)
 
 
-def hint(item: Item) -> Iterator[str]:
+def hint(item: Request) -> Iterator[str]:
     """How to answer."""
     # The id may be anything, and these lines are made to be pasted into a shell.
     short = quote(inline(item.id[-8:] if item.id[-8:].isalnum() else item.id))
@@ -141,7 +141,7 @@ def hint(item: Item) -> Iterator[str]:
     yield f"[Deny]      aileron-tui deny{where} --reason … -- {short}"
 
 
-def row(item: Item, now: datetime, width: int) -> Iterator[str]:
+def row(item: Request, now: datetime, width: int) -> Iterator[str]:
     """A request in a list: action and time left, then its id and first input."""
     mark = "⚠ " if item.prompt.risk.level is RiskLevel.HIGH else ""
     left = _clock(item.seconds_left(now)) if item.expires_at else _since(item, now)
@@ -193,13 +193,13 @@ def _unlocked(name: str | None) -> Iterator[key_store.UnlockedKey]:
         yield key
 
 
-def _left(item: Item) -> str:
+def _left(item: Request) -> str:
     if not item.state.decidable or not item.expires_at:
         return ""
     return f", {_clock(item.seconds_left(datetime.now(UTC)))} left"
 
 
-def _since(item: Item, now: datetime) -> str:
+def _since(item: Request, now: datetime) -> str:
     """How long a request without a deadline has waited."""
     try:
         return f"since {_clock(max(0.0, (now - moment(item.requested_at)).total_seconds()))}"

@@ -5,11 +5,11 @@ import time
 from typing import Final
 
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Policy
 from aileron_tui.files.paths import paths
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing import key_store
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.secret_memory import wipe
@@ -30,7 +30,7 @@ def check_terminal(policy: Policy) -> None:
         raise NotDecided("decisions are made at a terminal", "this process has none", hint)
 
 
-def confirm(item: Item, policy: Policy, key: UnlockedKey, *, looked: bool) -> None:
+def confirm(item: Request, policy: Policy, key: UnlockedKey, *, looked: bool) -> None:
     """Asks whether to approve what was shown. `looked` says that the person named the digest of what they saw before.
 
     High risk is asked about as `[policy] high_risk` says. Without a terminal nobody is asked, and where high risk takes
@@ -49,7 +49,7 @@ def confirm(item: Item, policy: Policy, key: UnlockedKey, *, looked: bool) -> No
         raise NotDecided("not approved", hint="The request waits on.")
 
 
-def _sure(item: Item, way: str, key: UnlockedKey) -> bool:
+def _sure(item: Request, way: str, key: UnlockedKey) -> bool:
     action = item.prompt.action
     if way == "type":
         return ask_line(f"High risk. Type {inline(action)} to approve:") == action

@@ -229,6 +229,11 @@ _ANSWERING: Final = frozenset({"approve", "deny", "deny_reason"})
 _BY_ID: Final = {action.id: action for action in ACTIONS}
 
 
+FETCHED_ONCE: Final = "its preview was fetched once, before it was asked"
+NO_LOCK: Final = "not locked: this key has no passphrase to unlock it with"
+NO_LOG: Final = "there is a log only in the demo, and where the gate runs in this window"
+
+
 class KeymapError(AileronError):
     """A keymap that cannot be used as it is written."""
 

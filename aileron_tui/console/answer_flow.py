@@ -20,7 +20,7 @@ from aileron_tui.surface.board import Tone
 
 if TYPE_CHECKING:
     from aileron_tui.console.app import Console
-    from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.core.request import Request
 
 _AT_ONCE: Final = 4
 _DRAWN_LATER: Final = 0.05
@@ -40,9 +40,9 @@ class AnswerFlow:
         self.edited: Answer | None = None
 
     @property
-    def shown(self) -> "Item | None":
+    def shown(self) -> "Request | None":
         """The request to draw: as it was edited, if that is what will be, or is being, approved."""
-        item = self._board.item
+        item = self._board.current
         if item is None or (item.edited_from and not item.state.decidable):
             return item
         held = self._held[0] if self._held else None
@@ -89,7 +89,7 @@ class AnswerFlow:
         self._console.push_screen(ReasonScreen(item.prompt.action, self._console.arming), denied)
 
     def _answer(self, verdict: Verdict) -> Answer | None:
-        item = self._board.item
+        item = self._board.current
         return Answer(item, verdict) if item else None
 
     def _ask_once_more(self, answer: Answer) -> None:
@@ -125,7 +125,7 @@ class AnswerFlow:
             return
         timer = call_after(self._console, seconds, self._time_is_up)
         self._held = (answer, monotonic() + seconds, timer)
-        self._board.say(answer.item.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
+        self._board.set_pill(answer.item.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
         self._console.redraw()
 
     def _time_is_up(self) -> None:
@@ -143,7 +143,7 @@ class AnswerFlow:
             self._console.hint("there is nothing to take back")
             return
         answer = self._release(self._held)
-        self._board.say(answer.item.key, "")
+        self._board.clear_pill(answer.item.key)
         self._console.hint("taken back: nothing was sent")
         self._console.redraw()
 
@@ -155,18 +155,18 @@ class AnswerFlow:
 
     def look_again(self) -> None:
         """After news from a source: an approval over what is no longer shown is not sent, its edit is forgotten."""
-        if self.edited and not self._board.waits(self.edited.item.key):
+        if self.edited and not self._board.is_waiting(self.edited.item.key):
             self.edited = None
         if self._held:
             answer = self._held[0]
             if self._outdated(answer):
                 self._release(self._held)
-                self._board.say(answer.item.key, "")
+                self._board.clear_pill(answer.item.key)
                 self._console.hint(_CHANGED, Tone.WARN)
 
     def _outdated(self, answer: Answer) -> bool:
         """Whether the request is another now than the one that was answered; an edited call is fetched and kept."""
-        now = self._board.items.get(answer.item.key)
+        now = self._board.requests.get(answer.item.key)
         return answer.edits is None and now is not None and now.digest != answer.item.digest
 
     # sending
@@ -176,7 +176,7 @@ class AnswerFlow:
             self.edited = None
         if answer.edits is not None:
             self._sent[answer.item.key] = answer
-        self._board.say(answer.item.key, "sending…")
+        self._board.set_pill(answer.item.key, "sending…")
         self._board.marked.discard(answer.item.key)
         self._work(answer.item.source, partial(self._deliver, [answer], self._settled))
         self._draw_soon()
@@ -210,11 +210,11 @@ class AnswerFlow:
         sent = self._sent.pop(key, None)
         if outcome.taken:
             if sent is not None:
-                self._board.approved_edited(sent.item)
+                self._board.record_approved_edit(sent.item)
             self._board.answered_here.add(key)
-            self._board.say(key, "running…" if outcome.answer.verdict is Verdict.APPROVE else "denied")
+            self._board.set_pill(key, "running…" if outcome.answer.verdict is Verdict.APPROVE else "denied")
         else:
-            self._board.say(key, "")
+            self._board.clear_pill(key)
             self._console.hint(outcome.words, outcome.tone)
             self._console.vaults.ask(outcome.answer.item.source)
         self._draw()
@@ -248,20 +248,20 @@ class AnswerFlow:
         """Opens the form; what comes of it is shown as a difference before it can be approved."""
         from aileron_tui.console.screens.edit import EditScreen  # noqa: PLC0415
 
-        item = self._board.item
+        item = self._board.current
         if item is None:
             return
 
         def edited(edits: JsonObject | None) -> None:
             if edits:
-                self._board.say(item.key, "fetching the edited call…", brief="fetching…")
+                self._board.set_pill(item.key, "fetching the edited call…", brief="fetching…")
                 self._console.redraw()
                 self._work(item.source, partial(self._fetch_edited, item, edits))
 
         so_far = self.edited.edits if self.edited and self.edited.item.key == item.key else None
         self._console.push_screen(EditScreen(item, so_far), edited)
 
-    def _fetch_edited(self, item: "Item", edits: JsonObject) -> None:
+    def _fetch_edited(self, item: "Request", edits: JsonObject) -> None:
         source = self._console.source_of(item)
         try:
             if source is None:
@@ -275,14 +275,14 @@ class AnswerFlow:
         else:
             self._console.call_later(self._show_edited, answer)
 
-    def _not_edited(self, item: "Item", why: str) -> None:
-        self._board.say(item.key, "")
+    def _not_edited(self, item: "Request", why: str) -> None:
+        self._board.clear_pill(item.key)
         self._console.hint(why, Tone.BAD)
         self._console.redraw()
 
     def _show_edited(self, answer: Answer) -> None:
-        self._board.say(answer.item.key, "")
-        if self._board.chosen == answer.item.key:
+        self._board.clear_pill(answer.item.key)
+        if self._board.selected == answer.item.key:
             self.edited = answer
         self._console.redraw()
 
@@ -294,8 +294,8 @@ class AnswerFlow:
 
     def mark(self) -> None:
         """Marks the request for a batch, or unmarks it."""
-        item = self._board.item
-        if item is None or not self._board.waits(item.key):
+        item = self._board.current
+        if item is None or not self._board.is_waiting(item.key):
             self._console.hint("only a waiting request can be marked")
             return
         self._board.marked ^= {item.key}
@@ -306,8 +306,8 @@ class AnswerFlow:
         from aileron_tui.console.screens.batch import BatchChoice, BatchScreen  # noqa: PLC0415
 
         board = self._board
-        waiting = [key for key in board.visible if key in board.marked and board.waits(key)]
-        marked = [board.items[key] for key in waiting if not board.pill(key).words]
+        waiting = [key for key in board.listed if key in board.marked and board.is_waiting(key)]
+        marked = [board.requests[key] for key in waiting if not board.pill(key).words]
         busy = board.pill(waiting[0]).words if waiting else ""
         nothing = f"it cannot be answered now: {busy}" if busy else "nothing is marked: space marks a request"
         if why := self._console.unable() or ("" if marked else nothing):
@@ -317,11 +317,11 @@ class AnswerFlow:
         unable = {item.key: why for item in marked if (why := self._console.unable(item))}
         self._console.push_screen(BatchScreen(marked, start, unable, self._console.arming), self._send_all)
 
-    def _send_all(self, chosen: "list[tuple[Item, Verdict]] | None") -> None:
+    def _send_all(self, chosen: "list[tuple[Request, Verdict]] | None") -> None:
         if not chosen:
             return
         for item, _ in chosen:
-            self._board.say(item.key, "sending…")
+            self._board.set_pill(item.key, "sending…")
         self._console.redraw()
         told = partial(self._settled_one_of, [], len(chosen))
         for source in dict.fromkeys(item.source for item, _ in chosen):
@@ -329,5 +329,5 @@ class AnswerFlow:
             self._work(source, partial(self._deliver, answers, told))
 
 
-def _unsent(item: "Item") -> str:
+def _unsent(item: "Request") -> str:
     return f"{f'{item.source} is ' if item.source else ''}not connected: nothing was sent"

@@ -15,6 +15,7 @@ from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from aileron_tui.console import actions
+from aileron_tui.console.actions import FETCHED_ONCE, NO_LOCK, NO_LOG
 from aileron_tui.console.answer_flow import AnswerFlow
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.main import MainScreen
@@ -28,7 +29,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import clip, inline, prepare
 from aileron_tui.files.paths import bundled
 from aileron_tui.surface.arming import Arming
-from aileron_tui.surface.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Board, Tone
+from aileron_tui.surface.board import Board, Tone
 from aileron_tui.surface.source import Keyholder, Source, Upstream
 from aileron_tui.surface.source_listener import Reach, SourceListener
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.screen import Screen
 
-    from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.core.request import Request
     from aileron_tui.runtime.source_events import SourceEvent
 
 _IDLE_LOOK: Final = 5.0
@@ -176,7 +177,7 @@ class Console(App[None]):
         silent = [link.standing for link in self.links.values() if link.standing.reach is not Reach.LIVE]
         return next((standing.why or standing.reach for standing in silent), "")
 
-    def source_of(self, item: "Item") -> Source | None:
+    def source_of(self, item: "Request") -> Source | None:
         """Where a request came from, while that can be reached."""
         link = self.links.get(item.source)
         return link.source if link else None
@@ -208,7 +209,7 @@ class Console(App[None]):
             before = link.standing
             told = link.take()
             if told:
-                new += self.board.hear(told)
+                new += self.board.receive(told)
                 heard += told
             if link.standing is not before:
                 changed = True
@@ -228,7 +229,7 @@ class Console(App[None]):
         if link.standing.reach is Reach.LIVE:
             self.vaults.ask(link.name)
         else:
-            self.board.lose(link.standing.since, link.name)
+            self.board.source_lost(link.standing.since, link.name)
 
     def _announce(self, count: int) -> None:
         """Bell and notification. Only a number goes into an escape sequence, never a word from outside."""
@@ -239,7 +240,7 @@ class Console(App[None]):
             self._tell_terminal(f"\x1b]9;aileron: {words}\x07\x1b]777;notify;aileron;{words}\x07")
 
     def _say_title(self) -> None:
-        count = self.board.waiting
+        count = self.board.waiting_count
         self._tell_terminal(f"\x1b]0;{f'({count}) ' if count else ''}aileron\x07")
 
     def _tell_terminal(self, sequence: str) -> None:
@@ -248,7 +249,7 @@ class Console(App[None]):
 
     # looking
 
-    def unable(self, item: "Item | None" = None) -> str:
+    def unable(self, item: "Request | None" = None) -> str:
         """Why nothing can be answered now, or not this request, or ""."""
         if self.read_only:
             return "this console only reads"
@@ -265,18 +266,18 @@ class Console(App[None]):
 
     def fetch_again(self) -> None:
         """A fresh preview of what is shown."""
-        item = self.board.item
+        item = self.board.current
         if item is None:
             self.hint(self.unable() or "there is no request")
         elif why := self.unable(item) or ("" if item.refreshable else FETCHED_ONCE):
             self.hint(why)
         else:
-            self.board.say(item.key, "fetching again…")
+            self.board.set_pill(item.key, "fetching again…")
             self.redraw()
             work = partial(self._fetch_again, item)
             self.run_worker(work, thread=True, group="previews", exit_on_error=False, description="fetch again")
 
-    def _fetch_again(self, item: "Item") -> None:
+    def _fetch_again(self, item: "Request") -> None:
         source, why = self.source_of(item), ""
         try:
             if source is not None:
@@ -285,8 +286,8 @@ class Console(App[None]):
             why = str(error)
         self.call_from_thread(self._fetched_again, item, why)
 
-    def _fetched_again(self, item: "Item", why: str) -> None:
-        self.board.say(item.key, "")
+    def _fetched_again(self, item: "Request", why: str) -> None:
+        self.board.clear_pill(item.key)
         if why:
             self.hint(why, Tone.WARN)
         self.redraw()
@@ -326,7 +327,7 @@ class Console(App[None]):
 
     def copy_identity(self) -> None:
         """Id and digest to the clipboard."""
-        item = self.board.item
+        item = self.board.current
         if item is None:
             self.hint("there is no request")
         else:
@@ -412,7 +413,7 @@ class Console(App[None]):
         """Quits; asks first if something waits. Nothing is decided by quitting."""
         from aileron_tui.console.screens.confirm import ConfirmScreen  # noqa: PLC0415
 
-        waiting = self.board.waiting
+        waiting = self.board.waiting_count
         if not waiting:
             self.exit()
             return

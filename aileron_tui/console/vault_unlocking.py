@@ -85,7 +85,7 @@ class VaultUnlocking:
 
     def wanted(self) -> str | None:
         """Whose vault to unlock: that of the request which is shown, else the first that is locked."""
-        item, locked = self._console.board.item, self.locked
+        item, locked = self._console.board.current, self.locked
         if item is not None and item.source in locked:
             return item.source
         return locked[0] if locked else None
@@ -96,7 +96,7 @@ class VaultUnlocking:
             return "this console only reads"
         if self.wanted() is not None:
             return ""
-        item = self._console.board.item
+        item = self._console.board.current
         name = item.source if item else next(iter(self._console.links))
         return _NOTHING.get(self._known.get(name, VaultState.NONE), "there is no vault to unlock")
 
@@ -107,7 +107,7 @@ class VaultUnlocking:
         name, why = self.wanted(), self.obstacle()
         if why or name is None:
             self._console.hint(why)
-            if item := self._console.board.item:
+            if item := self._console.board.current:
                 self.ask(item.source)  # what is known may be old
             return
         link = self._console.links[name]

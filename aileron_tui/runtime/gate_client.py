@@ -26,12 +26,13 @@ import httpx
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import NoGate, NotAllowed, RuntimeFault, Unanswered, Untrustworthy
 from aileron_tui.runtime.gate_discovery import START, FoundGate
 from aileron_tui.runtime.http_connection import HttpConnection, Query
-from aileron_tui.runtime.request_reader import Item, read_item
+from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.runtime.source_events import LIMITS, SourceEvent, read_events
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.envelope import Envelope, sign
@@ -157,25 +158,25 @@ class ApproverClient:
         self._token = ""
         self._wire.close()
 
-    def waiting(self) -> tuple[Item, ...]:
+    def waiting(self) -> tuple[Request, ...]:
         """What waits, oldest first."""
         items = self._ask("GET", "/v1/action-approvals").get("items")
         if not isinstance(items, list):
             raise Untrustworthy("the gate sent no list of requests")
-        return tuple(read_item(item, self.instance, self.name) for item in items)
+        return tuple(read_gate_request(item, self.instance, self.name) for item in items)
 
-    def item(self, id_: str) -> Item:
+    def item(self, id_: str) -> Request:
         """One request, waiting or lately ended."""
         return self._read(self._ask("GET", f"/v1/action-approvals/{_segment(id_)}"), id_)
 
-    def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+    def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
         """The request with its preview fetched again, or as it would be with edited inputs."""
         body: JsonObject = {} if edits is None else {"edited_payload": edits}
         answer = self._ask("POST", f"/v1/action-approvals/{_segment(id_)}/refresh", body, seconds=40.0)
         return self._read(answer.get("item"), id_)
 
     def decide(
-        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+        self, item: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         """Answers exactly what the item shows; returns the state the request is in then.
 
@@ -190,7 +191,7 @@ class ApproverClient:
         return _state(answer)
 
     def decision(
-        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+        self, item: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> JsonObject:
         """The body of a decision, signed; several of them make a batch."""
         statement = item.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
@@ -241,9 +242,9 @@ class ApproverClient:
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token}"}
 
-    def _read(self, value: Json, id_: str) -> Item:
+    def _read(self, value: Json, id_: str) -> Request:
         """The request that was asked for; an answer given to another one would be an answer to that."""
-        item = read_item(value, self.instance, self.name)
+        item = read_gate_request(value, self.instance, self.name)
         if item.id != id_:
             raise Untrustworthy("the gate sent another request than the one it was asked for", item.id)
         return item

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, read_object
+from aileron_tui.core.request import Request
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.request_reader import Item, read_item
+from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.runtime.sse import SseFrame, read_frames
 
 LIMITS: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
@@ -19,7 +20,7 @@ class SourceEvent:
     id: int
     name: str
     data: JsonObject
-    items: tuple[Item, ...] = ()
+    items: tuple[Request, ...] = ()
     source: str = ""
 
 
@@ -36,11 +37,13 @@ def _happening(frame: SseFrame, instance: str, limits: JsonLimits, source: str) 
         data = read_object(frame.data, limits)
     except JsonError as error:
         raise Untrustworthy("the gate sent an event that cannot be read", str(error)) from None
-    items: tuple[Item, ...] = ()
+    items: tuple[Request, ...] = ()
     if frame.name == "snapshot":
         listed = data.get("items")
-        items = tuple(read_item(item, instance, source) for item in (listed if isinstance(listed, list) else ()))
+        items = tuple(
+            read_gate_request(item, instance, source) for item in (listed if isinstance(listed, list) else ())
+        )
     elif frame.name in ("pending", "updated"):
-        items = (read_item(data, instance, source),)
+        items = (read_gate_request(data, instance, source),)
     number = int(frame.id) if frame.id.isascii() and frame.id.isdigit() else 0
     return SourceEvent(number, frame.name, data, items, source)

@@ -22,7 +22,7 @@ from aileron_tui.surface.board import Tone
 from aileron_tui.surface.source import Source
 
 if TYPE_CHECKING:
-    from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.core.request import Request
 
 _OUTGROWN: Final = "not_admitted"
 
@@ -31,7 +31,7 @@ _OUTGROWN: Final = "not_admitted"
 class Answer:
     """What the operator said about exactly this prompt."""
 
-    item: "Item"
+    item: "Request"
     verdict: Verdict
     reason: str = ""
     edits: JsonObject | None = None

@@ -1,38 +1,45 @@
-"""What the console knows: the queue as the sources tell it, and what this console is doing about each request.
+"""What a surface knows: the requests its sources report, and what it is doing about each of them.
 
-Pure bookkeeping, no Textual. Widgets show slices of it; only the app changes it. A request goes by its key, which has
-the name of its source in it, so that sources cannot meddle with one another's.
+Widgets show slices of the board; only the app changes it. A request is identified by its key, which contains the name
+of its source, so that no source can affect another's requests.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.outcomes import QUIET, SHELL, UNDER_WAY, clock
+from aileron_tui.core.request import Request
+from aileron_tui.core.request_queue import (
+    Arrived,
+    Changed,
+    EditApproved,
+    Forgotten,
+    Lost,
+    Queue,
+    QueueEvent,
+    Snapshot,
+    apply_all,
+)
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
-from aileron_tui.core.waiting import Arrived, Changed, Event, Forgotten, Lost, Queue, Request, Snapshot, apply_all
 
 if TYPE_CHECKING:
     from aileron_tui.core.prompt import Prompt
-    from aileron_tui.runtime.request_reader import Item
     from aileron_tui.runtime.source_events import SourceEvent
 
-ENDED_STAY: Final = 60.0
-FETCHED_ONCE: Final = "its preview was fetched once, before it was asked"
-NO_LOCK: Final = "not locked: this key has no passphrase to unlock it with"
-NO_LOG: Final = "there is a log only in the demo, and where the gate runs in this window"
+ENDED_SHOWN_SECONDS: Final = 60.0
 
 _LONGEST_NOTE: Final = 300
 _ANSWERED: Final = frozenset({RequestState.RUNNING, RequestState.EXECUTED, RequestState.DENIED})
 
 
 class Tone(StrEnum):
-    """How a pill is meant."""
+    """How a status message is meant."""
 
     QUIET = "quiet"
     GOOD = "good"
@@ -42,7 +49,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pill:
-    """A few words about where a request stands; `brief` says it where there is no room for all of them."""
+    """A few words about the state of a request; `brief` is for places with little room."""
 
     words: str
     tone: Tone = Tone.QUIET
@@ -50,7 +57,7 @@ class Pill:
 
     @property
     def short(self) -> str:
-        """As few words as there are."""
+        """The shortest form."""
         return self.brief or self.words
 
 
@@ -66,9 +73,8 @@ PILLS = {
     RequestState.INTERRUPTED: Pill("interrupted: outcome unknown", Tone.WARN, "interrupted"),
 }
 
-
-# A shell gets its answer from the daemon and tells nobody what came of it.
-_ALLOWED = Pill("allowed ✓, its end is not told", brief="allowed ✓")
+# A shell gets its answer from the daemon and never reports how the command ended.
+_SHELL_ALLOWED = Pill("allowed ✓, its end is not told", brief="allowed ✓")
 
 
 def _now() -> datetime:
@@ -77,245 +83,250 @@ def _now() -> datetime:
 
 @dataclass(slots=True)
 class Board:
-    """The requests in the order of asking, what is marked, what is filtered, and which one is looked at."""
+    """The requests in the order they were asked; which are marked, which are listed, and which one is selected."""
 
     now: Callable[[], datetime] = _now
     queue: Queue = field(default_factory=Queue)
-    items: "dict[str, Item]" = field(default_factory=dict)
     marked: set[str] = field(default_factory=set)
     answered_here: set[str] = field(default_factory=set)
     filter: str = ""
-    chosen: str = ""
-    heard: bool = False
-    _unread: dict[str, int] = field(default_factory=dict)
+    selected: str = ""
+    has_reports: bool = False
+    _unreadable: dict[str, int] = field(default_factory=dict)
     _pills: dict[str, Pill] = field(default_factory=dict)
-    _visible: list[str] | None = None
+    _listed: list[str] | None = None
     _ended_at: dict[str, float] = field(default_factory=dict)
-    _looked_at: Queue | None = None
+    _ended_in: Queue | None = None
     _counted: tuple[Queue | None, int] = (None, 0)
-    _words: "dict[str, tuple[Prompt, str]]" = field(default_factory=dict)
-    _since: dict[str, datetime] = field(default_factory=dict)
-    _quiet: set[str] = field(default_factory=set)
-    _edited: "dict[str, Item]" = field(default_factory=dict)
+    _searchable: "dict[str, tuple[Prompt, str]]" = field(default_factory=dict)
+    _approved_since: dict[str, datetime] = field(default_factory=dict)
+    _silent: set[str] = field(default_factory=set)
+    _approved_edits: dict[str, Request] = field(default_factory=dict)
 
-    def hear(self, happenings: Iterable["SourceEvent"]) -> list[str]:
-        """Takes in what the sources told; returns the keys of requests that wait and did not before."""
-        self.heard = True
-        before = self.queue.requests
+    @property
+    def requests(self) -> Mapping[str, Request]:
+        """Every request by key: those that wait, and those that ended a moment ago."""
+        return self.queue.requests
+
+    def receive(self, source_events: Iterable["SourceEvent"]) -> list[str]:
+        """Applies what the sources reported; returns the keys of requests that wait now and did not before."""
+        self.has_reports = True
+        before = self.requests
         waits: dict[str, bool] = {}
-        events: list[Event] = []
-        for happening in happenings:
-            items = [item for item in happening.items if item.source == happening.source]
-            for item in items:
-                known = before.get(item.key)
-                waited = waits.get(item.key, known is None or known.state.decidable)
-                waits[item.key] = item.state.decidable
-                if not item.state.decidable:
-                    self._since[item.key] = self.now()
-                elif item.reason or happening.name == "pending" or (item.daemon and not waited):
-                    self._waits_after_all(item.key)
-                self._keep(item)
-            if happening.name == "unreadable":
-                count = happening.data.get("count")
-                self._unread[happening.source] = count if isinstance(count, int) else 1
-            elif happening.name == "snapshot":
-                self._unread.pop(happening.source, None)
-                certain = any(item.daemon for item in items)
-                events.append(Snapshot(tuple(item.request for item in items), happening.source, certain))
-            elif happening.name == "pending":
-                events.extend(Arrived(item.request, item.daemon) for item in items)
-            elif happening.name == "updated":
-                events.extend(map(_update, items))
+        events: list[QueueEvent] = []
+        for source_event in source_events:
+            requests = []
+            for request in source_event.items:
+                if request.source != source_event.source:
+                    continue
+                key, known = request.key, before.get(request.key)
+                waited = waits.get(key, known is None or known.state.decidable)
+                waits[key] = request.state.decidable
+                if not request.state.decidable:
+                    self._approved_since[key] = self.now()
+                elif request.reason or source_event.name == "pending" or (request.daemon and not waited):
+                    self._still_waits(key)
+                requests.append(self._with_approved_edit(request))
+            match source_event.name:
+                case "unreadable":
+                    count = source_event.data.get("count")
+                    self._unreadable[source_event.source] = count if isinstance(count, int) else 1
+                case "snapshot":
+                    self._unreadable.pop(source_event.source, None)
+                    certain = any(request.daemon for request in requests)
+                    events.append(Snapshot(tuple(requests), source_event.source, certain))
+                case "pending":
+                    events.extend(Arrived(request, request.daemon) for request in requests)
+                case "updated":
+                    events.extend(map(_update, requests))
+        self._apply(*events)
+        self.marked = {key for key in self.marked if self.is_waiting(key)}
+        if self.selected not in self.requests:
+            self.selected = next(iter(self.listed), "")
+        return [key for key in waits if self.is_waiting(key) and not (key in before and before[key].state.decidable)]
+
+    def source_lost(self, since: str, source: str = "") -> None:
+        """A source cannot be reached any more."""
+        self._apply(Lost(since, source))
+
+    def _apply(self, *events: QueueEvent) -> None:
         self.queue = apply_all(self.queue, events)
-        self._visible = None
-        self.marked = {key for key in self.marked if self.waits(key)}
-        new = [key for key in waits if self.waits(key) and not (key in before and before[key].state.decidable)]
-        if not self.chosen or self.chosen not in self.queue.requests:
-            waiting = self.visible
-            self.chosen = waiting[0] if waiting else ""
-        return new
+        self._listed = None
 
-    def lose(self, since: str, source: str = "") -> None:
-        """A source cannot be heard."""
-        self.queue = apply_all(self.queue, [Lost(since, source)])
+    def set_pill(self, key: str, words: str, tone: Tone = Tone.QUIET, *, brief: str = "") -> None:
+        """Shows what this surface is doing about a request."""
+        self._pills[key] = Pill(words, tone, brief)
 
-    def say(self, key: str, words: str, tone: Tone = Tone.QUIET, *, brief: str = "") -> None:
-        """What this console is doing about a request; "" for nothing any more."""
-        if words:
-            self._pills[key] = Pill(words, tone, brief)
-        else:
-            self._pills.pop(key, None)
+    def clear_pill(self, key: str) -> None:
+        """This surface is doing nothing about a request any more."""
+        self._pills.pop(key, None)
 
     def pill(self, key: str) -> Pill:
-        """Where a request stands: what we do about it, else what its source says."""
-        request = self.queue.requests.get(key)
+        """The state of a request: what this surface is doing about it, else what its source reports."""
+        request = self.requests.get(key)
         if key in self._pills and (request is None or request.state.decidable):
             return self._pills[key]
         if request is None:
             return Pill("gone")
-        if request.state in UNDER_WAY and request.note:
-            return Pill(clip(inline(request.note), _LONGEST_NOTE), Tone.WARN)
-        pill, item = self._under_way(key) if request.state in UNDER_WAY else PILLS[request.state], self.items.get(key)
-        if item is not None and item.edited_from and not request.state.decidable:
+        under_way = request.state in UNDER_WAY
+        if under_way and request.reason:
+            return Pill(clip(inline(request.reason), _LONGEST_NOTE), Tone.WARN)
+        pill = self._under_way(request) if under_way else PILLS[request.state]
+        if request.edited_from and not request.state.decidable:
             pill = Pill(f"{pill.words} (edited)", pill.tone, f"{pill.short} (edited)")
-        if request.state is RequestState.FAILED and (error := self._error(key)):
+        if request.state is RequestState.FAILED and (error := _error(request)):
             pill = Pill(f"{pill.words} {error}", pill.tone, pill.words)
-        if request.unseen:
+        if request.vanished:
             return Pill("no longer waits")
-        ours = key in self.answered_here or key in self._pills  # our answer may be told of before it is replied to
+        ours = key in self.answered_here or key in self._pills  # the event may arrive before the reply to our answer
         if request.state in _ANSWERED and not ours:
             return Pill(f"answered elsewhere: {pill.words}", pill.tone, f"elsewhere: {pill.short}")
         return pill
 
-    def _under_way(self, key: str) -> Pill:
-        """What there is to say between an approval and an end, of which a daemon may never tell."""
-        item = self.items.get(key)
-        if item is None or not item.daemon:
+    def _under_way(self, request: Request) -> Pill:
+        """The state between an approval and its outcome, which a daemon may never report."""
+        if not request.daemon:
             return PILLS[RequestState.RUNNING]
-        if item.prompt.kind == SHELL:
-            return _ALLOWED
-        since, now = self._since.get(key), self.now()
+        if request.prompt.kind == SHELL:
+            return _SHELL_ALLOWED
+        since, now = self._approved_since.get(request.key), self.now()
         if since is None or now - since <= QUIET:
             return PILLS[RequestState.RUNNING]
         return Pill(f"approved, no news since {clock(since, now)}", brief="approved, no news")
 
-    def _is_under_way(self, key: str) -> bool:
-        request = self.queue.requests.get(key)
-        return request is not None and request.state in UNDER_WAY
-
-    def fell_quiet(self) -> bool:
-        """Whether a request has become one of which nothing more is heard, since the last time this was asked."""
+    def newly_silent(self) -> bool:
+        """Whether another approved request has gone without news for too long since this was last called."""
         now = self.now()
-        quiet = {key for key, since in self._since.items() if now - since > QUIET and self._is_under_way(key)}
-        fresh = quiet - self._quiet
-        self._quiet = quiet
-        return bool(fresh)
+        silent = {
+            key
+            for key, since in self._approved_since.items()
+            if now - since > QUIET and key in self.requests and self.requests[key].state in UNDER_WAY
+        }
+        newly = silent - self._silent
+        self._silent = silent
+        return bool(newly)
 
     def remark(self, key: str) -> Pill:
-        """What there is to say about a request: its pill, else what its source says of it while it waits."""
-        pill, request = self.pill(key), self.queue.requests.get(key)
-        if pill.words or request is None or not request.note:
+        """The pill of a request, else what its source says about it while it waits."""
+        pill, request = self.pill(key), self.requests.get(key)
+        if pill.words or request is None or not request.reason:
             return pill
-        return Pill(clip(inline(request.note), _LONGEST_NOTE), Tone.WARN)
+        return Pill(clip(inline(request.reason), _LONGEST_NOTE), Tone.WARN)
 
     @property
-    def visible(self) -> list[str]:
-        """The keys to list, oldest first: waiting ones and those that ended while one looked on."""
-        if self._visible is None:
-            needle = self.filter.casefold()
-            self._visible = [
-                key for key, request in self.queue.requests.items() if not needle or needle in self._searched(request)
+    def listed(self) -> list[str]:
+        """The keys that match the filter, oldest first: waiting requests and those that ended a moment ago."""
+        if self._listed is None:
+            wanted = self.filter.casefold()
+            self._listed = [
+                key for key, request in self.requests.items() if not wanted or wanted in self._searchable_text(request)
             ]
-        return self._visible
+        return self._listed
 
-    def _searched(self, request: Request) -> str:
-        """The words that the filter looks at, put together once for each prompt."""
-        kept = self._words.get(request.id)
+    def _searchable_text(self, request: Request) -> str:
+        """The text the filter searches, built once for each prompt."""
+        kept = self._searchable.get(request.key)
         if kept is None or kept[0] is not request.prompt:
-            kept = self._words[request.id] = (request.prompt, _words(request))
+            kept = self._searchable[request.key] = (request.prompt, _searchable_text(request))
         return kept[1]
 
-    def narrow(self, text: str) -> None:
-        """Shows only requests that contain these words."""
+    def set_filter(self, text: str) -> None:
+        """Lists only requests that contain this text."""
         self.filter = text
-        self._visible = None
+        self._listed = None
 
     def move(self, step: int) -> None:
-        """Looks at another request. Nothing else moves the choice."""
-        keys = self.visible
+        """Selects another request. Nothing else moves the selection."""
+        keys = self.listed
         if not keys:
             return
-        at = keys.index(self.chosen) if self.chosen in keys else -1
-        self.chosen = keys[max(0, min(len(keys) - 1, at + step))]
+        at = keys.index(self.selected) if self.selected in keys else -1
+        self.selected = keys[max(0, min(len(keys) - 1, at + step))]
 
-    def dismiss_ended(self, now: float) -> bool:
-        """Clears requests that ended a while ago from the list, except the one that is looked at."""
-        if self._looked_at is not self.queue:
-            over = [key for key, request in self.queue.requests.items() if not request.state.decidable]
-            self._ended_at = {key: self._ended_at.get(key, now) for key in over}
-            self._looked_at = self.queue
-        gone = [key for key, at in self._ended_at.items() if now - at > ENDED_STAY and key != self.chosen]
+    def remove_ended(self, now: float) -> bool:
+        """Removes requests that ended a while ago from the list, except the selected one."""
+        if self._ended_in is not self.queue:
+            ended = [key for key, request in self.requests.items() if not request.state.decidable]
+            self._ended_at = {key: self._ended_at.get(key, now) for key in ended}
+            self._ended_in = self.queue
+        gone = [key for key, at in self._ended_at.items() if now - at > ENDED_SHOWN_SECONDS and key != self.selected]
         if not gone:
             return False
-        self.queue = apply_all(self.queue, [Forgotten(key) for key in gone])
+        self._apply(*map(Forgotten, gone))
         for key in gone:
-            self.items.pop(key, None)
             self._pills.pop(key, None)
-            self._words.pop(key, None)
-            self._since.pop(key, None)
-            self._edited.pop(key, None)
-        self._visible = None
+            self._searchable.pop(key, None)
+            self._approved_since.pop(key, None)
+            self._approved_edits.pop(key, None)
         return True
 
     @property
-    def item(self) -> "Item | None":
-        """The request that is looked at."""
-        return self.items.get(self.chosen)
+    def current(self) -> Request | None:
+        """The selected request."""
+        return self.requests.get(self.selected)
 
     @property
-    def waiting(self) -> int:
+    def waiting_count(self) -> int:
         """How many requests wait; counted once for each queue."""
         if self._counted[0] is not self.queue:
             self._counted = self.queue, len(self.queue.waiting)
         return self._counted[1]
 
     @property
-    def unread(self) -> int:
-        """How many requests wait that cannot be shown, because they cannot be read."""
-        return sum(self._unread.values())
+    def unreadable_count(self) -> int:
+        """How many requests wait that cannot be read, and so cannot be shown."""
+        return sum(self._unreadable.values())
 
-    def waits(self, key: str) -> bool:
+    def is_waiting(self, key: str) -> bool:
         """Whether a request can still be answered."""
-        request = self.queue.requests.get(key)
+        request = self.requests.get(key)
         return request is not None and request.state.decidable
 
-    def risky(self, key: str) -> bool:
+    def is_high_risk(self, key: str) -> bool:
         """Whether a request is of high risk."""
-        item = self.items.get(key)
-        return item is not None and item.prompt.risk.level is RiskLevel.HIGH
+        request = self.requests.get(key)
+        return request is not None and request.prompt.risk.level is RiskLevel.HIGH
 
-    def _error(self, key: str) -> str:
-        item = self.items.get(key)
-        error = item.fields.get("error") if item else ""
-        return clip(inline(error), _LONGEST_NOTE) if isinstance(error, str) else ""
+    def record_approved_edit(self, request: Request) -> None:
+        """An edited call was approved here: show it from now on, even before its source reports it."""
+        self._approved_edits[request.key] = request
+        if (known := self.requests.get(request.key)) is not None:
+            self._apply(EditApproved(self._with_approved_edit(known)))
 
-    def _keep(self, item: "Item") -> None:
-        known = self.items.get(item.key)
-        if known is None or (item.source == known.source and item.revision >= known.revision):
-            self.items[item.key] = self._as_approved(item)
+    def _with_approved_edit(self, request: Request) -> Request:
+        """The request with the edited call that was approved here, if its source does not report the edit itself."""
+        edited = self._approved_edits.get(request.key)
+        if edited is None or request.edited_from is not None:
+            return request
+        return replace(
+            edited, state=request.state, reason=request.reason, revision=request.revision, fields=request.fields
+        )
 
-    def approved_edited(self, item: "Item") -> None:
-        """An edited call was approved: it is what is shown from now on, also before its source tells of it."""
-        self._edited[item.key] = item
-        if (known := self.items.get(item.key)) is not None:
-            self.items[item.key] = self._as_approved(known)
-
-    def _as_approved(self, item: "Item") -> "Item":
-        """A request with the edited call that was approved here, if its source does not tell of that itself."""
-        edited = self._edited.get(item.key)
-        if edited is None or item.edited_from is not None:
-            return item
-        return replace(edited, state=item.state, reason=item.reason, revision=item.revision, fields=item.fields)
-
-    def _waits_after_all(self, key: str) -> None:
-        """A source says that a request waits: an answer of ours that was thought taken did not arrive."""
-        self._since.pop(key, None)
+    def _still_waits(self, key: str) -> None:
+        """A source says that a request waits, so an answer that seemed to be taken did not arrive."""
+        self._approved_since.pop(key, None)
         self._ended_at.pop(key, None)
-        self._edited.pop(key, None)
+        self._approved_edits.pop(key, None)
         if key in self.answered_here:
             self.answered_here.discard(key)
             self._pills.pop(key, None)
 
 
-def _update(item: "Item") -> Event:
-    if item.state.decidable:
-        return Arrived(item.request, item.daemon)
-    # The reason that goes with an answer says nothing about how it is carried out.
-    answered = item.state in UNDER_WAY and item.fields.get("reason") == item.reason
-    return Changed(item.key, item.state, "" if answered else item.reason, item.source, item.revision)
+def _update(request: Request) -> QueueEvent:
+    if request.state.decidable:
+        return Arrived(request, request.daemon)
+    # The reason given with an answer says nothing about how the call is carried out.
+    if request.state in UNDER_WAY and request.reason and request.fields.get("reason") == request.reason:
+        request = replace(request, reason="")
+    return Changed(request)
 
 
-def _words(request: Request) -> str:
+def _error(request: Request) -> str:
+    error = request.fields.get("error")
+    return clip(inline(error), _LONGEST_NOTE) if isinstance(error, str) else ""
+
+
+def _searchable_text(request: Request) -> str:
     prompt = request.prompt
     rows = [*prompt.inputs, *(prompt.preview.rows if prompt.preview else ())]
     parts = [prompt.action, prompt.asker.agent, request.source, *(row.value[:500] for row in rows)]

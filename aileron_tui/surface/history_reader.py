@@ -12,10 +12,10 @@ from typing import Final, Protocol
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.request import Request
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.errors import NoGate, NotFound, Unanswered
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.surface.history_query import Query
 from aileron_tui.surface.history_records import (
     HistoryPage,
@@ -40,7 +40,7 @@ class HistorySource(Protocol):
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         """A page of the past."""
 
-    def item(self, id_: str) -> Item:
+    def item(self, id_: str) -> Request:
         """One request, if it is still at hand."""
 
     def past(self, id_: str) -> JsonObject:
@@ -147,7 +147,7 @@ class HistoryReader:
         since = datetime.now(UTC) - timedelta(days=days)
         return self.page({"since": f"{since:%Y-%m-%dT%H:%M:%SZ}"}, limit=MOST)
 
-    def look_up(self, request: SourcedRecord) -> tuple[ShownPrompt, Item | None]:
+    def look_up(self, request: SourcedRecord) -> tuple[ShownPrompt, Request | None]:
         """What was shown for a request, from its source's memory or from the ledger, else where to find it."""
         shelf = self._shelves().get(request.source)
         try:

@@ -13,9 +13,9 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.request_reader import Item
 
 DIGEST_ONLY: Final = "Of what was fetched only the digest was kept. [policy] keep_previews keeps all of it."
 
@@ -141,7 +141,7 @@ def tally(requests: Iterable[SourcedRecord], today: date, days: int) -> tuple[Da
     return tuple(DayTally(day, len(decided.get(day, ())), typical(decided.get(day, ()))) for day in last)
 
 
-def shown_in_item(item: Item) -> ShownPrompt:
+def shown_in_item(item: Request) -> ShownPrompt:
     """What was shown, from a gate that still has the request at hand."""
     preview, before = item.prompt.preview, item.edited_from
     asked = before.inputs if before else None

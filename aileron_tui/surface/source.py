@@ -10,7 +10,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.signing.key_store import UnlockedKey
 
 if TYPE_CHECKING:
-    from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.core.request import Request
     from aileron_tui.runtime.source_events import SourceEvent
     from aileron_tui.runtime.vault import VaultState
 
@@ -29,17 +29,17 @@ class Source(Protocol):
     def watch(self, after: int = 0) -> Iterator["SourceEvent | None"]:
         """Every change as it comes; None for each sign of life."""
 
-    def waiting(self) -> tuple["Item", ...]:
+    def waiting(self) -> tuple["Request", ...]:
         """What waits, oldest first."""
 
-    def item(self, id_: str) -> "Item":
+    def item(self, id_: str) -> "Request":
         """One request as it is now."""
 
-    def refresh(self, id_: str, edits: JsonObject | None = None) -> "Item":
+    def refresh(self, id_: str, edits: JsonObject | None = None) -> "Request":
         """One request with its preview fetched again, or as it would be with edited inputs."""
 
     def decide(
-        self, item: "Item", verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+        self, item: "Request", verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         """Answers exactly what the item shows."""
 

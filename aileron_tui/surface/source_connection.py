@@ -13,8 +13,8 @@ from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.surface.source_choice import Chosen, DaemonChoice, GateChoice, InsideChoice
 
 if TYPE_CHECKING:
+    from aileron_tui.core.request import Request
     from aileron_tui.runtime.daemon.tracker import Tracker
-    from aileron_tui.runtime.request_reader import Item
     from aileron_tui.surface.source import Connect, Source
 
 
@@ -96,7 +96,7 @@ class Sources:
             self._opened[name] = self._connects[name](self.key)
         return self._opened[name]
 
-    def of(self, item: "Item") -> "Source":
+    def of(self, item: "Request") -> "Source":
         """The source of a request."""
         return self.at(item.source)
 
@@ -107,18 +107,18 @@ class Sources:
             with suppress(AileronError):
                 source.close()
 
-    def waiting(self) -> "tuple[Item, ...]":
+    def waiting(self) -> "tuple[Request, ...]":
         """What waits at all of them, oldest first."""
         return tuple(
             sorted(self._each(lambda source: source.waiting()), key=lambda item: (item.requested_at, item.key))
         )
 
-    def find(self, id_: str) -> "Item":
+    def find(self, id_: str) -> "Request":
         """A request by its whole id, waiting or not; the trouble of the last source if none has it."""
         found = list(self._each(lambda source: (source.item(id_),)))
         return found[0]
 
-    def _each(self, ask: "Callable[[Source], tuple[Item, ...]]") -> "Iterator[Item]":
+    def _each(self, ask: "Callable[[Source], tuple[Request, ...]]") -> "Iterator[Request]":
         failures: list[AileronError] = []
         for name in self._connects:
             try:

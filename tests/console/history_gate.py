@@ -9,10 +9,10 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotFound
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.surface.history_reader import HistoryReader
 
 NOW = datetime.now(UTC)
@@ -60,7 +60,7 @@ def records(count: int, now: datetime = NOW) -> list[JsonObject]:
     return [record(count - place, now - timedelta(hours=3.1 * place, minutes=5)) for place in range(count)]
 
 
-def item(id_: str = "act-000001", **changes: object) -> Item:
+def item(id_: str = "act-000001", **changes: object) -> Request:
     """A request that the gate still has at hand; `text` is put wherever foreign text can be."""
     text = str(changes.get("text", "Here's the recap from this week's standup.\n\nAll green."))
     action = str(changes.get("action", "send-draft"))
@@ -77,7 +77,7 @@ def item(id_: str = "act-000001", **changes: object) -> Item:
         Risk(RiskLevel.NORMAL, "creates something"),
     )
     when = timestamp(NOW)
-    return Item(
+    return Request(
         id=id_,
         prompt=prompt,
         digest="sha256:" + "cd" * 32,
@@ -97,7 +97,7 @@ def item(id_: str = "act-000001", **changes: object) -> Item:
 class PastGate:
     """Answers as a gate does. `error` makes it fail; answers wait for `open`, or only those on the outcome `held`."""
 
-    def __init__(self, past: Iterable[JsonObject] = (), items: Iterable[Item] = ()) -> None:
+    def __init__(self, past: Iterable[JsonObject] = (), items: Iterable[Request] = ()) -> None:
         self.kept = list(past)
         self.items = {one.id: one for one in items}
         self.entries: dict[str, list[Json]] = {}
@@ -133,7 +133,7 @@ class PastGate:
             and str(one["asked"]) >= since
         )
 
-    def item(self, id_: str) -> Item:
+    def item(self, id_: str) -> Request:
         """One request."""
         if id_ not in self.items:
             raise NotFound(404, {})

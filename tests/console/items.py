@@ -12,9 +12,10 @@ from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.files.paths import bundled
-from aileron_tui.runtime.request_reader import Item, read_item
+from aileron_tui.runtime.request_reader import read_gate_request
 
 MAIL = "local://samples/mail"
 HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -84,7 +85,7 @@ def prompt(
     )
 
 
-def item(shown: Prompt, *, id_: str = "act-1", revision: int = 1, fetching: bool = False, waits: int = 300) -> Item:
+def item(shown: Prompt, *, id_: str = "act-1", revision: int = 1, fetching: bool = False, waits: int = 300) -> Request:
     """A request as the client reads it."""
     fields: JsonObject = {
         "id": id_,
@@ -100,20 +101,20 @@ def item(shown: Prompt, *, id_: str = "act-1", revision: int = 1, fetching: bool
         "instance": "gate-1",
         "head": "sha256:" + "0" * 64,
     }
-    return read_item(fields, "gate-1")
+    return read_gate_request(fields, "gate-1")
 
 
-def worked() -> Item:
+def worked() -> Request:
     """`send-draft` with a good draft id."""
     return item(prompt())
 
 
-def not_found() -> Item:
+def not_found() -> Request:
     """The same with an id that the service does not know."""
     return item(prompt((Row("Draft id", "19df4136f28569d2"),), unavailable="Gmail API returned 404"), id_="act-2")
 
 
-def gaps() -> Item:
+def gaps() -> Request:
     """Rows that the answer did not have, and one that is empty."""
     rows = (
         Row("To", missing=True),
@@ -124,17 +125,17 @@ def gaps() -> Item:
     return item(prompt(rows=rows, risk=Risk(RiskLevel.NORMAL, '"create_draft" makes something new')), id_="act-3")
 
 
-def fetching() -> Item:
+def fetching() -> Request:
     """The preview is still to come."""
     return item(prompt(preview=False), id_="act-4", fetching=True)
 
 
-def unpreviewed() -> Item:
+def unpreviewed() -> Request:
     """An action without a preview."""
     return item(prompt(preview=False, risk=Risk(RiskLevel.LOW, '"list_drafts" only reads')), id_="act-5")
 
 
-def hostile(text: str, *, body: str | None = None) -> Item:
+def hostile(text: str, *, body: str | None = None) -> Request:
     """The text wherever foreign text can stand."""
     rows = (Row(text, text), Row("Subject", text), Row("Body", text if body is None else body, multiline=True))
     shown = prompt(
@@ -149,29 +150,29 @@ def hostile(text: str, *, body: str | None = None) -> Item:
     return item(shown, id_="act-6")
 
 
-def unavailable_with(text: str) -> Item:
+def unavailable_with(text: str) -> Request:
     """The text as the reason why there is no preview."""
     return item(prompt(unavailable=text or "-"), id_="act-7")
 
 
-def structured() -> Item:
+def structured() -> Request:
     """JSON sent by the agent, a patch fetched for it."""
     rows = (Row("Branch", "main"), Row("Patch", PATCH, multiline=True))
     return item(prompt((Row("Payload", EVENT, multiline=True),), rows, action="push-branch"), id_="act-8")
 
 
-def long_body(text: str) -> Item:
+def long_body(text: str) -> Request:
     """The worked example with another body."""
     rows = (Row("To", "team@example.com"), Row("Subject", "Weekly recap"), Row("Body", text, multiline=True))
     return item(prompt(rows=rows), id_="act-9")
 
 
-def before_edit() -> Item:
+def before_edit() -> Request:
     """`send-mail` as the agent asked for it."""
     return item(prompt(_mail("team@example.com", RECAP), preview=False, action="send-mail"), id_="act-10")
 
 
-def after_edit() -> Item:
+def after_edit() -> Request:
     """The same as the operator edited it."""
     body = RECAP.replace("room 3", "room 5").replace("\n2. Do we still need the second staging machine?", "")
     edited = item(prompt(_mail("team-leads@example.com", body), preview=False, action="send-mail"), id_="act-10")
@@ -192,7 +193,7 @@ class Stage(App[None]):
 
     CSS_PATH = styles()
 
-    def __init__(self, first: Item | None = None, *, theme: str = "aileron-dark") -> None:
+    def __init__(self, first: Request | None = None, *, theme: str = "aileron-dark") -> None:
         super().__init__()
         self._first = first
         self._named = theme
@@ -222,7 +223,7 @@ class Stage(App[None]):
         self.ran = True
 
 
-def waiting(item: Item, number: int, seconds: int) -> Item:
+def waiting(item: Request, number: int, seconds: int) -> Request:
     """The request with an id of its own and so many of its 300 seconds left."""
     return replace(
         item,

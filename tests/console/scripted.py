@@ -17,10 +17,10 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotFound, NotWaiting, Unanswered
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -57,7 +57,7 @@ class ScriptedGate:
 
     instance = "gate-1"
 
-    def __init__(self, *items: Item, name: str = "") -> None:
+    def __init__(self, *items: Request, name: str = "") -> None:
         self.name = name
         self.items = {item.id: item for item in items}
         self.decided: list[tuple[str, Verdict, str, JsonObject | None]] = []
@@ -70,7 +70,7 @@ class ScriptedGate:
         self._events: queue.Queue[SourceEvent | None] = queue.Queue()
         self._number = 0
 
-    def tell(self, name: str, *items: Item) -> None:
+    def tell(self, name: str, *items: Request) -> None:
         """Sends an event."""
         for item in items:
             self.items[item.id] = item
@@ -91,13 +91,13 @@ class ScriptedGate:
         while (event := self._events.get()) is not None:
             yield event
 
-    def waiting(self) -> tuple[Item, ...]:
+    def waiting(self) -> tuple[Request, ...]:
         return tuple(item for item in self.items.values() if item.state.decidable)
 
-    def item(self, id_: str) -> Item:
+    def item(self, id_: str) -> Request:
         return self.items[id_]
 
-    def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+    def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
         before = self.items[id_]
         if edits is None:
             fresh = replace(before, revision=before.revision + 1)
@@ -109,7 +109,7 @@ class ScriptedGate:
         return replace(before, prompt=prompt, digest=prompt.digest)
 
     def decide(
-        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+        self, item: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         if self.trouble:
             raise self.trouble
@@ -142,18 +142,18 @@ class ScriptedGate:
 class Slow(ScriptedGate):
     """Takes a decision only when it is let."""
 
-    def __init__(self, *items: Item, name: str = "") -> None:
+    def __init__(self, *items: Request, name: str = "") -> None:
         super().__init__(*items, name=name)
         self.let = threading.Event()
 
     def decide(
-        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+        self, item: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         assert self.let.wait(20)
         return super().decide(item, verdict, reason=reason, edits=edits)
 
 
-def request(number: int, risk: Risk = NORMAL, **changes: Any) -> Item:
+def request(number: int, risk: Risk = NORMAL, **changes: Any) -> Request:
     """A request that differs from the others by its id."""
     shown = replace(samples.worked().prompt, risk=risk, args={"draft_id": f"r-{number}"}, action=f"act-on-{number}")
     shown = replace(shown, inputs=(Row("Draft id", f"r-{number}"),), preview=None)
@@ -195,7 +195,9 @@ async def console(
 
     async with app.run_test(size=size, notifications=toasts) as pilot:
         await settle(pilot, heard)
-        await settle(pilot, lambda: not app.board.item or app.arming.on_screen(app.board.chosen, app.board.item.digest))
+        await settle(
+            pilot, lambda: not app.board.current or app.arming.on_screen(app.board.selected, app.board.current.digest)
+        )
         if clock:
             clock.run(app, 2 * settings.arm_seconds)
         yield app, pilot

@@ -135,7 +135,7 @@ async def test_the_list_goes_on_counting_and_draws_no_row(drawn: Drawn, monkeypa
     gate = ScriptedGate(*(replace(request(number), expires_at="2030-01-01T00:10:00.000Z") for number in (1, 2)))
     async with console(gate) as (app, pilot):
         waiting = app._main.query_one(RequestList)
-        await settle(pilot, lambda: len(app.board.visible) == 2)
+        await settle(pilot, lambda: len(app.board.listed) == 2)
 
         class Later:
             @staticmethod
@@ -164,7 +164,7 @@ async def test_no_clock_runs_while_there_is_nothing_to_count() -> None:
     async with console(gate) as (app, pilot):
         assert not _runs(app._main._clock)
         gate.tell("pending", request(1))
-        await settle(pilot, lambda: app.board.waiting == 1)
+        await settle(pilot, lambda: app.board.waiting_count == 1)
         assert _runs(app._main._clock)
 
 

@@ -11,8 +11,8 @@ from textual.widgets import RadioSet, TextArea
 from aileron_tui.console.screens.edit import EditScreen, choices, unable
 from aileron_tui.console.themes import THEMES
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.request import Request
 from aileron_tui.files.paths import bundled
-from aileron_tui.runtime.request_reader import Item
 from tests.console.pilots import SIZES, lines, piloted, unsafe
 from tests.console.scripted import request
 from tests.hostile import HOSTILE
@@ -24,7 +24,7 @@ class Form(App[None]):
 
     CSS_PATH = sorted(str(path) for path in bundled("styles").glob("*.tcss"))  # as Textual declares it
 
-    def __init__(self, shown: Item) -> None:
+    def __init__(self, shown: Request) -> None:
         super().__init__()
         for theme in THEMES:
             self.register_theme(theme)

@@ -15,10 +15,10 @@ from textual.pilot import Pilot
 from aileron_tui.console.screens.raw import fields
 from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.core.prompt import lines as plain_lines
+from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.daemon.request_reader import edited
-from aileron_tui.runtime.request_reader import Item
 from tests.console.items import NOW, Stage, clickable, controls, lines, worked
 from tests.console.pilots import piloted
 from tests.hostile import HOSTILE
@@ -30,22 +30,22 @@ TALL: Final = (120, 60)
 LOST: Final = "preview unavailable: external_api_error: Gmail API returned 404: <body> (boundary=sandbox)"
 
 
-def bare() -> Item:
+def bare() -> Request:
     """A call to the outside that carries no credential."""
     return item("http_request", args=ARGS["http_request"] | {"method": "GET", "body": "", "secret_name": ""})
 
 
-def late() -> Item:
+def late() -> Request:
     """A command nobody waits for any more."""
     return item("shell", requested_at="2026-05-12T09:00:00Z")
 
 
-def lost() -> Item:
+def lost() -> Request:
     """An action whose preview failed."""
     return item("action", preview={"unavailable": LOST})
 
 
-def unfit() -> Item:
+def unfit() -> Request:
     """One that can only be denied."""
     return read(read_object('{"id": "a", "action_name": "set-limit", "args": {"limit": 12345678901234567891}}'))
 
@@ -187,7 +187,7 @@ async def test_an_edit_of_each_kind_is_shown_as_old_and_new() -> None:
         assert "⚠ an approval also saves a rule (always in this project)" in shown
 
 
-def hostile_requests(text: str) -> Iterator[Item]:
+def hostile_requests(text: str) -> Iterator[Request]:
     """The text in every field of every kind."""
     session: JsonObject = {"agent": text, "working_dir": text}
     field: JsonObject = {"label": text, "value": text}

@@ -14,10 +14,10 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import Rejected, Unanswered
-from aileron_tui.runtime.request_reader import Item
 from tests.console.pilots import SIZES, piloted, settle
 from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, Slow, console, request, sent, shown, told
 from tests.hostile import HOSTILE
@@ -43,7 +43,7 @@ async def test_deny_and_deny_with_a_reason() -> None:
     async with console(gate) as (app, pilot):
         await pilot.press("d")
         await settle(pilot, lambda: app.board.pill("act-1").words == "denied")
-        assert app.board.chosen == "act-1"
+        assert app.board.selected == "act-1"
         await pilot.press("j")
         await pilot.pause(0.15)
         await pilot.press("D")
@@ -280,7 +280,7 @@ async def test_what_changed_while_one_was_asked_once_more_is_not_approved() -> N
         await settle(pilot, lambda: len(app.screen_stack) == 2)
         changed = replace(request(1, HIGH, inputs=(Row("Draft id", "another"),)), revision=9)
         gate.tell("updated", changed)
-        await settle(pilot, lambda: app.board.items["act-1"].digest == changed.digest)
+        await settle(pilot, lambda: app.board.requests["act-1"].digest == changed.digest)
         await pilot.press("y")
         await settle(pilot, lambda: "it changed before it was sent" in told(app))
         await sent(app)
@@ -311,7 +311,7 @@ async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None
 @piloted
 async def test_an_edited_call_whose_preview_is_still_to_come_is_not_approved() -> None:
     class Hasty(ScriptedGate):
-        def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+        def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
             return replace(super().refresh(id_, edits), fetching=True)
 
     gate = Hasty(request(1))
@@ -380,7 +380,7 @@ async def test_what_was_edited_before_it_was_asked_again_can_be_edited_once_more
 @piloted
 async def test_an_edit_that_makes_a_call_risky_must_be_read_too() -> None:
     class Raising(ScriptedGate):
-        def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+        def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
             prompt = replace(super().refresh(id_, edits).prompt, risk=HIGH, preview=PreviewResult((body,)))
             return replace(self.items[id_], prompt=prompt, digest=prompt.digest)
 
@@ -475,10 +475,10 @@ async def test_the_filter_narrows_and_escape_clears() -> None:
     async with console(gate) as (app, pilot):
         await pilot.press("slash", *"on-2")
         await pilot.pause(0.1)
-        assert app.board.visible == ["act-2"]
+        assert app.board.listed == ["act-2"]
         await pilot.press("a")
         await pilot.press("escape")
-        assert app.board.visible == ["act-1", "act-2"]
+        assert app.board.listed == ["act-1", "act-2"]
     assert gate.decided == []
 
 
@@ -556,7 +556,7 @@ def test_the_answer_keys_are_on_screen_at_every_size(size: tuple[int, int]) -> N
                 assert " d" in last
                 assert "?" in last
                 await pilot.press("j")
-            assert app.board.chosen == "act-2"
+            assert app.board.selected == "act-2"
             assert "act-on-2" in shown(app)
 
     run()
@@ -570,7 +570,7 @@ async def test_resizing_keeps_the_request_and_too_small_still_denies() -> None:
         for width, height in ((70, 24), (40, 15), (30, 10)):
             await pilot.resize_terminal(width, height)
             await pilot.pause(0.1)
-            assert app.board.chosen == "act-2"
+            assert app.board.selected == "act-2"
         assert "too small" in shown(app).replace("\n", " ")
         await pilot.pause(0.2)
         await pilot.press("d")
@@ -654,8 +654,8 @@ def test_hostile_text_never_leaves_its_ground(part: int) -> None:
                     hostile = replace(request(1000 * number + place, inputs=rows), revision=1)
                     told.append(replace(hostile, prompt=replace(hostile.prompt, action=text)))
                 gate.tell("snapshot", *told)
-                await settle(pilot, partial(app.board.items.__contains__, told[-1].id))
-                app.board.chosen = told[0].id
+                await settle(pilot, partial(app.board.requests.__contains__, told[-1].id))
+                app.board.selected = told[0].id
                 app.redraw()
                 await pilot.pause()
                 names = ", ".join(name for name, _ in some)

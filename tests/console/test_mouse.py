@@ -129,7 +129,7 @@ async def test_another_request_under_the_pointer_is_not_answered() -> None:
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         bring_forward(app, clock)
         await down(pilot, approve(app))
-        app.board.chosen = "act-2"
+        app.board.selected = "act-2"
         app.redraw()
         await settle(pilot, lambda: app.arming.on_screen("act-2", request(2).digest))
         clock.run(app, 0.8)
@@ -418,12 +418,12 @@ async def test_a_click_looks_at_a_request_and_one_on_the_folded_line_at_the_next
     gate, clock = ScriptedGate(request(1), request(2)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         await click(pilot, (5, app.screen.query_one(RequestList).region.y + 1))
-        assert app.board.chosen == "act-2"
+        assert app.board.selected == "act-2"
         await pilot.resize_terminal(50, 20)
         await pilot.pause()
         for chosen in ("act-1", "act-2"):
             await click(pilot, (5, app.screen.query_one(RequestList).region.y))
-            assert app.board.chosen == chosen
+            assert app.board.selected == chosen
         await click(pilot, approve(app))
         await sent(app)
     assert gate.decided == []
@@ -445,7 +445,7 @@ async def test_the_wheel_scrolls_what_is_under_the_pointer_and_stays_there() -> 
         app.redraw()
         await pilot.pause()
         assert waiting.scroll_offset.y > 0
-        assert app.board.chosen == "act-1"
+        assert app.board.selected == "act-1"
         await pilot.press("j")
         await settle(pilot, lambda: waiting.scroll_offset.y <= 1)
 
@@ -465,7 +465,7 @@ def test_no_foreign_text_can_be_clicked(part: int) -> None:
         gate = ScriptedGate(*told)
         async with console(gate, size=(100, 60)) as (app, pilot):
             for item in told:
-                app.board.chosen = item.id
+                app.board.selected = item.id
                 app.redraw()
                 await pilot.pause()
                 assert unsafe(app) == [], item.id

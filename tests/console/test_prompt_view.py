@@ -12,8 +12,8 @@ from textual.screen import ModalScreen
 from aileron_tui.console.render import own
 from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.request_reader import Item
 from tests.console import items
 from tests.console.items import NOW, RECAP, START, Stage, clickable, controls, item, lines, prompt
 from tests.console.pilots import piloted
@@ -87,7 +87,9 @@ async def test_the_worked_example() -> None:
     "shown", [items.worked(), items.not_found(), items.gaps(), items.structured(), items.fetching(), None]
 )
 @piloted
-async def test_every_size_shows_the_question_and_how_much_is_below(size: tuple[int, int], shown: Item | None) -> None:
+async def test_every_size_shows_the_question_and_how_much_is_below(
+    size: tuple[int, int], shown: Request | None
+) -> None:
     app = Stage(shown)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)

@@ -27,7 +27,7 @@ MANY = 100
 def at(app: Console) -> int:
     """Which request is looked at, counted from 0; it must be in sight."""
     assert any("▸" in line for line in lines(app)), "what is looked at is not in sight"
-    return app.board.visible.index(app.board.chosen)
+    return app.board.listed.index(app.board.selected)
 
 
 @pytest.fixture(name="drawn")
@@ -50,8 +50,8 @@ async def test_the_cursor_stays_on_its_request_while_the_list_moves() -> None:
     async with console(gate) as (app, pilot):
         await pilot.press("j")
         gate.tell("snapshot", *(request(number) for number in range(1, 9)))
-        await settle(pilot, lambda: app.board.waiting == 8)
-        assert app.board.chosen == "act-6"
+        await settle(pilot, lambda: app.board.waiting_count == 8)
+        assert app.board.selected == "act-6"
         assert "Approve act-on-6?" in shown(app)
         assert app.screen.focused is app.screen.query_one(RequestList)
 
@@ -64,8 +64,8 @@ async def test_five_hundred_arrivals_do_not_disturb_reading() -> None:
         focused = app.screen.focused
         for number in range(2, 502):
             gate.tell("pending", request(number % 60 + 2))
-        await settle(pilot, lambda: app.board.waiting >= 60)
-        assert app.board.chosen == "act-1"
+        await settle(pilot, lambda: app.board.waiting_count >= 60)
+        assert app.board.selected == "act-1"
         assert app.screen.focused is focused
         assert "Approve act-on-1?" in shown(app)
 
@@ -89,7 +89,7 @@ async def test_every_key_goes_through_a_list_that_is_longer_than_the_screen() ->
             ("home", 0),
         ):
             await pilot.press(key)
-            title = f"Approve {app.board.visible[row].replace('act', 'act-on')}?"
+            title = f"Approve {app.board.listed[row].replace('act', 'act-on')}?"
             await settle(pilot, lambda title=title: title in shown(app))  # type: ignore[misc]
             assert at(app) == row
 
@@ -123,12 +123,12 @@ CHANGES: tuple[Callable[[Console, ScriptedGate], object], ...] = (
     lambda app, gate: gate.tell("pending", replace(request(2, Risk(RiskLevel.HIGH, "it sends")), revision=2)),
     lambda app, gate: gate.tell("pending", replace(request(3, action="something-else"), revision=2)),
     lambda app, gate: app.board.marked.add("act-2"),
-    lambda app, gate: app.board.say("act-3", "being sent…", Tone.WARN),
+    lambda app, gate: app.board.set_pill("act-3", "being sent…", Tone.WARN),
     lambda app, gate: setattr(app.board, "chosen", "act-4"),
     lambda app, gate: gate.tell("snapshot", *map(request, range(3, 40))),
-    lambda app, gate: app.board.narrow("act-on-3"),
-    lambda app, gate: app.board.narrow("found nowhere"),
-    lambda app, gate: app.board.narrow(""),
+    lambda app, gate: app.board.set_filter("act-on-3"),
+    lambda app, gate: app.board.set_filter("found nowhere"),
+    lambda app, gate: app.board.set_filter(""),
     lambda app, gate: gate.tell("snapshot"),
 )
 
@@ -167,7 +167,7 @@ async def test_news_are_taken_in_no_more_often_than_they_can_be_drawn(monkeypatc
         for number in range(MANY):
             gate.tell("pending", request(number))
             await pilot.pause(0.001)
-        await settle(pilot, lambda: app.board.waiting == MANY)
+        await settle(pilot, lambda: app.board.waiting_count == MANY)
         assert len(taken) <= (taken[-1] - taken[0]) * 60 + 2
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.console.cached_widget import still
+from tests.console.fixed_clock import fixed_time
 from tests.console.pilots import piloted
 from tools.screenshots import FOLDER, SHOTS, Shot, draw
 
@@ -10,7 +10,7 @@ from tools.screenshots import FOLDER, SHOTS, Shot, draw
 @pytest.mark.parametrize("shot", SHOTS, ids=[shot.name for shot in SHOTS])
 @piloted
 async def test_a_picture_is_true(shot: Shot) -> None:
-    with still():
+    with fixed_time():
         drawn = await draw(shot)
     if drawn != (FOLDER / f"{shot.name}.svg").read_text("utf-8"):
         pytest.fail("the console looks different: if that is meant, `make screenshots`", pytrace=False)

@@ -21,11 +21,11 @@ from textual.pilot import Pilot
 from aileron_tui.console.app import Console
 from aileron_tui.console.themes import THEMES
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.visible_text import cells
-from aileron_tui.runtime.request_reader import Item
 from tests.console import items as samples
-from tests.console.cached_widget import still
+from tests.console.fixed_clock import fixed_time
 from tests.console.items import waiting
 from tests.console.pilots import UNSAFE, lines, piloted, settle
 from tests.console.scripted import QUICK, ScriptedGate, console
@@ -59,14 +59,14 @@ class Case:
     """
 
     name: str
-    requests: tuple[Item, ...]
+    requests: tuple[Request, ...]
     size: tuple[int, int] = (80, 24)
     theme: str = "aileron-dark"
     says: str = READ
-    silent: tuple[Item, ...] = ()
+    silent: tuple[Request, ...] = ()
 
 
-def move() -> Item:
+def move() -> Request:
     """One that can be undone and is read at a glance."""
     shown = samples.prompt(
         (Row("File id", "f-1001"), Row("To folder", "d-reports")),
@@ -77,12 +77,12 @@ def move() -> Item:
     return waiting(samples.item(shown), 2, 252)
 
 
-def everyday() -> tuple[Item, ...]:
+def everyday() -> tuple[Request, ...]:
     """One that cannot be undone, one that can, and one whose preview failed."""
     return (waiting(samples.worked(), 1, 214), move(), waiting(samples.not_found(), 3, 281))
 
 
-def hostile() -> tuple[Item, ...]:
+def hostile() -> tuple[Request, ...]:
     """Text that would clear the screen, turn around, hide, be clicked, or be taken for another."""
     sent = (Row("Draft id", "r-1\x1b[2J\x1b[H[@click=app.quit]Yes[/]"),)
     rows = (
@@ -116,7 +116,7 @@ def named(cases: tuple[Case, ...]) -> pytest.MarkDecorator:
 @pytest.fixture(autouse=True)
 def stopped() -> Iterator[None]:
     """No time passes."""
-    with still():
+    with fixed_time():
         yield
 
 
@@ -207,7 +207,7 @@ async def test_it_looks_as_kept(case: Case) -> None:
         if case.silent:
             gates[1].hang_up()
             await settle(pilot, lambda: app.links["laptop"].standing.why == "nobody answers")
-            app.board.chosen = "work act-2"
+            app.board.selected = "work act-2"
             app.redraw()
         got = await drawn(app, pilot, case)
         compare(case, got)

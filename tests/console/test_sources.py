@@ -15,8 +15,8 @@ from aileron_tui.console.widgets.history_table import HistoryTable
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.request import Request
 from aileron_tui.runtime.errors import Unanswered
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface import source_listener as link_module
 from aileron_tui.surface.key_holder import RunKeyholder
@@ -46,11 +46,11 @@ def reach(app: Console, name: str) -> Reach:
 async def test_one_list_and_each_answer_goes_home() -> None:
     work, home = gate("work", 1, 3), gate("home", 2)
     async with console([work, home]) as (app, pilot):
-        assert app.board.visible == ["home act-2", "work act-1", "work act-3"]
+        assert app.board.listed == ["home act-2", "work act-1", "work act-3"]
         screen = shown(app)
         assert "● 2 sources" in screen
         assert "3 waiting" in screen
-        app.board.chosen = "home act-2"
+        app.board.selected = "home act-2"
         app.redraw()
         await settle(pilot, lambda: "from home, a gate" in shown(app))
         await pilot.press("a")
@@ -66,13 +66,13 @@ async def test_one_list_and_each_answer_goes_home() -> None:
 async def test_the_same_id_on_two_sources_is_answered_once_each() -> None:
     work, home = gate("work", 1), gate("home", 1)
     async with console([work, home]) as (app, pilot):
-        assert app.board.visible == ["home act-1", "work act-1"]
-        app.board.chosen = "work act-1"
+        assert app.board.listed == ["home act-1", "work act-1"]
+        app.board.selected = "work act-1"
         app.redraw()
         await pilot.pause(0.15)
         await pilot.press("a")
         await settle(pilot, lambda: app.board.pill("work act-1").words == "done ✓")
-        assert app.board.waits("home act-1")
+        assert app.board.is_waiting("home act-1")
         assert decided(home) == []
         await pilot.press("k")
         await pilot.pause(0.15)
@@ -86,7 +86,7 @@ async def test_going_from_one_to_its_twin_is_no_armed_answer() -> None:
     """Two requests that look the same are two requests: what was shown of one counts nothing for the other."""
     work, home = gate("work", 1), gate("home", 1)
     async with console([work, home], ARMED, clock=Clock()) as (app, pilot):
-        app.board.move(1 if app.board.chosen == "home act-1" else -1)
+        app.board.move(1 if app.board.selected == "home act-1" else -1)
         app.redraw()
         await pilot.press("a")
         await sent(app)
@@ -106,7 +106,7 @@ def test_one_goes_away_and_the_others_are_answered(size: tuple[int, int]) -> Non
             assert "◐ 1 of 2 sources" in screen
             assert "2 waiting" in screen
             assert all(len(line) <= size[0] for line in lines(app))
-            app.board.chosen = "home act-2"
+            app.board.selected = "home act-2"
             app.redraw()
             await settle(pilot, lambda: "○ home" in shown(app))
             await settle(pilot, lambda: app.links["home"].standing.why == "nobody answers")
@@ -115,12 +115,12 @@ def test_one_goes_away_and_the_others_are_answered(size: tuple[int, int]) -> Non
                 await pilot.press(key)
                 await settle(pilot, lambda: "home is not connected: nobody answers" in told(app))
                 assert len(app.screen_stack) == 1, key
-            app.board.chosen = "work act-1"
+            app.board.selected = "work act-1"
             app.redraw()
             await pilot.pause(0.15)
             await pilot.press("a")
             await settle(pilot, lambda: app.board.pill("work act-1").words == "done ✓")
-            assert app.board.waits("home act-2")
+            assert app.board.is_waiting("home act-2")
             home.down = False
             await settle(pilot, lambda: reach(app, "home") is Reach.LIVE)
             await settle(pilot, lambda: "● 2 sources" in shown(app))
@@ -134,14 +134,14 @@ def test_one_goes_away_and_the_others_are_answered(size: tuple[int, int]) -> Non
 async def test_the_cursor_stays_while_sources_come_and_go() -> None:
     work, home = gate("work", 5, 6), gate("home", 7)
     async with console([work, home]) as (app, pilot):
-        app.board.chosen = "work act-6"
+        app.board.selected = "work act-6"
         app.redraw()
         home.hang_up()
         await settle(pilot, lambda: reach(app, "home") is Reach.STALE)
         home.items = {item.id: item for item in map(request, range(1, 5))}
         home.down = False
-        await settle(pilot, lambda: app.board.waiting == 6)
-        assert app.board.chosen == "work act-6"
+        await settle(pilot, lambda: app.board.waiting_count == 6)
+        assert app.board.selected == "work act-6"
         assert "Approve act-on-6?" in shown(app)
         assert app.board.pill("home act-7").words == "no longer waits"
 
@@ -228,7 +228,7 @@ async def test_a_slow_source_keeps_only_its_own_waiting_in_a_batch() -> None:
 async def test_an_edit_and_a_fresh_preview_come_from_the_request_s_own_source() -> None:
     work, home = gate("work", 1), gate("home", 1)
     async with console([work, home]) as (app, pilot):
-        app.board.chosen = "work act-1"
+        app.board.selected = "work act-1"
         app.redraw()
         await pilot.pause(0.15)
         before = work.items["act-1"].revision
@@ -249,13 +249,13 @@ async def test_an_edit_and_a_fresh_preview_come_from_the_request_s_own_source() 
 async def test_a_held_approval_of_a_source_that_went_away_is_not_sent_elsewhere() -> None:
     work, home = gate("work", 1), gate("home", 1)
     async with console([work, home], replace(QUICK, undo_seconds=0.6)) as (app, pilot):
-        app.board.chosen = "work act-1"
+        app.board.selected = "work act-1"
         app.redraw()
         await pilot.pause(0.15)
         await pilot.press("a")
         work.hang_up()
         await settle(pilot, lambda: "work is not connected: nothing was sent" in told(app))
-        assert app.board.waits("work act-1")
+        assert app.board.is_waiting("work act-1")
     assert decided(work) == decided(home) == []
 
 
@@ -265,7 +265,7 @@ async def test_the_filter_finds_a_source_and_quitting_counts_all() -> None:
     async with console([work, home]) as (app, pilot):
         await pilot.press("slash", *"home")
         await pilot.pause(0.1)
-        assert app.board.visible == ["home act-2"]
+        assert app.board.listed == ["home act-2"]
         await pilot.press("escape", "q")
         await settle(pilot, lambda: "2 requests wait. Quit all the same?" in shown(app))
 
@@ -320,7 +320,7 @@ def test_names_that_could_be_mistaken_are_refused(names: Sequence[str]) -> None:
 class Remembering(ScriptedGate):
     """Has a past."""
 
-    def __init__(self, *items: Item, name: str = "", count: int = 0) -> None:
+    def __init__(self, *items: Request, name: str = "", count: int = 0) -> None:
         super().__init__(*items, name=name)
         self.memory = PastGate(records(count))
 

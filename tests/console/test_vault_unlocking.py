@@ -115,7 +115,7 @@ async def test_it_is_the_vault_of_the_request_that_is_shown() -> None:
     async with console([work, home]) as (app, pilot):
         await settle(pilot, lambda: set(app.vaults.locked) == {"work", "home"})
         assert "vault locked" in shown(app)
-        app.board.chosen = "home act-2"
+        app.board.selected = "home act-2"
         app.redraw()
         await pilot.press("U")
         await settle(pilot, lambda: isinstance(app.screen, VaultScreen))

@@ -27,7 +27,7 @@ from typing import Any, Final, NoReturn, Self
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.runtime.request_reader import read_item
+from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
@@ -293,7 +293,7 @@ class Approver(Caller):
 
 def decision(item: Any, verdict: Verdict, key: UnlockedKey) -> JsonObject:
     """The signed answer to what an item shows."""
-    statement = read_item(item).statement(verdict, surface="console", now=datetime.now(UTC))
+    statement = read_gate_request(item).statement(verdict, surface="console", now=datetime.now(UTC))
     return {"approved": verdict is Verdict.APPROVE, "envelope": sign(statement, key).fields()}
 
 

@@ -11,7 +11,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate import history_routes
 from aileron_tui.ledger.reader import read_entry
 from aileron_tui.ledger.writer import Ledger
-from aileron_tui.runtime.request_reader import read_item
+from aileron_tui.runtime.request_reader import read_gate_request
 from tests.gate.conftest import Bench, dig, until
 from tests.gate.house import SEND, WAITING, House, error_code, house
 
@@ -73,7 +73,7 @@ def test_an_edited_approval_is_told_apart_from_what_was_asked(bench: Bench) -> N
             body = at.bench.answer(fresh.json()["item"], edits=edits)
             assert (await at.approver.post(f"{WAITING}/{id_}/decide", json=body)).status_code == 200
             await at.ending(id_)
-            item = read_item((await at.approver.get(f"{WAITING}/{id_}")).json())
+            item = read_gate_request((await at.approver.get(f"{WAITING}/{id_}")).json())
             assert item.edited_from is not None
             assert item.edited_from.fields() == before["prompt"]
             assert item.edit == {"asked": asked, "approved": asked | edits, "changed": ["subject"]}

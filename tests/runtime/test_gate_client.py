@@ -27,7 +27,7 @@ from aileron_tui.runtime.errors import (
 )
 from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
 from aileron_tui.runtime.gate_discovery import FoundGate
-from aileron_tui.runtime.request_reader import read_item
+from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -188,7 +188,7 @@ def test_no_challenge_of_another_gate_is_signed(key: UnlockedKey) -> None:
 
 def test_a_decision_is_signed_over_what_was_shown(key: UnlockedKey) -> None:
     gate = FakeGate(fixed(200, {"id": "act-1", "state": "denied"}))
-    shown = read_item(item())
+    shown = read_gate_request(item())
     with approver(gate, key) as client:
         assert client.decide(shown, Verdict.DENY, reason="no") is RequestState.DENIED
     body = json.loads(gate.last.content)
@@ -216,7 +216,7 @@ def test_a_lost_answer_is_asked_for_with_the_very_same_decision(key: UnlockedKey
         return httpx.Response(200, json={"id": "act-1", "state": "approved"})
 
     with approver(FakeGate(act), key) as client:
-        assert client.decide(read_item(item()), Verdict.APPROVE) is RequestState.APPROVED
+        assert client.decide(read_gate_request(item()), Verdict.APPROVE) is RequestState.APPROVED
     assert len(seen) == 2
     assert seen[0] == seen[1]
 

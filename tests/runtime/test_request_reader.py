@@ -10,16 +10,15 @@ from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.request_reader import read_item
+from aileron_tui.runtime.request_reader import read_gate_request
 from tests.runtime.examples import HEAD, INSTANCE, item, prompt
 
 
 def test_a_good_item_is_read() -> None:
-    read = read_item(item(), INSTANCE)
+    read = read_gate_request(item(), INSTANCE)
     assert read.prompt == prompt()
     assert read.digest == prompt().digest
     assert (read.state, read.revision, read.fetching) == (RequestState.PENDING, 1, False)
-    assert read.request.prompt == prompt()
     assert read.seconds_left(datetime(2026, 5, 12, 10, 20, 0, tzinfo=UTC)) == 30
     assert read.seconds_left(datetime(2026, 5, 12, 10, 21, 0, tzinfo=UTC)) == 0
 
@@ -50,18 +49,18 @@ def shown_as(**changes: Any) -> dict[str, Any]:
 )
 def test_a_bad_twin_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(Untrustworthy):
-        read_item(item(**changes), INSTANCE)
+        read_gate_request(item(**changes), INSTANCE)
 
 
 @pytest.mark.parametrize("odd", [None, [], "x", 7])
 def test_something_else_is_no_item(odd: Any) -> None:
     with pytest.raises(Untrustworthy):
-        read_item(odd)
+        read_gate_request(odd)
 
 
 def test_a_statement_covers_what_is_shown() -> None:
     now = datetime(2026, 5, 12, 10, 16, tzinfo=UTC)
-    read = read_item(item())
+    read = read_gate_request(item())
     statement = read.statement(Verdict.DENY, reason="no", surface="cli", now=now)
     assert read_statement(statement.payload()) == statement
     assert (statement.request, statement.instance, statement.head) == (read.id, INSTANCE, HEAD)

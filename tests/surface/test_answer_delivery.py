@@ -7,9 +7,9 @@ import pytest
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected, Unanswered
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
@@ -22,19 +22,19 @@ class Gate:
     name = ""
     instance = "gate-1"
 
-    def __init__(self, now: list[Item | AileronError], *decisions: AileronError | RequestState) -> None:
+    def __init__(self, now: list[Request | AileronError], *decisions: AileronError | RequestState) -> None:
         self._now = now
         self._decisions = list(decisions or (RequestState.APPROVED,))
         self.decided = 0
 
-    def item(self, id_: str) -> Item:
+    def item(self, id_: str) -> Request:
         found = self._now.pop(0)
         if isinstance(found, AileronError):
             raise found
         return found
 
     def decide(
-        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+        self, item: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         self.decided += 1
         decision = self._decisions.pop(0)
@@ -45,7 +45,7 @@ class Gate:
     def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         yield None
 
-    def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+    def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
         raise AssertionError
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
@@ -54,7 +54,7 @@ class Gate:
     def past(self, id_: str) -> JsonObject:
         raise NotFound(404, {"error": {"code": "not_found", "message": "there is no such request"}})
 
-    def waiting(self) -> tuple[Item, ...]:
+    def waiting(self) -> tuple[Request, ...]:
         raise AssertionError
 
     def vault(self) -> VaultState:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_home import SampleHome, sample_home
 from aileron_tui.gate.server import GateStartError, ListenAddress
@@ -18,7 +19,6 @@ from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.errors import NoGate, NotAllowed
 from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
 from aileron_tui.runtime.gate_discovery import agent_token, discover
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.key_store import for_this_run
 from aileron_tui.surface.embedded_gate import EmbeddedGate, changing_keys, enrolled
 from tests.compiled import shared_cache
@@ -35,7 +35,7 @@ def home(compiled: Path) -> Iterator[SampleHome]:
         yield made
 
 
-def settled(approver: ApproverClient, id_: str) -> Item:
+def settled(approver: ApproverClient, id_: str) -> Request:
     for _ in range(500):
         item = approver.item(id_)
         if not item.fetching:

@@ -5,8 +5,8 @@ import sys
 
 from aileron_tui.cli import OK, approver_session
 from aileron_tui.cli.exit_codes import NOT_FOUND
+from aileron_tui.core.request import Request
 from aileron_tui.runtime.errors import NotFound
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.surface.source_connection import Sources
 
 
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _ended(sources: Sources, id_: str, missing: approver_session.NoSuchRequest) -> Item:
+def _ended(sources: Sources, id_: str, missing: approver_session.NoSuchRequest) -> Request:
     """A request that was answered a short while ago can still be looked at by its whole id."""
     try:
         return sources.find(id_)

@@ -18,8 +18,8 @@ from aileron_tui.console.widgets.hanging_indent import HangingIndent
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.prompt import NOT_AVAILABLE, unavailable_line
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.surface.arming import Arming
 
 _ROWS, _WIDEST, _WORD = 3, 60, 8
@@ -47,7 +47,7 @@ class BatchRows(OptionList):
             self.post_message(self.Switched())
 
 
-class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
+class BatchScreen(Dialog[list[tuple[Request, Verdict]] | None]):
     """`space` switches a request, ctrl+s sends the whole sheet, escape forgets it. Enter never answers."""
 
     SHAPE = "dialog sheet"
@@ -62,7 +62,7 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
 
     def __init__(
         self,
-        items: list[Item],
+        items: list[Request],
         start: BatchChoice,
         unable: Mapping[str, str] | None = None,
         arming: Arming | None = None,
@@ -77,7 +77,7 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
         yield Static(own(f"{len(self._items)} marked", "bold"), classes="question")
         yield BatchRows(*(Option(self._line(number)) for number in range(len(self._items))), classes="body")
 
-    def _possible(self, item: Item, wanted: BatchChoice) -> BatchChoice:
+    def _possible(self, item: Request, wanted: BatchChoice) -> BatchChoice:
         if item.key in self._unable:
             return BatchChoice.LEAVE
         risky = item.prompt.risk.level is RiskLevel.HIGH or item.fetching or item.deny_only
@@ -95,7 +95,7 @@ class BatchScreen(Dialog[list[tuple[Item, Verdict]] | None]):
         word = own(f"{choice.value:<{_WORD}}", style)
         return HangingIndent(word, Content.assemble(name, "  ", keys, self._why_not(item)))
 
-    def _why_not(self, item: Item) -> Content:
+    def _why_not(self, item: Request) -> Content:
         if why := self._unable.get(item.key):
             return own("  ⚠ ", WARNING) + foreign_line(why, WARNING)
         if item.deny_only:

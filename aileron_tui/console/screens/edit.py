@@ -12,8 +12,8 @@ from aileron_tui.console.actions import KeyHint, offered
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
+from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import visible
-from aileron_tui.runtime.request_reader import Item
 
 _LONGEST_LINE: Final = 60
 
@@ -41,7 +41,7 @@ class EditScreen(Dialog[JsonObject | None]):
         Binding("escape", "dismiss", "forget it"),
     ]
 
-    def __init__(self, item: Item, edits: JsonObject | None = None) -> None:
+    def __init__(self, item: Request, edits: JsonObject | None = None) -> None:
         """`edits` is what was changed so far, if this is not the first time."""
         super().__init__()
         self._item = item
@@ -129,13 +129,13 @@ def _spelled(value: Json) -> str:
     return visible("" if value is None else plain(value))
 
 
-def inputs(item: Item) -> list[dict[str, Any]]:
+def inputs(item: Request) -> list[dict[str, Any]]:
     """The inputs of a request that can be edited."""
     declared = item.fields.get("inputs")
     return [field for field in declared if isinstance(field, dict)] if isinstance(declared, list) else []
 
 
-def unable(item: Item) -> str:
+def unable(item: Request) -> str:
     """Why a request cannot be edited, or ""."""
     if inputs(item):
         return ""

@@ -28,10 +28,10 @@ from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.console.widgets.request_detail import RequestDetail
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
+from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
 from aileron_tui.runtime.errors import NoGate, Unanswered
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.surface.history_query import LONGEST, HistoryQuery, Query, SearchError
 from aileron_tui.surface.history_reader import HistoryReader
 from aileron_tui.surface.history_records import HistoryPage, ShownPrompt, SourcedRecord, local, tally, typical
@@ -80,7 +80,7 @@ class HistoryScreen(Screen[None]):
     class Found(Message):
         """What was shown for a request is here, or why it is not."""
 
-        def __init__(self, request: SourcedRecord, shown: ShownPrompt, item: Item | None) -> None:
+        def __init__(self, request: SourcedRecord, shown: ShownPrompt, item: Request | None) -> None:
             super().__init__()
             self.request = request
             self.shown = shown
@@ -349,7 +349,7 @@ class HistoryScreen(Screen[None]):
             self.query_one(RequestDetail).show(request, event.shown, raw=event.item is not None)
 
     @property
-    def _item(self) -> Item | None:
+    def _item(self) -> Request | None:
         """The request under the cursor, if it was looked up; never the one where the cursor was before."""
         request = self.query_one(HistoryTable).current
         return self._found.item if self._found and request and self._found.request.key == request.key else None

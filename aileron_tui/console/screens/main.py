@@ -14,7 +14,18 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
 
-from aileron_tui.console.actions import KeyHint, KeyScope, at, bindings, display, find, keys_of
+from aileron_tui.console.actions import (
+    FETCHED_ONCE,
+    NO_LOCK,
+    NO_LOG,
+    KeyHint,
+    KeyScope,
+    at,
+    bindings,
+    display,
+    find,
+    keys_of,
+)
 from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets.answer_bar import AnswerBar
@@ -26,14 +37,14 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
 from aileron_tui.files.paths import bundled
-from aileron_tui.surface.board import FETCHED_ONCE, NO_LOCK, NO_LOG, Tone
+from aileron_tui.surface.board import Tone
 
 if TYPE_CHECKING:
     from textual.widgets import Input
 
     from aileron_tui.console.app import Console
     from aileron_tui.console.widgets.prompt_view import PromptView
-    from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.core.request import Request
 
 _WIDE, _NARROW = 90, 60
 _SMALLEST = (40, 15)
@@ -55,7 +66,7 @@ class MainScreen(Screen[None], CachedWidget):
     """Shows the board of the app. Requests never take the focus and never move the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.MAIN)]
-    AUTO_FOCUS = "WaitingList"
+    AUTO_FOCUS = "RequestList"
     SCOPE: ClassVar = KeyScope.MAIN
 
     def __init__(self, owner: "Console") -> None:
@@ -114,9 +125,9 @@ class MainScreen(Screen[None], CachedWidget):
         self._heading()
         self.show_state()
         if self._clock:
-            (self._clock.resume if self._owner.board.queue.requests else self._clock.pause)()
+            (self._clock.resume if self._owner.board.requests else self._clock.pause)()
 
-    def _note(self, item: "Item | None") -> Content | None:
+    def _note(self, item: "Request | None") -> Content | None:
         """Where the request comes from, if that has to be told and the list does not right above, and its pill."""
         if item is None:
             return None
@@ -137,7 +148,7 @@ class MainScreen(Screen[None], CachedWidget):
         if self._view:
             self._view.tick(datetime.now(UTC))
         self.show_state()
-        if self._owner.board.dismiss_ended(monotonic()) or self._owner.board.fell_quiet():
+        if self._owner.board.remove_ended(monotonic()) or self._owner.board.newly_silent():
             self.redraw()
         else:
             self.query_one(RequestList).tick()
@@ -147,7 +158,7 @@ class MainScreen(Screen[None], CachedWidget):
         narrow = self.size.width < _NARROW
         told = {
             "⚠ vault locked": console.vaults.locked,
-            f"⚠ {console.board.unread:,} unreadable": console.board.unread,
+            f"⚠ {console.board.unreadable_count:,} unreadable": console.board.unreadable_count,
             "⚠ key" if narrow else "⚠ insecure key": console.keys.insecure,
             "read only": console.read_only,
             f"{len(console.board.marked)} marked": console.board.marked,
@@ -155,7 +166,7 @@ class MainScreen(Screen[None], CachedWidget):
         }
         notes = tuple(words for words, so in told.items() if so)
         standings = {name: link.standing for name, link in console.links.items()}
-        self.query_one(Header).show(console.board.waiting, connection(list(standings.values())), notes)
+        self.query_one(Header).show(console.board.waiting_count, connection(list(standings.values())), notes)
         if self._banner:
             lines = banner(standings, self.size.width - 2, _TROUBLES if self.size.height >= _LOW else 1)
             self._banner.display = bool(lines)
@@ -180,10 +191,10 @@ class MainScreen(Screen[None], CachedWidget):
                 KeyHint("enter", "goes back", "leave_filter"),
                 self._key("clear_filter", "shows all"),
             )
-        elif board.item is None:
+        elif board.current is None:
             bar.show("nothing to answer")
-        elif not board.waits(board.chosen):
-            bar.show(f"{board.pill(board.chosen).short} · nothing to answer here")
+        elif not board.is_waiting(board.selected):
+            bar.show(f"{board.pill(board.selected).short} · nothing to answer here")
         elif obstacle:
             bar.show(f"◌ {obstacle}")
         elif self._owner.desk.edited:
@@ -206,13 +217,13 @@ class MainScreen(Screen[None], CachedWidget):
 
     def _hindrance(self, verdict: Verdict) -> str:
         """What stands in the way of an answer, however long one waits, or ""."""
-        console, item = self._owner, self._owner.board.item
+        console, item = self._owner, self._owner.board.current
         if item is None:
             return "there is no request"
         if why := console.unable(item):
             return why
         pill = console.board.pill(item.key)
-        if not console.board.waits(item.key):
+        if not console.board.is_waiting(item.key):
             return f"nothing to answer here: {pill.short}"
         if pill.words:
             return pill.words
@@ -234,13 +245,13 @@ class MainScreen(Screen[None], CachedWidget):
     def why_not(self, action: str) -> str:
         """Why an action can do nothing now, or "", for the command palette."""
         console, board = self._owner, self._owner.board
-        if action in {"edit", "mark", "raw", "refresh", "copy", "deny_reason"} and board.item is None:
+        if action in {"edit", "mark", "raw", "refresh", "copy", "deny_reason"} and board.current is None:
             return "there is no request"
-        if action in {"edit", "refresh", "deny_reason"} and (why := console.unable(board.item)):
+        if action in {"edit", "refresh", "deny_reason"} and (why := console.unable(board.current)):
             return why
         if action in {"approve_marked", "deny_marked"} and (why := console.unable()):
             return why
-        if action == "refresh" and board.item and not board.item.refreshable:
+        if action == "refresh" and board.current and not board.current.refreshable:
             return FETCHED_ONCE
         if action == "vault":
             return console.vaults.obstacle()
@@ -366,7 +377,7 @@ class MainScreen(Screen[None], CachedWidget):
     @on(RequestList.Picked)
     def _picked(self, event: RequestList.Picked) -> None:
         self._owner.desk.forget_edit()
-        self._owner.board.chosen = event.id
+        self._owner.board.selected = event.id
         self.redraw()
 
     def action_next_pane(self) -> None:
@@ -391,13 +402,13 @@ class MainScreen(Screen[None], CachedWidget):
             self._filter.value = ""
             self._filter.display = False
         self._owner.desk.forget_edit()
-        self._owner.board.narrow("")
+        self._owner.board.set_filter("")
         self.query_one(RequestList).focus()
         self.redraw()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
         """The filter."""
-        self._owner.board.narrow(event.value)
+        self._owner.board.set_filter(event.value)
         self.redraw()
 
     def on_input_submitted(self) -> None:

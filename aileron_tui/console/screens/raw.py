@@ -16,14 +16,14 @@ from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
 from aileron_tui.console.widgets.json_view import JsonView, spelled
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.files.paths import bundled
-from aileron_tui.runtime.request_reader import Item
 
 MOST_COPIED: Final = 1024 * 1024
 
 
-def fields(item: Item) -> JsonObject:
+def fields(item: Request) -> JsonObject:
     """What is shown, the call first."""
     prompt = item.prompt
     preview: Json = prompt.preview.fields() if prompt.preview else None
@@ -64,7 +64,7 @@ class RawScreen(Screen[None]):
             super().__init__()
             self.text = text
 
-    def __init__(self, item: Item, *, keymap: Mapping[str, str] | None = None) -> None:
+    def __init__(self, item: Request, *, keymap: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._shown = item
         self._keymap = keymap

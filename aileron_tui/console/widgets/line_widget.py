@@ -11,7 +11,7 @@ from aileron_tui.console.widgets.cached_widget import CachedWidget
 class LineWidget(CachedWidget):
     """Draws the lines it is laid out in."""
 
-    DEFAULT_CSS = "Laid { height: auto; width: 1fr; }"
+    DEFAULT_CSS = "LineWidget { height: auto; width: 1fr; }"
 
     def lines_at(self, width: int) -> Sequence[Content]:
         """The lines for a width, none of them wider."""

@@ -29,7 +29,7 @@ from aileron_tui.console.widgets.quote_heights import shared
 from aileron_tui.console.widgets.time_left import time_left
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.prompt import Prompt
-from aileron_tui.runtime.request_reader import Item
+from aileron_tui.core.request import Request
 
 _INDENT: Final = 2
 _FAR: Final = 10**9
@@ -96,9 +96,9 @@ class PromptView(CachedWidget, can_focus=True):
         super().__init__(id=id)
         self.read_to_end = False
         self.ready = False
-        self._early: tuple[Item | None, Content | None] = (None, None)
-        self._drawn: tuple[Item | None, Content | None] = (None, None)
-        self._item: Item | None = None
+        self._early: tuple[Request | None, Content | None] = (None, None)
+        self._drawn: tuple[Request | None, Content | None] = (None, None)
+        self._item: Request | None = None
         self._shown = ""
         self._now = datetime.now(UTC)
         self._cautioned = _NONE
@@ -111,7 +111,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._starts: set[Widget] = set()
         self._rows = 0
         self._titled: tuple[Prompt | None, bool, Content] = (None, True, _NONE)
-        self._aged: tuple[Item | None, str] = _AGELESS
+        self._aged: tuple[Request | None, str] = _AGELESS
         self._quotes: dict[str, list[Quote]] = {"sent": [], "fetched": []}
 
     def compose(self) -> ComposeResult:
@@ -149,7 +149,7 @@ class PromptView(CachedWidget, can_focus=True):
         self.set_class(self.outer_size.height < _LOW, "low")
         self._fit_anew()
 
-    def show(self, item: Item | None, *, note: Content | None = None) -> None:
+    def show(self, item: Request | None, *, note: Content | None = None) -> None:
         """This request, or none; of an edited one also what the edit changed."""
         if not self.ready:
             self._early = (item, note)
@@ -263,7 +263,7 @@ class PromptView(CachedWidget, can_focus=True):
         """What scrolls: the prompt, and each quote in it."""
         return {self._body, *self._all_quotes()}
 
-    def _plan(self, item: Item | None) -> None:
+    def _plan(self, item: Request | None) -> None:
         """Decide what becomes a field and what a quote, and look for look-alikes."""
         self._sent = self._fetched = Section()
         self._warnings = {}
@@ -331,7 +331,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._fill_quotes("fetched", self._fetched.blocks, before="told")
         self._arrange()
 
-    def _caution(self, item: Item) -> bool:
+    def _caution(self, item: Request) -> bool:
         """Says what should be known before an answer; whether that is something new."""
         said = words.cautioned(item, self._now)
         if said.is_same(self._cautioned):
@@ -348,7 +348,7 @@ class PromptView(CachedWidget, can_focus=True):
         shown.display = bool(said)
         shown.show(said)
 
-    def _draw_times(self, item: Item) -> None:
+    def _draw_times(self, item: Request) -> None:
         prompt, asks = item.prompt, item.state.decidable
         if prompt is not self._titled[0] or asks is not self._titled[1]:
             self._titled = (prompt, asks, words.title(prompt, asks=asks))

@@ -10,11 +10,11 @@ from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.time_left import ago
 from aileron_tui.core.decision import moment
 from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.daemon.request_kinds import ACTION, COMMS_DRAFT, COMMS_SEND, HTTP_REQUEST, SHELL
-from aileron_tui.runtime.request_reader import Item
 
 _RISKS: Final = {
     RiskLevel.LOW: ("○ low risk", MUTED),
@@ -52,20 +52,20 @@ def risk(prompt: Prompt) -> Content:
     return Content.assemble(own(words, style), "  ", foreign_short(prompt.risk.reason, _SENTENCE, MUTED))
 
 
-def cautioned(item: Item, now: datetime) -> Content:
+def cautioned(item: Request, now: datetime) -> Content:
     """What should be known before an answer, one sentence a line."""
     said = [Content.assemble(own("⚠ ", LOUD), foreign_short(line, _SENTENCE, LOUD)) for line in cautions(item, now)]
     return Content("\n").join(said)
 
 
-def sent(item: Item) -> Content:
+def sent(item: Request) -> Content:
     """The head of what the agent sent, and whether it was edited."""
     nothing = "" if item.prompt.inputs else " nothing"
     edited = "  edited: − as asked, + as edited" if item.edited_from else ""
     return Content.assemble(own("agent sent", STRONG), own(nothing, MUTED), own(edited, WARNING))
 
 
-def fetched(item: Item) -> Content:
+def fetched(item: Request) -> Content:
     """The head of what was fetched, or why there is nothing."""
     prompt = item.prompt
     connector = foreign_short(short_name(prompt.connector.name), _NAME)
@@ -79,7 +79,7 @@ def fetched(item: Item) -> Content:
     return Content.assemble(own("fetched by connector ", STRONG), connector)
 
 
-def unavailable(item: Item) -> Content:
+def unavailable(item: Request) -> Content:
     """The warning that what would happen is not known."""
     preview = item.prompt.preview
     if item.fetching or preview is None or not preview.unavailable:
@@ -91,7 +91,7 @@ def unavailable(item: Item) -> Content:
     )
 
 
-def asker_field(item: Item) -> Field:
+def asker_field(item: Request) -> Field:
     """Who asks. To a daemon an agent names its session itself, so that is only what it says."""
     agent = item.prompt.asker.agent
     label = "Says it is" if item.daemon and agent else "Asked by"
@@ -130,7 +130,7 @@ def short_name(connector: str) -> str:
     return connector.rstrip("/").rpartition("/")[2] or connector
 
 
-def age(item: Item, now: datetime) -> str:
+def age(item: Request, now: datetime) -> str:
     """How long ago it was fetched; one that does not tell when leaves us only the time of asking.
 
     A daemon fetches before it asks, and never again.

@@ -59,8 +59,8 @@ class RequestDetail(VerticalScroll, can_focus=True):
     """A pane that scrolls. What came from outside stands on its own ground."""
 
     DEFAULT_CSS = """
-    Detail { height: 1fr; }
-    Detail > Static { height: auto; }
+    RequestDetail { height: 1fr; }
+    RequestDetail > Static { height: auto; }
     """
 
     def compose(self) -> ComposeResult:

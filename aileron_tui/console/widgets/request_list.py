@@ -22,7 +22,7 @@ from aileron_tui.core.visible_text import Visible, cells, clip, inline
 from aileron_tui.surface.board import Board, Pill, Tone
 
 if TYPE_CHECKING:
-    from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.core.request import Request
 
 _TONES = {
     Tone.QUIET: "waiting--quiet",
@@ -53,7 +53,7 @@ class RequestLine(NamedTuple):
     stale: bool
 
 
-def _time(item: "Item", now: datetime) -> str:
+def _time(item: "Request", now: datetime) -> str:
     """How long it still waits; of one that waits without end, how long it has waited."""
     if item.expires_at:
         return clock(item.seconds_left(now))
@@ -127,7 +127,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         now, end = datetime.now(UTC), self.scrollable_content_region.width - _END
         turns: list[TextChange] = []
         for y, row in self._drawn.items():
-            item = self._board.items.get(row.key) if isinstance(row, RequestLine) and row.time else None
+            item = self._board.requests.get(row.key) if isinstance(row, RequestLine) and row.time else None
             if isinstance(row, RequestLine) and item and (time := _time(item, now)) != row.time:
                 self._drawn[y] = row._replace(time=time)
                 turns.append(TextChange(end - len(time), y, row.time, time))
@@ -137,9 +137,9 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         """Draws what is different on the board; `folded` shows only the request that is looked at, on one line."""
         self._folded = folded
         width, height = self.scrollable_content_region.size
-        self._grow(Size(width, 1 if folded else len(self._board.visible)), height)
-        if not folded and self._board.chosen in self._board.visible:
-            self._follow(self._board.visible.index(self._board.chosen))
+        self._grow(Size(width, 1 if folded else len(self._board.listed)), height)
+        if not folded and self._board.selected in self._board.listed:
+            self._follow(self._board.listed.index(self._board.selected))
         now = datetime.now(UTC)
         stale = [y for y in range(height) if self._drawn.get(y) != self._line(y, now)]
         if stale:
@@ -163,8 +163,8 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
 
     def _follow(self, row: int) -> None:
         """The request that is looked at stays in sight; what was scrolled by the wheel stays, unless it moves."""
-        if (self._board.chosen, row) != self._followed:
-            self._followed = (self._board.chosen, row)
+        if (self._board.selected, row) != self._followed:
+            self._followed = (self._board.selected, row)
             self.scroll_to_region(Region(0, row, 1, 1), animate=False, force=True)
 
     def on_resize(self) -> None:
@@ -182,22 +182,22 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
 
     def _line(self, y: int, now: datetime) -> RequestLine | str:
         """What a line of the screen tells: a request, or a few words, or nothing."""
-        board, ids = self._board, self._board.visible
+        board, ids = self._board, self._board.listed
         if not ids and y == 1:
             words = "nothing matches" if board.filter else "nothing waits"
-            return words if board.heard else "connecting…"
+            return words if board.has_reports else "connecting…"
         at = y + self.scroll_offset.y
-        if self._folded and board.chosen in ids:
-            at = ids.index(board.chosen)
+        if self._folded and board.selected in ids:
+            at = ids.index(board.selected)
         if at >= len(ids) or (self._folded and y > 0):
             return ""
         key, place = ids[at], f"{at + 1}/{len(ids)} " if self._folded else ""
-        item, pill = board.items.get(key), board.pill(key)
+        item, pill = board.requests.get(key), board.pill(key)
         time = "" if pill.words or not item else _time(item, now)
         source = item.source if item and self._several else ""
         stale = source in board.queue.stale
         name = item.prompt.action if item else key
-        chosen, marked, risky = key == board.chosen, key in board.marked, board.risky(key)
+        chosen, marked, risky = key == board.selected, key in board.marked, board.is_high_risk(key)
         return RequestLine(key, name, place, chosen, marked, risky, pill, time, source, stale)
 
     def _kept_row(self, line: RequestLine, width: int) -> Strip:
@@ -257,7 +257,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
 
     def action_edge(self, side: int) -> None:
         """To the first or the last."""
-        self.post_message(self.Leapt(side * len(self._board.visible)))
+        self.post_message(self.Leapt(side * len(self._board.listed)))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """What the pointer comes down on is what is meant, even if the list moves before it is let go."""
@@ -269,10 +269,10 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
             self.post_message(self.Picked(self._pressed))
 
     def _under(self, event: events.MouseEvent) -> str:
-        ids, offset = self._board.visible, event.get_content_offset(self)
+        ids, offset = self._board.listed, event.get_content_offset(self)
         if not ids or offset is None or event.button != 1:
             return ""
         if self._folded:
-            return ids[(ids.index(self._board.chosen) + 1) % len(ids)] if self._board.chosen in ids else ids[0]
+            return ids[(ids.index(self._board.selected) + 1) % len(ids)] if self._board.selected in ids else ids[0]
         row = offset.y + self.scroll_offset.y
         return ids[row] if row < len(ids) else ""

@@ -10,14 +10,14 @@ from aileron_tui.console.render import MUTED, WARNING, own
 from aileron_tui.core.decision import moment
 
 if TYPE_CHECKING:
-    from aileron_tui.runtime.request_reader import Item
+    from aileron_tui.core.request import Request
 
 _CELLS: Final = 12
 _ROOMY: Final = 56
 _HURRY: Final = 30
 
 
-def time_left(item: "Item", now: datetime, width: int) -> Content:
+def time_left(item: "Request", now: datetime, width: int) -> Content:
     """The bar and the number; the number alone where there is little room."""
     if not item.state.decidable:
         return own("")
@@ -41,7 +41,7 @@ def _bar(full: int, style: str) -> Content:
     return Content.assemble(own(bar, style), own("─" * (_CELLS - len(bar)), "$foreground 20%"), "  ")
 
 
-def _asked(item: "Item", now: datetime) -> str:
+def _asked(item: "Request", now: datetime) -> str:
     try:
         return f"asked {ago((now - moment(item.requested_at)).total_seconds())}"
     except ValueError:
@@ -68,7 +68,7 @@ def ago(seconds: float) -> str:
     return f"{int(seconds // 3600)} h ago"
 
 
-def _share(item: "Item", left: float) -> float:
+def _share(item: "Request", left: float) -> float:
     try:
         whole = (moment(item.expires_at) - moment(item.requested_at)).total_seconds()
     except ValueError:

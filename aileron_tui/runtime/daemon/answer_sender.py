@@ -9,6 +9,7 @@ from typing import Final
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.runtime.daemon import request_reader
@@ -27,7 +28,6 @@ from aileron_tui.runtime.errors import (
     Unanswered,
     Untrustworthy,
 )
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey
 
@@ -68,7 +68,7 @@ class AnswerSender:
         self._turns = turns
         self.sending: set[str] = set()
 
-    def decide(self, item: Item, verdict: Verdict, reason: str, edits: JsonObject | None) -> RequestState:
+    def decide(self, item: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> RequestState:
         """Answers exactly what the item shows; returns the state it is in then, or raises what went wrong."""
         approved = verdict is Verdict.APPROVE
         if item.deny_only and approved:
@@ -100,13 +100,13 @@ class AnswerSender:
             self._tracker.unconfirmed.pop(id_, None)
         return id_ in self._tracker.ours
 
-    def _check_unchanged(self, item: Item, edits: JsonObject | None) -> None:
+    def _check_unchanged(self, item: Request, edits: JsonObject | None) -> None:
         """A daemon takes an answer by the id alone, so it is for us to see that the id still means what was shown."""
         now = self._tracker.waiting.get(item.id)
         if now is not None and (request_reader.edited(now, edits) if edits else now).digest != item.digest:
             raise PromptChanged(409, {"error": {"message": "what it asks changed meanwhile"}}, called="daemon")
 
-    def _recorded(self, item: Item, verdict: Verdict, reason: str, edits: JsonObject | None) -> JsonObject:
+    def _recorded(self, item: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> JsonObject:
         shown = replace(item, head=self._record.head)
         statement = shown.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
         envelope = sign(statement, self._key).fields()

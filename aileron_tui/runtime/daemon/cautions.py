@@ -5,18 +5,18 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from aileron_tui.core.decision import moment
+from aileron_tui.core.request import Request
 from aileron_tui.runtime.daemon.request_kinds import ACTION, HTTP_REQUEST, KINDS, SAVE, SAVE_AS, SHELL
-from aileron_tui.runtime.request_reader import Item
 
 SHELL_WAITS: Final = timedelta(minutes=5)
 
 
-def cautions(item: Item, now: datetime) -> tuple[str, ...]:
+def cautions(item: Request, now: datetime) -> tuple[str, ...]:
     """Short sentences, the gravest first. They may quote the request: make them visible as foreign text is."""
     return tuple(_sentences(item, now)) if item.daemon else ()
 
 
-def _sentences(item: Item, now: datetime) -> Iterator[str]:
+def _sentences(item: Request, now: datetime) -> Iterator[str]:
     prompt = item.prompt
     if item.deny_only:
         yield f"cannot be approved here, only denied: {item.deny_only}"
@@ -31,7 +31,7 @@ def _sentences(item: Item, now: datetime) -> Iterator[str]:
         yield f"an approval also saves a rule{f' ({words})' if words else ''}: what fits it is not asked again"
 
 
-def gave_up(item: Item, now: datetime) -> bool:
+def gave_up(item: Request, now: datetime) -> bool:
     """Whether the shell that asked waits no more."""
     try:
         return item.prompt.kind == SHELL and now - moment(item.requested_at) > SHELL_WAITS

@@ -20,6 +20,7 @@ from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact
 from aileron_tui.core.outcomes import ELSEWHERE
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import private_folder
@@ -30,7 +31,6 @@ from aileron_tui.ledger.reader import LedgerReader, LedgerView
 from aileron_tui.ledger.request_standing import ANSWERED, DaemonReport, RequestStanding, objection
 from aileron_tui.ledger.writer import LARGEST_ENTRY, EntryDraft, Ledger
 from aileron_tui.runtime.daemon.times import utc_time
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey
 
@@ -89,7 +89,7 @@ class DaemonLedger:
         with self._looking:
             return self._reader.head().hash
 
-    def asked(self, items: Sequence[Item], surface: str) -> None:
+    def asked(self, items: Sequence[Request], surface: str) -> None:
         """Records what a daemon has waiting and that it is shown, as far as that is not known yet."""
         self._append(lambda view: self._asked(view, items, surface))
         if len(self._seen) > _MOST_SEEN:
@@ -198,7 +198,7 @@ class DaemonLedger:
         if known and not known.revoked:
             yield EntryDraft(EntryKind.KEY_REVOKED, approvers.revocation(fingerprint))
 
-    def _asked(self, view: LedgerView, items: Sequence[Item], surface: str) -> Iterator[EntryDraft]:
+    def _asked(self, view: LedgerView, items: Sequence[Request], surface: str) -> Iterator[EntryDraft]:
         for item in {item.id: item for item in items if 0 < len(item.id) <= _LONGEST_ID}.values():
             known = view.standing(item.id)
             shown = EntryDraft(EntryKind.SHOWN, {"digest": item.digest, "surface": surface}, item.id)
@@ -219,14 +219,14 @@ class DaemonLedger:
         last = moment(view.of_request(id_)[-1].time)
         return abs(self._clock() - last) < ON_ITS_WAY
 
-    def _was_shown(self, view: LedgerView, item: Item) -> bool:
+    def _was_shown(self, view: LedgerView, item: Request) -> bool:
         """Whether exactly this prompt is recorded as shown; what is known of an agent may be learned later."""
         if (item.id, item.digest) in self._seen:
             return True
         entries = view.of_request(item.id)
         return any(entry.kind == EntryKind.SHOWN and entry.body.get("digest") == item.digest for entry in entries)
 
-    def _request(self, item: Item) -> JsonObject:
+    def _request(self, item: Request) -> JsonObject:
         prompt = item.prompt
         connector, asker = prompt.connector, prompt.asker
         texts = {
@@ -348,7 +348,7 @@ def _not_ours(known: RequestStanding, outcome: RequestState) -> bool:
             return outcome is RequestState.DENIED
 
 
-def _preview(item: Item) -> Iterator[EntryDraft]:
+def _preview(item: Request) -> Iterator[EntryDraft]:
     preview = item.prompt.preview
     if preview is not None:
         body = preview_body(preview.fields(), keep=False)

@@ -19,6 +19,7 @@ import httpx
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, read_object
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
@@ -33,7 +34,6 @@ from aileron_tui.runtime.daemon.label_cache import LabelCache
 from aileron_tui.runtime.daemon.poller import LIST_EVERY, Became, Listed, Poller
 from aileron_tui.runtime.daemon.tracker import Tracker
 from aileron_tui.runtime.errors import NotFound, PromptChanged, RuntimeFault, Unanswered, Untrustworthy
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.sse import SseFrame
 from aileron_tui.runtime.vault import VaultState
@@ -92,7 +92,7 @@ class DaemonSource:
         self._unread = 0
         self._doubted: set[str] = set()
         self._closed = False
-        self._listed: dict[str, Item] = {}
+        self._listed: dict[str, Request] = {}
         self._client = DaemonClient(daemon, silence=silence, transport=transport)
         self._actions = LabelCache(self._client.action)
         self._sessions = LabelCache(self._client.session)
@@ -128,14 +128,14 @@ class DaemonSource:
 
     # what waits
 
-    def waiting(self) -> tuple[Item, ...]:
+    def waiting(self) -> tuple[Request, ...]:
         """What waits, oldest first; recorded as shown."""
         items, _ = self._read_all(self._client.waiting())
         self._record.asked(items, self._surface)
         self._listed = {item.id: item for item in items}
         return tuple(items)
 
-    def item(self, id_: str) -> Item:
+    def item(self, id_: str) -> Request:
         """One request as it is now: from the list if it waits, else with what became of it."""
         for value in self._client.waiting():
             if isinstance(value, dict) and value.get("id") == id_:
@@ -151,7 +151,7 @@ class DaemonSource:
         fields = known.fields | {"error": result.error} if result.error else known.fields
         return replace(known, state=result.state, reason=result.note or result.reason, fields=fields)
 
-    def refresh(self, id_: str, edits: JsonObject | None = None) -> Item:
+    def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
         """The request as it would be with edits; a daemon fetches a preview once and never again."""
         if edits is None:
             raise AileronError("a daemon fetches a preview only once, before it asks", hint="Decide by what is shown.")
@@ -301,7 +301,7 @@ class DaemonSource:
         waiting = tuple(self._tracker.waiting.values())
         return SourceEvent(0, "snapshot", {"items": [item.fields for item in waiting]}, waiting, self.name)
 
-    def _arrived(self, item: Item) -> SourceEvent:
+    def _arrived(self, item: Request) -> SourceEvent:
         return SourceEvent(0, "pending", item.fields, (item,), self.name)
 
     def _complain(self, unread: int) -> Iterator[SourceEvent]:
@@ -311,9 +311,9 @@ class DaemonSource:
 
     # reading
 
-    def _read_all(self, values: Iterable[Json]) -> tuple[list[Item], int]:
+    def _read_all(self, values: Iterable[Json]) -> tuple[list[Request], int]:
         """The requests that can be read, and how many could not."""
-        items: list[Item] = []
+        items: list[Request] = []
         unread = 0
         self._actions.renew()
         self._sessions.renew()
@@ -327,7 +327,7 @@ class DaemonSource:
                 unread += 1
         return items, unread
 
-    def _read(self, value: Json) -> Item:
+    def _read(self, value: Json) -> Request:
         fields = value if isinstance(value, dict) else {}
         id_ = fields.get("id")
         if isinstance(id_, str):
@@ -335,7 +335,7 @@ class DaemonSource:
         known = self._tracker.waiting.get(id_) if isinstance(id_, str) else None
         if known is not None and known.instance == self.instance and _same(known, fields):
             return known  # what was shown stays as it is, whatever was learned since
-        return request_reader.read_request(
+        return request_reader.read_daemon_request(
             value,
             source=self.name,
             instance=self.instance,
@@ -349,7 +349,7 @@ class DaemonSource:
     # answering, the past, and the vault
 
     def decide(
-        self, item: Item, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+        self, item: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         """Answers exactly what the item shows, once. Whatever goes wrong, what really stands is looked up first."""
         if verdict is Verdict.APPROVE and item.instance != self.instance:  # what its id means here is not known yet
@@ -387,7 +387,7 @@ class DaemonSource:
         self._client.unlock(passphrase)
 
 
-def _same(known: Item, fields: JsonObject) -> bool:
+def _same(known: Request, fields: JsonObject) -> bool:
     """Whether the daemon still says the same of a request. To Python 1 is the same as true, so it is spelled too."""
     told = fields | {"inputs": known.fields.get("inputs")}
     return known.fields == told and all(repr(known.fields.get(name)) == repr(told.get(name)) for name in _SPELLED)

@@ -1,7 +1,7 @@
 """Requests of a daemon as prompts of ours, with whatever kind, fields and oddities a daemon's version has.
 
 Only what has no id is refused. An arg that our digest cannot carry (a number beyond a double) is shown as it was
-written, and the request can then be denied but not approved: `Item.deny_only` says why.
+written, and the request can then be denied but not approved: `Request.deny_only` says why.
 """
 
 import re
@@ -15,12 +15,12 @@ from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_name, by_rule, by_steps
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.request_kinds import ACTION, DRAFT, KINDS, SAVE, SAVE_AS, rows, told_row
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.sandbox.failure import FailureKind as Class
 from aileron_tui.sandbox.failure import short
 
@@ -38,7 +38,7 @@ class NotEditable(AileronError):
     """An edit that the daemon would not follow."""
 
 
-def read_request(  # noqa: PLR0913  # a request is put together from many places
+def read_daemon_request(  # noqa: PLR0913  # a request is put together from many places
     value: Json,
     *,
     source: str,
@@ -48,7 +48,7 @@ def read_request(  # noqa: PLR0913  # a request is put together from many places
     session: JsonObject | None,
     rules: Sequence[RiskRule],
     seen: datetime,
-) -> Item:
+) -> Request:
     """The request in a daemon's JSON, or Untrustworthy where there is none.
 
     `action` and `session` are what the daemon tells about the action and the session that the request names, if it
@@ -81,7 +81,7 @@ def read_request(  # noqa: PLR0913  # a request is put together from many places
         raise Untrustworthy("the daemon sent a request that cannot be shown", str(error)) from None
     deny_only = deny_only or faults
     editable = KINDS[kind].inputs if kind in KINDS and not deny_only else ()
-    return Item(
+    return Request(
         id=id_,
         prompt=prompt,
         digest=digest,
@@ -101,7 +101,7 @@ def read_request(  # noqa: PLR0913  # a request is put together from many places
     )
 
 
-def edited(item: Item, edits: JsonObject) -> Item:
+def edited(item: Request, edits: JsonObject) -> Request:
     """The request as it would be with these edits, or NotEditable where the daemon would not follow them."""
     _check(item, edits)
     args = item.prompt.args | edits
@@ -112,7 +112,7 @@ def edited(item: Item, edits: JsonObject) -> Item:
         raise NotEditable("the edit cannot be written as JSON", str(error)) from None
 
 
-def payload(item: Item, edits: JsonObject | None) -> JsonObject | None:
+def payload(item: Request, edits: JsonObject | None) -> JsonObject | None:
     """What an approval of an edited request tells the daemon beside its verdict; `item` is the edited one."""
     if not edits:
         return None
@@ -123,7 +123,7 @@ def payload(item: Item, edits: JsonObject | None) -> JsonObject | None:
     return {theirs: edits[mine]}
 
 
-def _check(item: Item, edits: JsonObject) -> None:
+def _check(item: Request, edits: JsonObject) -> None:
     kind = KINDS.get(item.prompt.kind)
     name = kind.edits[0] if kind else ""
     if not name or not item.fields.get("inputs"):

@@ -9,9 +9,9 @@ from dataclasses import field, replace
 from typing import Final
 
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.request_reader import Item
 
 REMEMBERED: Final = 4096
 """How many requests that no longer wait are remembered, so that a late event does not bring them back."""
@@ -25,11 +25,11 @@ class Tracker:
     to which an approval of an edited call was sent, as they were edited.
     """
 
-    waiting: dict[str, Item] = field(default_factory=dict)
-    gone: dict[str, Item] = field(default_factory=dict)
+    waiting: dict[str, Request] = field(default_factory=dict)
+    gone: dict[str, Request] = field(default_factory=dict)
     ours: set[str] = field(default_factory=set)
     unconfirmed: dict[str, Verdict] = field(default_factory=dict)
-    edited: dict[str, Item] = field(default_factory=dict)
+    edited: dict[str, Request] = field(default_factory=dict)
     _clock: int = 0
     _heard: dict[str, int] = field(default_factory=dict)
 
@@ -37,10 +37,10 @@ class Tracker:
         """The moment to remember when a list is asked for."""
         return self._clock
 
-    def listed(self, items: Iterable[Item], asked: int) -> tuple[list[Item], list[Item]]:
+    def listed(self, items: Iterable[Request], asked: int) -> tuple[list[Request], list[Request]]:
         """Takes in a list that was asked for at a moment; returns what is new to see and what waits no more."""
         told = {item.id: item for item in items}
-        arrived: list[Item] = []
+        arrived: list[Request] = []
         for id_, item in told.items():
             if self._heard.get(id_, -1) > asked and id_ not in self.waiting:
                 continue  # it ended while the list was on its way
@@ -56,7 +56,7 @@ class Tracker:
             self._leave(item)
         return arrived, vanished
 
-    def pending(self, item: Item) -> bool:
+    def pending(self, item: Request) -> bool:
         """Takes in an arrival; whether it is new."""
         if item.id in self.waiting or item.id in self.gone or item.id in self._heard:
             return False  # told twice, or after its own answer
@@ -64,7 +64,7 @@ class Tracker:
         self._wait(item)
         return True
 
-    def resolved(self, id_: str) -> Item | None:
+    def resolved(self, id_: str) -> Request | None:
         """Takes in that a request was answered; the request, if it waited here."""
         self._hear(id_)
         item = self.waiting.get(id_)
@@ -72,11 +72,11 @@ class Tracker:
             self._leave(item)
         return item
 
-    def known(self, id_: str) -> Item | None:
+    def known(self, id_: str) -> Request | None:
         """A request that waits, or lately did."""
         return self.waiting.get(id_) or self.gone.get(id_)
 
-    def became(self, id_: str, state: RequestState, note: str = "", error: str = "") -> Item | None:
+    def became(self, id_: str, state: RequestState, note: str = "", error: str = "") -> Request | None:
         """What became of a request that waits no more; None if that is nothing new."""
         item = self.gone.get(id_)
         if item is None or (item.state.final and not state.final):
@@ -89,11 +89,11 @@ class Tracker:
         self.gone[id_] = after
         return after
 
-    def _wait(self, item: Item) -> None:
+    def _wait(self, item: Request) -> None:
         self.gone.pop(item.id, None)
         self.waiting[item.id] = item
 
-    def _leave(self, item: Item) -> None:
+    def _leave(self, item: Request) -> None:
         del self.waiting[item.id]
         self.gone[item.id] = item
         while len(self.gone) > REMEMBERED:

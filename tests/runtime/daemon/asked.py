@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from aileron_tui.core.jsontext import Json, JsonObject
-from aileron_tui.runtime.daemon.request_reader import read_request
-from aileron_tui.runtime.request_reader import Item
+from aileron_tui.core.request import Request
+from aileron_tui.runtime.daemon.request_reader import read_daemon_request
 
 GOOGLE = "github://ALRubinger/aileron-connector-google"
 HASH = "sha256:" + "a1" * 32
@@ -74,7 +74,7 @@ def asked(kind: str, /, **changes: Json) -> JsonObject:
     return common | changes
 
 
-def read(value: Json, **told: Any) -> Item:
+def read(value: Json, **told: Any) -> Request:
     """The request as we read it."""
     options: dict[str, Any] = {
         "source": "",
@@ -85,9 +85,9 @@ def read(value: Json, **told: Any) -> Item:
         "rules": (),
         "seen": SEEN,
     }
-    return read_request(value, **options | told)
+    return read_daemon_request(value, **options | told)
 
 
-def item(kind: str, /, **changes: Json) -> Item:
+def item(kind: str, /, **changes: Json) -> Request:
     """The same as an item."""
     return read(asked(kind, **changes), action=ACTION if kind == "action" else None)

@@ -12,6 +12,7 @@ from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.entry_check import CheckReport
@@ -21,7 +22,6 @@ from aileron_tui.ledger.request_index import decision_of
 from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.daemon.tracker import Tracker
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import opened, read_envelope
@@ -126,33 +126,33 @@ class Console:
                 if isinstance(news, SourceEvent):
                     batch.append(news)
                 else:
-                    self._board.hear(batch)
-                    self._board.lose("now")
+                    self._board.receive(batch)
+                    self._board.source_lost("now")
                     batch = []
             if batch:
-                self._board.hear(batch)
+                self._board.receive(batch)
             return self._board
 
     @property
     def waiting(self) -> list[str]:
         """What can be answered, as it is listed."""
-        return [request.id for request in self.board.queue.waiting]
+        return [request.key for request in self.board.queue.waiting]
 
     @property
     def stale(self) -> bool:
         return bool(self.board.queue.stale)
 
     def state(self, id_: str) -> RequestState | None:
-        request = self.board.queue.requests.get(id_)
+        request = self.board.requests.get(id_)
         return request.state if request else None
 
     def note(self, id_: str) -> str:
-        return self.board.queue.requests[id_].note
+        return self.board.requests[id_].reason
 
-    def item(self, id_: str) -> Item:
+    def item(self, id_: str) -> Request:
         """A request as it is shown, once it is."""
         self.until(lambda: id_ in self.waiting)
-        return self.board.items[id_]
+        return self.board.requests[id_]
 
     def until(self, true: Callable[[], bool]) -> None:
         """Until something holds."""
@@ -227,7 +227,7 @@ def verified(folder: Path) -> CheckReport:
 class Deciding:
     """An answer on its way in a thread of its own, until the end of the `with`."""
 
-    def __init__(self, console: Console, item: Item, verdict: Verdict = Verdict.APPROVE) -> None:
+    def __init__(self, console: Console, item: Request, verdict: Verdict = Verdict.APPROVE) -> None:
         self.state: RequestState | None = None
         self.fault: AileronError | None = None
         self._thread = threading.Thread(target=self._decide, args=(console.source, item, verdict))
@@ -242,7 +242,7 @@ class Deciding:
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
-    def _decide(self, source: DaemonSource, item: Item, verdict: Verdict) -> None:
+    def _decide(self, source: DaemonSource, item: Request, verdict: Verdict) -> None:
         try:
             self.state = source.decide(item, verdict)
         except AileronError as error:

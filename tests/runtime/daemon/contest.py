@@ -72,7 +72,7 @@ def by_console(console: Console) -> Try:
 
     def decide(id_: str, verdict: Verdict) -> str:
         try:
-            state = console.source.decide(console.board.items[id_], verdict)
+            state = console.source.decide(console.board.requests[id_], verdict)
         except NotWaiting as error:
             return f"is {error.state}"
         except NotFound:

@@ -146,7 +146,7 @@ class Storm:
         """The console answers something it shows, which may be gone already."""
         shown = self.console.waiting
         if shown:
-            item = self.console.board.items[self._dice.choice(shown)]
+            item = self.console.board.requests[self._dice.choice(shown)]
             verdict = self._dice.choice(list(Verdict))
             self._answered.add(item.id)
             with suppress(AileronError):  # the connection may end under it, before or after it was taken

@@ -316,7 +316,7 @@ def test_a_lost_reply_and_nobody_left_to_ask(tmp_path: Path, folder: Path) -> No
         with pytest.raises(Unanswered, match="not known"):
             console.decide(taken)
         daemon.kill()
-        item = console.board.items[lost]
+        item = console.board.requests[lost]
         with pytest.raises(AileronError):
             console.source.decide(item, Verdict.APPROVE)
         daemon.start()

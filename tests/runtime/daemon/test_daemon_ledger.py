@@ -17,6 +17,7 @@ from aileron_tui.core.entry_chain import GENESIS, Entry, EntryKind
 from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.ledger.errors import EntryRefused
@@ -26,7 +27,6 @@ from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import LARGEST_ENTRY, Ledger
 from aileron_tui.runtime.daemon.daemon_ledger import ON_ITS_WAY, DaemonLedger
 from aileron_tui.runtime.daemon.times import utc_time
-from aileron_tui.runtime.request_reader import Item
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.recorded_signers import RecordedSigners
@@ -87,7 +87,7 @@ def rows(folder: Path) -> list[tuple[object, ...]]:
         return reader.db.execute("SELECT * FROM requests ORDER BY seq").fetchall()
 
 
-def item(id_: str = ID, **changes: Any) -> Item:
+def item(id_: str = ID, **changes: Any) -> Request:
     """A request as it is shown; a change of its prompt changes its digest."""
     fields: dict[str, Any] = {
         "kind": "action",
@@ -100,7 +100,7 @@ def item(id_: str = ID, **changes: Any) -> Item:
         "risk": Risk(RiskLevel.HIGH, "it sends"),
     }
     prompt = Prompt(**fields | {name: value for name, value in changes.items() if name in fields})
-    return Item(
+    return Request(
         id=id_,
         prompt=prompt,
         digest=prompt.digest,
@@ -119,7 +119,7 @@ def item(id_: str = ID, **changes: Any) -> Item:
 
 def answer(
     record: DaemonLedger,
-    shown: Item,
+    shown: Request,
     key: UnlockedKey,
     clock: Callable[[], datetime],
     verdict: Verdict = Verdict.APPROVE,

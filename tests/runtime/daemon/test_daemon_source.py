@@ -69,7 +69,7 @@ def test_one_request_as_it_is_now(daemon: FakeDaemon, folder: Path) -> None:
     with Console(daemon, folder) as console:
         console.until_waiting(waits, ended)
         assert console.source.item(waits).state is RequestState.PENDING
-        assert console.source.item(waits).digest == console.board.items[waits].digest
+        assert console.source.item(waits).digest == console.board.requests[waits].digest
         daemon.resolve(ended)
         assert console.source.item(ended).state is RequestState.FAILED
         with pytest.raises(NotFound):

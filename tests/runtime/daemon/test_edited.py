@@ -31,7 +31,7 @@ def test_an_edited_draft_is_shown_as_asked_and_as_approved_to_the_end_and_after(
         console.decide(id_, edits={"draft_body": EDITED})
         for state in (RequestState.RUNNING, RequestState.EXECUTED):
             console.until_state(id_, state)
-            for item in (console.board.items[id_], console.source.item(id_)):
+            for item in (console.board.requests[id_], console.source.item(id_)):
                 assert item.edited_from == asked
                 assert item.prompt.args["draft_body"] == EDITED
                 assert item.edit is not None
@@ -58,7 +58,7 @@ def test_an_edit_that_came_too_late_is_not_what_was_approved(daemon: FakeDaemon,
         with pytest.raises(NotWaiting):
             console.source.decide(item, Verdict.APPROVE, edits={"draft_body": EDITED})
         console.until_state(id_, RequestState.DENIED)
-        assert console.board.items[id_].edited_from is None
+        assert console.board.requests[id_].edited_from is None
         assert record(console, id_)["edited"] is False
 
 

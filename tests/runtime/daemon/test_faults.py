@@ -44,7 +44,7 @@ def test_garbage_for_a_list_takes_nothing_away(daemon: FakeDaemon, folder: Path,
             console.until(lambda: any(isinstance(fault, Untrustworthy | Unanswered) for fault in console.faults))
         daemon.reset()
         console.until_waiting(*ids, more)
-        console.until(lambda: not console.stale and console.board.unread == 0)
+        console.until(lambda: not console.stale and console.board.unreadable_count == 0)
         daemon.resolve(ids[0])
         console.until_state(ids[0], RequestState.EXECUTED)
         assert console.decide(ids[1]) is RequestState.RUNNING
@@ -59,11 +59,11 @@ def test_requests_that_cannot_be_read_are_counted_and_come_back(daemon: FakeDaem
         daemon.switch(garbage={"list": "wrong_types", "watch": "wrong_types"})
         if broken:
             daemon.disconnect()
-        console.until(lambda: console.board.unread >= 3)
+        console.until(lambda: console.board.unreadable_count >= 3)
         console.until(lambda: not console.waiting)  # what cannot be read cannot be answered
         daemon.switch(garbage={})
         console.until_waiting(*ids)
-        console.until(lambda: console.board.unread == 0)
+        console.until(lambda: console.board.unreadable_count == 0)
         assert console.decide(ids[0]) is RequestState.RUNNING
 
 
@@ -349,9 +349,9 @@ def test_an_id_that_cannot_be_asked_for_is_not_shown(daemon: FakeDaemon, folder:
         console.until_waiting(other)
         daemon.wait_for_watchers()
         daemon.register(id=id_)
-        console.until(lambda: console.board.unread == 1)
+        console.until(lambda: console.board.unreadable_count == 1)
         daemon.resolve(id_)
-        console.until(lambda: console.board.unread == 0)
+        console.until(lambda: console.board.unreadable_count == 0)
         with pytest.raises(AileronError):
             console.source.item(id_)
         assert console.waiting == [other]

@@ -170,7 +170,7 @@ def test_an_event_that_means_nothing_changes_nothing(daemon: FakeDaemon, folder:
         after = daemon.register()
         console.until_waiting(id_, after)
         assert not console.faults
-        assert console.board.unread == 0
+        assert console.board.unreadable_count == 0
 
 
 def test_a_snapshot_in_the_middle_takes_nothing_that_came_after_the_first(daemon: FakeDaemon, folder: Path) -> None:
@@ -294,8 +294,8 @@ def test_a_request_that_reads_differently_is_shown_anew(daemon: FakeDaemon, fold
     with Console(daemon, folder) as console:
         before = console.item(id_)
         daemon.switch(extra_fields={"args": {"draft_id": "r-2"}})
-        console.until(lambda: console.board.items[id_].digest != before.digest)
-        assert console.board.items[id_].prompt.args == {"draft_id": "r-2"}
+        console.until(lambda: console.board.requests[id_].digest != before.digest)
+        assert console.board.requests[id_].prompt.args == {"draft_id": "r-2"}
         assert console.waiting == [id_]
         assert console.story(id_) == ["asked", "preview", "shown", "shown"]
 
@@ -328,8 +328,8 @@ def test_a_failure_says_why(daemon: FakeDaemon, folder: Path) -> None:
         for id_ in (first, second):
             console.decide(id_)
             console.until_state(id_, RequestState.FAILED)
-        assert console.board.items[first].fields["error"] == "external_api_error: Gmail said 404"
-        assert console.board.items[second].fields["error"] == "it broke"
+        assert console.board.requests[first].fields["error"] == "external_api_error: Gmail said 404"
+        assert console.board.requests[second].fields["error"] == "it broke"
         assert [entry.body.get("error") for entry in console.entries(first)][-1] == "external_api_error: Gmail said 404"
 
 

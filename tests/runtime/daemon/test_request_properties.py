@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject, canonical, plain, read
 from aileron_tui.core.prompt import read_prompt
+from aileron_tui.core.request import Request
 from aileron_tui.runtime.errors import Untrustworthy
-from aileron_tui.runtime.request_reader import Item
 from tests.daemon.gotext import encode, field_text
 from tests.runtime.daemon.asked import ARGS, KINDS, SEEN
 from tests.runtime.daemon.asked import read as request
@@ -41,7 +41,7 @@ requests = st.fixed_dictionaries(
 )
 
 
-def shows_every_arg(item: Item, sent: JsonObject) -> None:
+def shows_every_arg(item: Request, sent: JsonObject) -> None:
     values = Counter(row.value for row in item.prompt.inputs if not row.missing)
     told = Counter(plain(value) for value in sent.values() if value is not None)
     assert not told - values

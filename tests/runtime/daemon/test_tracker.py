@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.request import Request
+from aileron_tui.core.request_queue import Arrived, Changed, Queue, QueueEvent, Snapshot, apply_all
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.waiting import Arrived, Changed, Event, Queue, Snapshot, apply_all
-from aileron_tui.runtime.daemon.request_reader import read_request
+from aileron_tui.runtime.daemon.request_reader import read_daemon_request
 from aileron_tui.runtime.daemon.tracker import REMEMBERED, Tracker
-from aileron_tui.runtime.request_reader import Item
 
 SEEN = datetime(2026, 5, 12, 10, 15, 30, tzinfo=UTC)
 
 
-def request(id_: str) -> Item:
+def request(id_: str) -> Request:
     value: JsonObject = {"id": id_, "action_name": "send-draft", "args": {}}
-    return read_request(value, source="", instance="i", head="", action=None, session=None, rules=(), seen=SEEN)
+    return read_daemon_request(value, source="", instance="i", head="", action=None, session=None, rules=(), seen=SEEN)
 
 
 class Network:
@@ -28,7 +28,7 @@ class Network:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.waiting: dict[str, Item] = {}
+        self.waiting: dict[str, Request] = {}
         self.tracker = Tracker()
         self.queue = Queue()
         self.on_the_way: list[Callable[[], None]] = []
@@ -72,34 +72,34 @@ class Network:
         self.on_the_way.clear()
         items = list(self.waiting.values())
         self.tracker.listed(items, self.tracker.now())
-        self._tell(Snapshot(tuple(item.request for item in self.tracker.waiting.values())))
+        self._tell(Snapshot(tuple(self.tracker.waiting.values())))
 
     def _arrive(self) -> None:
         if self.on_the_way:
             late = self.random.random() < 0.1
             self.on_the_way.pop(self.random.randrange(len(self.on_the_way)) if late else 0)()
 
-    def _pending(self, item: Item) -> None:
+    def _pending(self, item: Request) -> None:
         if self.tracker.pending(item):
-            self._tell(Arrived(item.request))
+            self._tell(Arrived(item))
 
     def _resolved(self, id_: str) -> None:
         self.tracker.resolved(id_)
         self._ended(id_)
 
-    def _listed(self, items: list[Item], asked: int) -> None:
+    def _listed(self, items: list[Request], asked: int) -> None:
         arrived, vanished = self.tracker.listed(items, asked)
         for item in arrived:
-            self._tell(Arrived(item.request))
+            self._tell(Arrived(item))
         for item in vanished:
             self._ended(item.id)
 
     def _ended(self, id_: str) -> None:
         after = self.tracker.became(id_, RequestState.DENIED)
         if after is not None:
-            self._tell(Changed(id_, RequestState.DENIED))
+            self._tell(Changed(replace(request(id_), state=RequestState.DENIED)))
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: QueueEvent) -> None:
         self.queue = apply_all(self.queue, [event])
 
     def settle(self) -> None:

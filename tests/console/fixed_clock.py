@@ -13,16 +13,16 @@ from aileron_tui import console
 from tests.console.items import NOW
 
 
-class Still(datetime):
+class FixedClock(datetime):
     """A clock that shows the same moment for ever."""
 
     @classmethod
-    def now(cls, tz: tzinfo | None = None) -> "Still":
+    def now(cls, tz: tzinfo | None = None) -> "FixedClock":
         return cls.fromtimestamp(NOW.timestamp(), tz)
 
 
 @contextmanager
-def still() -> Iterator[None]:
+def fixed_time() -> Iterator[None]:
     """It is always the same moment, and nothing of this terminal's environment decides on colours or on the zone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("NO_COLOR", raising=False)
@@ -31,6 +31,6 @@ def still() -> Iterator[None]:
         for found in walk_packages(console.__path__, f"{console.__name__}."):
             module = import_module(found.name)
             if getattr(module, "datetime", None) is datetime:
-                patch.setattr(module, "datetime", Still)
+                patch.setattr(module, "datetime", FixedClock)
         yield
     time.tzset()

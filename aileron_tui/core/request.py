@@ -1,0 +1,93 @@
+"""A request as a surface knows it: the call that waits for an answer, its prompt, and what its source says about it."""
+
+from datetime import UTC, datetime, timedelta
+from secrets import token_hex
+from typing import Final
+
+from aileron_tui.core.decision import Statement, Verdict, moment, timestamp
+from aileron_tui.core.edits import edit_fields
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.values import dataclass
+
+DECISION_LIFETIME: Final = timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One gated call. We build its prompt ourselves, so `digest` is of what is shown, not of what the source claims.
+
+    `revision` grows with each change the gate makes to the request. `fetching` means that a preview is still to come.
+    `fields` is the source's own JSON. `source` is the operator's name for where the request comes from, "" if there is
+    only one source. `reason` is what the source says about the current state.
+
+    `daemon` marks a request of a real Aileron runtime, which runs the call itself: its preview was fetched when it
+    asked, and the agent's name is only a claim. `deny_only` says why a request can be denied but not approved.
+    `edited_from` is the prompt of the original call if `prompt` is an edited one. `vanished` means that the source no
+    longer lists the request and has not said what happened to it.
+    """
+
+    id: str
+    prompt: Prompt
+    digest: str
+    state: RequestState
+    requested_at: str
+    expires_at: str
+    revision: int
+    fetching: bool
+    instance: str
+    head: str
+    asked_again: str
+    reason: str
+    fields: JsonObject
+    source: str = ""
+    daemon: bool = False
+    deny_only: str = ""
+    edited_from: Prompt | None = None
+    vanished: bool = False
+
+    @property
+    def edit(self) -> JsonObject | None:
+        """The original inputs and the approved ones as JSON, or None if nothing was edited."""
+        return edit_fields(self.edited_from.args, self.prompt.args) if self.edited_from else None
+
+    @property
+    def refreshable(self) -> bool:
+        """Whether its preview can be fetched again."""
+        return not self.daemon
+
+    @property
+    def key(self) -> str:
+        """Identifies the request among those of all sources."""
+        return f"{self.source} {self.id}" if self.source else self.id
+
+    def seconds_left(self, now: datetime) -> float:
+        """How long it still waits; 0 if its deadline cannot be read."""
+        try:
+            return max(0.0, (moment(self.expires_at) - now).total_seconds())
+        except ValueError:
+            return 0.0
+
+    def statement(
+        self, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None, surface: str, now: datetime
+    ) -> Statement:
+        """The statement of a decision on exactly this prompt, ready to be signed."""
+        if verdict is Verdict.APPROVE and self.deny_only:
+            raise AileronError("this request cannot be approved here", self.deny_only, "Deny it, or answer elsewhere.")
+        return Statement(
+            request=self.id,
+            instance=self.instance,
+            action=self.prompt.action,
+            connector=self.prompt.connector.hash,
+            digest=self.digest,
+            verdict=verdict,
+            edits=edits,
+            reason=reason,
+            surface=surface,
+            time=timestamp(now.astimezone(UTC)),
+            expires=timestamp(now.astimezone(UTC) + DECISION_LIFETIME),
+            nonce=token_hex(16),
+            head=self.head,
+        )

@@ -1,0 +1,179 @@
+"""The requests a surface shows, as a value: `apply(queue, event)` returns the next one.
+
+Workers post what happened; nothing else changes the queue. Events that the network reordered (a state before its
+request, a request twice, an old snapshot) must not lose or revive anything. A source that puts its own events in order
+is `certain`: what it says is waiting does wait, even if it was reported as ended before. With several sources, each
+speaks for its own requests only; what it says about another's is ignored.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field, replace
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from aileron_tui.core.request import Request
+from aileron_tui.core.states import RequestState
+from aileron_tui.core.values import dataclass
+
+_NO_REQUESTS: Final[Mapping[str, Request]] = MappingProxyType({})
+_NONE_STALE: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything that waits at this source now."""
+
+    waiting: tuple[Request, ...]
+    source: str = ""
+    certain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A request began to wait, or waits with a new prompt."""
+
+    request: Request
+    certain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A request reached another state."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class EditApproved:
+    """An edited call was approved here: this is what the request shows from now on."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A request that no longer waits was removed from the list."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The source cannot be reached since this time, so its requests may be out of date."""
+
+    since: str
+    source: str = ""
+
+
+QueueEvent: TypeAlias = Snapshot | Arrived | Changed | EditApproved | Forgotten | Lost
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Requests by key, oldest first. `stale` maps each source that cannot be reached to the time it was lost."""
+
+    requests: Mapping[str, Request] = field(default_factory=lambda: _NO_REQUESTS)
+    stale: Mapping[str, str] = field(default_factory=lambda: _NONE_STALE)
+
+    @property
+    def waiting(self) -> tuple[Request, ...]:
+        """The requests that can be answered, oldest first."""
+        return tuple(request for request in self.requests.values() if request.state.decidable)
+
+
+def apply(queue: Queue, event: QueueEvent) -> Queue:
+    """The queue after an event. Never raises: an event that makes no sense changes nothing."""
+    return apply_all(queue, (event,))
+
+
+def apply_all(queue: Queue, events: Iterable[QueueEvent]) -> Queue:
+    """The queue after several events, with a single copy."""
+    requests = dict(queue.requests)
+    stale = dict(queue.stale)
+    for event in events:
+        match event:
+            case Snapshot():
+                requests = _replaced(requests, event)
+                stale.pop(event.source, None)
+            case Arrived(request, certain):
+                _arrive(requests, request, certain=certain)
+            case Changed(request):
+                _change(requests, request)
+            case EditApproved(request):
+                if request.key in requests:
+                    requests[request.key] = request
+            case Forgotten(key):
+                if key in requests and not requests[key].state.decidable:
+                    del requests[key]
+            case Lost(since, source):
+                stale.setdefault(source, since)
+    return Queue(MappingProxyType(requests), MappingProxyType(stale))
+
+
+def _replaced(requests: dict[str, Request], snapshot: Snapshot) -> dict[str, Request]:
+    """Takes what waits from the snapshot; keeps what was answered; marks what is missing as vanished.
+
+    Only a certain snapshot brings back a request that was answered.
+    """
+    source = snapshot.source
+    waiting = {
+        request.key: request for request in snapshot.waiting if request.state.decidable and request.source == source
+    }
+    kept: dict[str, Request] = {}
+    for key, request in requests.items():
+        listed = waiting.get(key)
+        ended = not (request.state.decidable or request.vanished)
+        if request.source != source or (ended and (listed is None or not snapshot.certain)):
+            kept[key] = request
+        elif listed is not None:
+            kept[key] = _newer(request, listed) if request.state.decidable else listed
+        else:
+            kept[key] = replace(request, state=RequestState.WITHDRAWN, reason="", vanished=True)
+    arrivals = {key: request for key, request in waiting.items() if key not in kept}
+    if not arrivals:
+        return kept
+    return dict(sorted((kept | arrivals).items(), key=lambda pair: (pair[1].requested_at, pair[0])))
+
+
+def _arrive(requests: dict[str, Request], request: Request, *, certain: bool) -> None:
+    known = requests.get(request.key)
+    if known is None:
+        requests[request.key] = request
+    elif known.source == request.source and known.state.decidable:
+        requests[request.key] = _newer(known, request)
+    elif known.source == request.source and certain:
+        requests[request.key] = request
+
+
+def _newer(known: Request, other: Request) -> Request:
+    return other if other.revision >= known.revision else known
+
+
+def _change(requests: dict[str, Request], change: Request) -> None:
+    known = requests.get(change.key)
+    if known is None or known.source != change.source or change.state.decidable:
+        return
+    progress = _ORDER[change.state] - _ORDER[known.state]
+    newer = _newer(known, change)
+    # The same state again may come with another reason, unless it is final. A vanished request takes any state.
+    repeated = progress == 0 and not known.state.final and newer is change
+    if progress > 0 or repeated or known.vanished:
+        revision = max(known.revision, change.revision)
+        requests[change.key] = replace(
+            newer, state=change.state, reason=change.reason, revision=revision, vanished=False
+        )
+    elif change.state is known.state and newer is change:
+        requests[change.key] = replace(change, reason=known.reason)  # details of an end may arrive later
+
+
+_ORDER: Final = {
+    RequestState.PENDING: 0,
+    RequestState.APPROVED: 1,
+    RequestState.RUNNING: 2,
+    RequestState.EXECUTED: 3,
+    RequestState.FAILED: 3,
+    RequestState.DENIED: 3,
+    RequestState.EXPIRED: 3,
+    RequestState.WITHDRAWN: 3,
+    RequestState.INTERRUPTED: 3,
+}
