@@ -183,36 +183,36 @@ class _ActionReader:
         execute = self._execute(steps, {needed.name: needed.capabilities for needed in reversed(requires)})
         return Action(name, version, source, requires, intent, inputs, execute, approval, body)
 
-    def _absent(self, path: Path, mend: str) -> None:
+    def _absent(self, path: Path, fix: str) -> None:
         """Reports a required value that is absent or empty, unless that is so because it had the wrong type."""
         if self._problems.lacks(None, path):
-            self._problems.add(path, "required", f"{dotted(path)} is required", mend)
+            self._problems.add(path, "required", f"{dotted(path)} is required", fix)
 
     def _name(self) -> str:
         name: str = self._table.get("name", "")
         if not name:
             self._absent(("name",), 'Add name = "…", as agents will call it.')
         elif not _NAME.fullmatch(name):
-            mend = "Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit."
-            self._problems.add(("name",), "name", f'"{name}" is not a name for an action', mend)
+            fix = "Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit."
+            self._problems.add(("name",), "name", f'"{name}" is not a name for an action', fix)
         return name
 
     def _version(self, table: dict[str, Any], path: Path) -> str:
         version: str = table.get("version", "")
-        mend = "Write three numbers such as 1.2.3, without a leading v."
+        fix = "Write three numbers such as 1.2.3, without a leading v."
         if not version:
-            self._absent((*path, "version"), mend)
+            self._absent((*path, "version"), fix)
         elif not is_semver(version):
-            self._problems.add((*path, "version"), "version", f'"{version}" is not a strict SemVer', mend)
+            self._problems.add((*path, "version"), "version", f'"{version}" is not a strict SemVer', fix)
         return version
 
     def _source(self) -> str:
         source: str = self._table.get("source", "")
-        mend = "Write where it comes from, such as github://owner/repo/actions/name@1.2.3."
+        fix = "Write where it comes from, such as github://owner/repo/actions/name@1.2.3."
         if not source:
-            self._absent(("source",), mend)
+            self._absent(("source",), fix)
         elif fault := reference_fault(source):
-            self._problems.add(("source",), "source", f'"{source}" is not a reference: {fault}', mend)
+            self._problems.add(("source",), "source", f'"{source}" is not a reference: {fault}', fix)
         return source
 
     def _requires(self) -> tuple[Requirement, ...]:
@@ -225,18 +225,18 @@ class _ActionReader:
     def _requirement(self, table: dict[str, Any], path: Path) -> Requirement:
         add = self._problems.add
         name: str = table.get("name", "")
-        mend = "Name it as its author does, such as github://owner/repo, without a version."
+        fix = "Name it as its author does, such as github://owner/repo, without a version."
         if not name:
-            self._absent((*path, "name"), mend)
+            self._absent((*path, "name"), fix)
         elif fault := fqn_fault(name):
-            add((*path, "name"), "connector-name", f'"{name}" does not name a connector: {fault}', mend)
+            add((*path, "name"), "connector-name", f'"{name}" does not name a connector: {fault}', fix)
         version = self._version(table, path)
         pin: str = table.get("hash", "")
-        mend = "Pin the connector's bytes with sha256: and 64 hex digits."
+        fix = "Pin the connector's bytes with sha256: and 64 hex digits."
         if not pin:
-            self._absent((*path, "hash"), mend)
+            self._absent((*path, "hash"), fix)
         elif not pin.startswith("sha256:") or pin == "sha256:":
-            add((*path, "hash"), "hash", f'"{pin}" is not a hash', mend)
+            add((*path, "hash"), "hash", f'"{pin}" is not a hash', fix)
         capabilities = table.get("capabilities", ())
         if not capabilities:
             self._absent((*path, "capabilities"), "List the operations the action uses.")
@@ -249,11 +249,11 @@ class _ActionReader:
     def _input(self, table: dict[str, Any], path: Path) -> Input:
         add = self._problems.add
         name: str = table.get("name", "")
-        mend = "Use lower-case letters, digits and '_', starting with a letter."
+        fix = "Use lower-case letters, digits and '_', starting with a letter."
         if not name:
-            self._absent((*path, "name"), mend)
+            self._absent((*path, "name"), fix)
         elif not _INPUT_NAME.fullmatch(name):
-            add((*path, "name"), "input-name", f'"{name}" is not a name for an input', mend)
+            add((*path, "name"), "input-name", f'"{name}" is not a name for an input', fix)
         elif name in self._declared:
             add((*path, "name"), "input-twice", f'input "{name}" is declared twice', "Rename or remove one.")
         self._declared.add(name)
@@ -270,8 +270,8 @@ class _ActionReader:
             add((*path, "label"), "label", f"{dotted(path)}.label is blank", "Write a label or take the key out.")
         multiline: bool = table.get("multiline", False)
         if multiline and type_ != "string" and type_ in TYPES:
-            mend = 'Take it out, or set type = "string".'
-            add((*path, "multiline"), "multiline", f'only a string can be multiline, not "{type_}"', mend)
+            fix = 'Take it out, or set type = "string".'
+            add((*path, "multiline"), "multiline", f'only a string can be multiline, not "{type_}"', fix)
         items_type: str = table.get("items_type", "")
         if items_type and type_ in TYPES:
             self._items_type(items_type, type_, (*path, "items_type"))
@@ -279,11 +279,11 @@ class _ActionReader:
 
     def _items_type(self, items_type: str, type_: str, path: Path) -> None:
         if type_ != "array":
-            mend = 'Take it out, or set type = "array".'
-            self._problems.add(path, "items-type", f'only an array has items_type, not "{type_}"', mend)
+            fix = 'Take it out, or set type = "array".'
+            self._problems.add(path, "items-type", f'only an array has items_type, not "{type_}"', fix)
         elif items_type not in ITEM_TYPES:
-            mend = f"Use one of {', '.join(ITEM_TYPES)}."
-            self._problems.add(path, "items-type", f'"{items_type}" is not a type of item', mend)
+            fix = f"Use one of {', '.join(ITEM_TYPES)}."
+            self._problems.add(path, "items-type", f'"{items_type}" is not a type of item', fix)
 
     def _approval(self, table: dict[str, Any]) -> Approval:
         if not table:
@@ -292,9 +292,9 @@ class _ActionReader:
         preview = table.get("preview")
         directive = None if preview is None else self._preview(preview, ("approval", "preview"))
         if directive and not required:
-            mend = "Set required = true in [approval], or take the preview out."
+            fix = "Set required = true in [approval], or take the preview out."
             message = "the preview is never fetched, because no approval is required"
-            self._problems.warn(("approval", "preview"), "preview-unused", message, mend)
+            self._problems.warn(("approval", "preview"), "preview-unused", message, fix)
         return Approval(required, self._timeout(table.get("timeout")), directive)
 
     def _timeout(self, seconds: int | None) -> int | None:
@@ -326,13 +326,13 @@ class _ActionReader:
             if not label.strip():
                 add(here, "render-label", "a label of render is empty", "Give the field a label.")
             if self._problems.lacks(target.strip(), here):
-                mend = "Write a path such as message.snippet."
-                add(here, "render-path", f"the path of {dotted(here)} is empty", mend)
+                fix = "Write a path such as message.snippet."
+                add(here, "render-path", f"the path of {dotted(here)} is empty", fix)
         multiline = table.get("multiline", ())
         for index, label in enumerate(multiline):
             if label not in render:
-                mend = f"Use one of {', '.join(render)}." if render else "Add it to render."
-                add((*path, "multiline", index), "multiline-label", f'"{label}" is not a label of render', mend)
+                fix = f"Use one of {', '.join(render)}." if render else "Add it to render."
+                add((*path, "multiline", index), "multiline-label", f'"{label}" is not a label of render', fix)
         return PreviewDirective(op, args, tuple(render.items()), frozenset(multiline))
 
     def _execute(self, steps: Any, granted: dict[str, tuple[str, ...]]) -> tuple[Step, ...]:
@@ -351,8 +351,8 @@ class _ActionReader:
         if not connector:
             self._absent((*path, "connector"), "Name a connector of [[requires.connectors]].")
         elif connector not in granted:
-            mend = "Write the name exactly as in [[requires.connectors]]."
-            add((*path, "connector"), "step-connector", f'connector "{connector}" is not required by this action', mend)
+            fix = "Write the name exactly as in [[requires.connectors]]."
+            add((*path, "connector"), "step-connector", f'connector "{connector}" is not required by this action', fix)
         op: str = table.get("op", "")
         if not op:
             self._absent((*path, "op"), "Name an operation of the connector.")
@@ -378,9 +378,9 @@ class _ActionReader:
         names = TOKEN.findall(text)
         for name in dict.fromkeys(names):
             if name not in self._declared:
-                mend = f'Declare "{name}" in [[inputs]], or correct the name.'
+                fix = f'Declare "{name}" in [[inputs]], or correct the name.'
                 message = f"${{args.{name}}} is not an input of this action"
-                self._problems.add(path, "undeclared-input", message, mend)
+                self._problems.add(path, "undeclared-input", message, fix)
         if text.count("${") > len(names):
             message = f"{dotted(path)} holds a ${{…}} that is passed on as it is"
             self._problems.warn(path, "literal-token", message, "Only ${args.name} is replaced.")

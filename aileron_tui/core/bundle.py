@@ -143,10 +143,10 @@ def _preview_fault(
     promised, needs_asking = (connector, preview.op) in idempotent, (connector, preview.op) in gated
     if not promised:
         message = f'no action of the bundle declares "{preview.op}" of {connector} as idempotent'
-        mend = f'Add an action with a step op = "{preview.op}", idempotent = true, or name one that only reads.'
-        _report(extra, reading).add(path, "preview-not-idempotent", message, mend)
+        fix = f'Add an action with a step op = "{preview.op}", idempotent = true, or name one that only reads.'
+        _report(extra, reading).add(path, "preview-not-idempotent", message, fix)
     if needs_asking:
         message = f'"{preview.op}" needs an approval itself, so it cannot be called before one'
-        mend = "Name an operation that no action of the bundle gates."
-        _report(extra, reading).add(path, "preview-gated", message, mend)
+        fix = "Name an operation that no action of the bundle gates."
+        _report(extra, reading).add(path, "preview-gated", message, fix)
     return needs_asking or not promised

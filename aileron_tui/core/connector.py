@@ -141,37 +141,37 @@ class _ConnectorReader:
             tuple(self._intents),
         )
 
-    def _need(self, value: object, path: Path, mend: str) -> bool:
+    def _need(self, value: object, path: Path, fix: str) -> bool:
         """Reports a required value that is absent; True where there is one to look at."""
         if self._problems.lacks(value, path):
-            self._problems.add(path, "required", f"{dotted(path)} is required", mend)
+            self._problems.add(path, "required", f"{dotted(path)} is required", fix)
         return bool(value)
 
     def _name(self, name: str) -> str:
-        path, mend = ("connector", "name"), "Write a name such as github://owner/repo, without a version."
-        if self._need(name, path, mend) and (fault := fqn_fault(name)):
-            self._problems.add(path, "connector-name", f'"{name}" does not name a connector: {fault}', mend)
+        path, fix = ("connector", "name"), "Write a name such as github://owner/repo, without a version."
+        if self._need(name, path, fix) and (fault := fqn_fault(name)):
+            self._problems.add(path, "connector-name", f'"{name}" does not name a connector: {fault}', fix)
         return name
 
     def _version(self, version: str) -> str:
-        path, mend = ("connector", "version"), "Write three numbers such as 1.2.3, without a leading v."
-        if self._need(version, path, mend) and not is_semver(version):
-            self._problems.add(path, "version", f'"{version}" is not a strict SemVer', mend)
+        path, fix = ("connector", "version"), "Write three numbers such as 1.2.3, without a leading v."
+        if self._need(version, path, fix) and not is_semver(version):
+            self._problems.add(path, "version", f'"{version}" is not a strict SemVer', fix)
         return version
 
     def _provenance(self, value: str) -> str:
         if value and not value.startswith("sha256:"):
-            mend = "Write sha256: and the digest in hex."
-            self._problems.add(("connector", "provenance_hash"), "hash", f'"{value}" is not a hash', mend)
+            fix = "Write sha256: and the digest in hex."
+            self._problems.add(("connector", "provenance_hash"), "hash", f'"{value}" is not a hash', fix)
         return value
 
     def _idempotent(self, table: dict[str, Any] | None) -> bool:
         if table is None:
             return True
         path, default = ("connector", "idempotency", "default"), table.get("default", "")
-        mend = 'Write "idempotent" or "not_idempotent".'
-        if self._need(default, path, mend) and default not in ("idempotent", "not_idempotent"):
-            self._problems.add(path, "idempotency", f'"{default}" is not a default for idempotency', mend)
+        fix = 'Write "idempotent" or "not_idempotent".'
+        if self._need(default, path, fix) and default not in ("idempotent", "not_idempotent"):
+            self._problems.add(path, "idempotency", f'"{default}" is not a default for idempotency', fix)
         return bool(default == "idempotent")
 
     def _hosts(self, hosts: list[str]) -> frozenset[str]:
@@ -179,23 +179,23 @@ class _ConnectorReader:
         for index, host in enumerate(hosts):
             grant = _GRANT.fullmatch(host)
             if grant is None or not 0 < int(grant["port"]) < 65536:
-                mend = "Write the host and its port, such as api.example.com:443; no wildcard, no scheme."
-                self._problems.add((*path, index), "host-port", f'"{host}" is not host:port', mend)
+                fix = "Write the host and its port, such as api.example.com:443; no wildcard, no scheme."
+                self._problems.add((*path, index), "host-port", f'"{host}" is not host:port', fix)
         return frozenset(host.lower() for host in hosts)
 
     def _credential(self, table: dict[str, Any]) -> Credential:
         path: Path = ("capabilities", "credential")
         kind: str = table.get("kind", "")
-        mend = f"Use one of {', '.join(CREDENTIAL_KINDS)}."
-        if self._need(kind, (*path, "kind"), mend) and kind not in CREDENTIAL_KINDS:
-            self._problems.add((*path, "kind"), "credential-kind", f'"{kind}" is not a kind of credential', mend)
+        fix = f"Use one of {', '.join(CREDENTIAL_KINDS)}."
+        if self._need(kind, (*path, "kind"), fix) and kind not in CREDENTIAL_KINDS:
+            self._problems.add((*path, "kind"), "credential-kind", f'"{kind}" is not a kind of credential', fix)
         self._only(table, path, kind, ("header", "format"), "api_key")
         self._only(table, path, kind, ("oauth2",), "oauth2")
         self._only(table, path, kind, ("region", "service", "access_key_id"), "aws_sigv4")
         header: str = table.get("header", "")
         if header and not _TOKEN.fullmatch(header):
-            message, mend = f'"{header}" cannot be a header name', "Write a name such as X-Api-Key."
-            self._problems.add((*path, "header"), "credential-header", message, mend)
+            message, fix = f'"{header}" cannot be a header name', "Write a name such as X-Api-Key."
+            self._problems.add((*path, "header"), "credential-header", message, fix)
         form: str = table.get("format", "")
         if form and ("{key}" not in form or "\r" in form or "\n" in form or "\0" in form):
             message = "the format must hold {key} and no line break"
@@ -230,9 +230,9 @@ class _ConnectorReader:
     def _oauth2(self, table: dict[str, Any], path: Path) -> OAuth2:
         for key in ("authorize_url", "token_url"):
             url: str = table.get(key, "")
-            mend = "Write an https:// address (http:// only for localhost or 127.0.0.1)."
-            if self._need(url, (*path, key), mend) and not (_HTTPS.fullmatch(url) or _LOCAL_HTTP.fullmatch(url)):
-                self._problems.add((*path, key), "oauth2-url", f'"{url}" is not an https address', mend)
+            fix = "Write an https:// address (http:// only for localhost or 127.0.0.1)."
+            if self._need(url, (*path, key), fix) and not (_HTTPS.fullmatch(url) or _LOCAL_HTTP.fullmatch(url)):
+                self._problems.add((*path, key), "oauth2-url", f'"{url}" is not an https address', fix)
         self._need(table.get("client_id", ""), (*path, "client_id"), "Write the client's id.")
         scopes: list[str] = table.get("scopes", [])
         self._need(scopes, (*path, "scopes"), "List at least one scope.")

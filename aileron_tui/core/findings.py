@@ -1,4 +1,4 @@
-"""What reading a manifest found wrong: the rule, the place, and how to mend it."""
+"""What reading a manifest found wrong: the rule, the place, and how to fix it."""
 
 from enum import StrEnum
 from functools import cached_property
@@ -25,7 +25,7 @@ class Finding:
 
     rule: str
     message: str
-    mend: str
+    fix: str
     file: str
     line: int = 0
     column: int = 0
@@ -60,18 +60,18 @@ class Problems:
         self._found: list[tuple[Path, str, str, str, Severity]] = []
         self._ill_typed: set[Path] = set()
 
-    def add(self, path: Path, rule: str, message: str, mend: str) -> None:
+    def add(self, path: Path, rule: str, message: str, fix: str) -> None:
         """Something that rejects the file."""
-        self._found.append((path, rule, message, mend, Severity.ERROR))
+        self._found.append((path, rule, message, fix, Severity.ERROR))
 
-    def warn(self, path: Path, rule: str, message: str, mend: str) -> None:
+    def warn(self, path: Path, rule: str, message: str, fix: str) -> None:
         """Something worth saying that rejects nothing."""
-        self._found.append((path, rule, message, mend, Severity.WARNING))
+        self._found.append((path, rule, message, fix, Severity.WARNING))
 
-    def ill_typed(self, path: Path, message: str, mend: str, dropped: Path | None = None) -> None:
+    def ill_typed(self, path: Path, message: str, fix: str, dropped: Path | None = None) -> None:
         """A value of the wrong type. It, or `dropped` around it, is taken out and not reported once more as missing."""
         self._ill_typed.add(path if dropped is None else dropped)
-        self.add(path, "wrong-type", message, mend)
+        self.add(path, "wrong-type", message, fix)
 
     def lacks(self, value: object, path: Path) -> bool:
         """Whether a required value is absent or empty, and neither it nor a table around it was reported."""
@@ -95,8 +95,8 @@ class Problems:
     def findings(self, source: TomlSource) -> tuple[Finding, ...]:
         """All findings with their places."""
         return tuple(
-            Finding(rule, message, mend, source.file, *source.place(path), severity)
-            for path, rule, message, mend, severity in self._found
+            Finding(rule, message, fix, source.file, *source.place(path), severity)
+            for path, rule, message, fix, severity in self._found
         )
 
 

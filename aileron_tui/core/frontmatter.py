@@ -14,7 +14,7 @@ _WIDEST_CHARACTER: Final = 4
 _OPENER: Final = re.compile(r"\+\+\+[^\S\n]*(?:\n|\Z)")
 _CLOSER: Final = re.compile(r"\n[^\S\n]*\+\+\+[^\S\n]*(?=\n|\Z)")
 _SAID_TWICE: Final = ("Cannot declare", "Cannot overwrite", "Cannot redefine", "Cannot mutate", "Duplicate")
-_MEND: Final = 'Start the file with a line "+++", then TOML, then a second line "+++".'
+_FRAME_FIX: Final = 'Start the file with a line "+++", then TOML, then a second line "+++".'
 
 
 class UnreadableManifest(Exception):
@@ -53,18 +53,18 @@ def split(text: str, file: str) -> ManifestParts:
         _refuse_long_line(text, file)
     start = len(text) - len(text.lstrip())
     if start == len(text):
-        raise UnreadableManifest(Finding("no-front-matter", "the file is empty", _MEND, file))
+        raise UnreadableManifest(Finding("no-front-matter", "the file is empty", _FRAME_FIX, file))
     line = text.count("\n", 0, start) + 1
     opener = _OPENER.match(text, start)
     if opener is None:
         found = text[start:].split("\n", 1)[0].rstrip()
         shown = found if len(found) <= 40 else f"{found[:40]}… ({len(found)} characters)"
         message = f'expected "+++" at the start, found "{shown}"'
-        raise UnreadableManifest(Finding("text-before-front-matter", message, _MEND, file, line, 1))
+        raise UnreadableManifest(Finding("text-before-front-matter", message, _FRAME_FIX, file, line, 1))
     closer = _CLOSER.search(text, opener.end() - 1)
     if closer is None:
         message = 'the closing "+++" is missing'
-        raise UnreadableManifest(Finding("unclosed-front-matter", message, _MEND, file, line + 1, 1))
+        raise UnreadableManifest(Finding("unclosed-front-matter", message, _FRAME_FIX, file, line + 1, 1))
     toml, body = text[opener.end() : closer.start()], text[closer.end() + 1 :].removesuffix("\n")
     return ManifestParts(TomlSource(file, toml, line + 1), body)
 
@@ -79,18 +79,18 @@ def _refuse_long_line(text: str, file: str) -> None:
 
 def tables(source: TomlSource) -> dict[str, Any]:
     """The TOML 1.1 document of a source."""
-    mend = "Mend the TOML at this place."
+    fix = "Mend the TOML at this place."
     try:
         return tomli.loads(source.toml)
     except tomli.TOMLDecodeError as error:
         message, place = f"not TOML: {error.msg[:1].lower()}{error.msg[1:]}", Position(error.lineno, error.colno)
         if error.msg.startswith(_SAID_TWICE):
             message, place = "not TOML: this is declared a second time", last_key(error.doc[: error.pos])
-            mend = "Keep one of the two."
+            fix = "Keep one of the two."
         line = source.first_line + place.line - 1
-        raise UnreadableManifest(Finding("toml", message, mend, source.file, line, place.column)) from None
+        raise UnreadableManifest(Finding("toml", message, fix, source.file, line, place.column)) from None
     except (RecursionError, ValueError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is out of range"
         raise UnreadableManifest(
-            Finding("toml", f"not TOML: {reason}", mend, source.file, source.first_line, 1)
+            Finding("toml", f"not TOML: {reason}", fix, source.file, source.first_line, 1)
         ) from None

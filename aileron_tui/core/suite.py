@@ -44,23 +44,23 @@ def read_suite(data: bytes | str, file: str) -> Reading[Suite]:
 
 
 def _suite(table: dict[str, Any], problems: Problems) -> Suite:
-    mends = {
+    fixes = {
         "name": "Give the suite a name.",
         "description": "Say in a sentence what the suite is for.",
         "actions": "List at least one action.",
     }
-    for key, mend in mends.items():
+    for key, fix in fixes.items():
         if problems.lacks(table.get(key), (key,)):
-            problems.add((key,), "required", f"{key} is required", mend)
+            problems.add((key,), "required", f"{key} is required", fix)
     actions: list[str] = table.get("actions", [])
     for index, entry in enumerate(actions):
         path = ("actions", index)
-        mend = "Write a path below this folder, or a reference such as github://owner/repo/actions/name@1.2.3."
+        fix = "Write a path below this folder, or a reference such as github://owner/repo/actions/name@1.2.3."
         if not entry.strip():
-            problems.add(path, "suite-entry", f"actions[{index}] is empty", mend)
+            problems.add(path, "suite-entry", f"actions[{index}] is empty", fix)
         elif "://" in entry:
             if fault := reference_fault(entry):
-                problems.add(path, "suite-entry", f'"{entry}" is not a reference: {fault}', mend)
+                problems.add(path, "suite-entry", f'"{entry}" is not a reference: {fault}', fix)
         elif ".." in entry.split("/"):
-            problems.add(path, "suite-entry", f'"{entry}" leaves the folder of the suite', mend)
+            problems.add(path, "suite-entry", f'"{entry}" leaves the folder of the suite', fix)
     return Suite(table.get("name", ""), table.get("description", ""), tuple(actions))

@@ -154,8 +154,8 @@ def nearest(word: str, known: list[str]) -> str:
 
 def _unknown(path: Path, fields: Fields, problems: Problems) -> None:
     close = nearest(str(path[-1]), list(fields)) if problems.count < _GUESSES else ""
-    mend = f'Did you mean "{close}"?' if close else f"Known here: {', '.join(fields)}."
-    problems.add(path, "unknown-key", f'"{dotted(path)}" is not a known key', mend)
+    fix = f'Did you mean "{close}"?' if close else f"Known here: {', '.join(fields)}."
+    problems.add(path, "unknown-key", f'"{dotted(path)}" is not a known key', fix)
 
 
 def _misfit(value: object, wanted: str, path: Path, problems: Problems, dropped: Path | None = None) -> Literal[False]:

@@ -1,4 +1,4 @@
-"""Reading `config.toml`: what is wrong in it is told with its line and how to mend it."""
+"""Reading `config.toml`: what is wrong in it is told with its line and how to fix it."""
 
 import re
 from pathlib import Path
@@ -87,7 +87,7 @@ def read_config(path: Path) -> Config:
 def _refusal(findings: tuple[Finding, ...]) -> ConfigError:
     first, more = findings[0], len(findings) - 1
     rest = f" (and {more} more)" if more else ""
-    return ConfigError(f"{first.file}:{first.line}: {first.message}{rest}", hint=first.mend)
+    return ConfigError(f"{first.file}:{first.line}: {first.message}{rest}", hint=first.fix)
 
 
 def _config(table: dict[str, Any], problems: Problems) -> Config:
@@ -96,15 +96,15 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
         message = f"a timeout of {policy.timeout} s is not possible"
         problems.add(("policy", "timeout"), "timeout", message, f"Write 1 to {LONGEST_TIMEOUT}.")
     if policy.high_risk not in HIGH_RISK:
-        message, mend = f'"{policy.high_risk}" is no way to ask once more', f"Write one of {', '.join(HIGH_RISK)}."
-        problems.add(("policy", "high_risk"), "high-risk", message, mend)
+        message, fix = f'"{policy.high_risk}" is no way to ask once more', f"Write one of {', '.join(HIGH_RISK)}."
+        problems.add(("policy", "high_risk"), "high-risk", message, fix)
     console = ConsoleConfig(**table.get("console", {}))
     if not 0 <= console.undo_seconds <= _LONGEST_UNDO:
         message = f"an undo window of {console.undo_seconds} s is not possible"
         problems.add(("console", "undo_seconds"), "undo", message, f"Write 0 to {_LONGEST_UNDO}.")
     if console.lock_minutes < 0:
-        message, mend = f"{console.lock_minutes} minutes is not possible", "Write 0 for never, or more."
-        problems.add(("console", "lock_minutes"), "lock", message, mend)
+        message, fix = f"{console.lock_minutes} minutes is not possible", "Write 0 for never, or more."
+        problems.add(("console", "lock_minutes"), "lock", message, fix)
     rules = tuple(_rule(item, index, problems) for index, item in enumerate(table.get("risk", ())))
     connectors = {name: _settings(name, item, problems) for name, item in table.get("connectors", {}).items()}
     return Config(policy, rules, connectors, console, _sources(table.get("sources", []), problems))
@@ -113,8 +113,8 @@ def _config(table: dict[str, Any], problems: Problems) -> Config:
 def _rule(table: dict[str, Any], index: int, problems: Problems) -> RiskRule:
     level: str = table.pop("level", "")
     if level not in set(RiskLevel):
-        mend = f"Write one of {', '.join(RiskLevel)}."
-        problems.add(("risk", index, "level"), "risk-level", f'"{level}" is not a level of risk', mend)
+        fix = f"Write one of {', '.join(RiskLevel)}."
+        problems.add(("risk", index, "level"), "risk-level", f'"{level}" is not a level of risk', fix)
         return RiskRule(RiskLevel.HIGH)
     return RiskRule(RiskLevel(level), **table)
 
@@ -122,23 +122,23 @@ def _rule(table: dict[str, Any], index: int, problems: Problems) -> RiskRule:
 def _settings(name: str, table: dict[str, Any], problems: Problems) -> ConnectorSettings:
     path = ("connectors", name)
     if fault := fqn_fault(name):
-        mend = 'Write its name as in the manifests, such as [connectors."github://owner/repo".credential].'
-        problems.add(path, "connector-name", f'"{name}" does not name a connector: {fault}', mend)
+        fix = 'Write its name as in the manifests, such as [connectors."github://owner/repo".credential].'
+        problems.add(path, "connector-name", f'"{name}" does not name a connector: {fault}', fix)
     memory = table.get("memory_mib")
     if memory is not None and not 1 <= memory <= 4096:
-        message, mend = f"{memory} MiB of memory is not possible", "Write 1 to 4096."
-        problems.add((*path, "memory_mib"), "memory", message, mend)
+        message, fix = f"{memory} MiB of memory is not possible", "Write 1 to 4096."
+        problems.add((*path, "memory_mib"), "memory", message, fix)
     credential = table.get("credential")
     source = None
     if credential is not None:
         given = [key for key in _CREDENTIAL_SOURCES if credential.get(key)]
         if len(given) != 1:
             message = f"the credential of {name} has {len(given)} sources instead of one"
-            mend = f"Set exactly one of {', '.join(_CREDENTIAL_SOURCES)}."
-            problems.add((*path, "credential"), "credential-source", message, mend)
+            fix = f"Set exactly one of {', '.join(_CREDENTIAL_SOURCES)}."
+            problems.add((*path, "credential"), "credential-source", message, fix)
         elif given == ["keyring"] and "/" not in credential["keyring"]:
-            message, mend = "a keyring entry needs a service and a user", 'Write keyring = "service/user".'
-            problems.add((*path, "credential", "keyring"), "credential-source", message, mend)
+            message, fix = "a keyring entry needs a service and a user", 'Write keyring = "service/user".'
+            problems.add((*path, "credential", "keyring"), "credential-source", message, fix)
         source = CredentialSource(**credential | {"command": tuple(credential.get("command", ()))})
     return ConnectorSettings(source, memory, table.get("preview_may_post", False))
 
@@ -162,8 +162,8 @@ def _sources(tables: list[dict[str, Any]], problems: Problems) -> tuple[SourceCo
         other = places.setdefault((source.kind, address), source.name)
         if other != source.name:
             message = f'"{source.name}" is the same {source.kind} as "{other}"'
-            mend = "Take one of the two out, or give it its own url."
-            problems.add(path, "source-twice", message, mend)
+            fix = "Take one of the two out, or give it its own url."
+            problems.add(path, "source-twice", message, fix)
         sources.append(source)
     return tuple(sources)
 
@@ -175,14 +175,14 @@ def _source(table: dict[str, Any], index: int, address: Address | None, problems
     if problems.lacks(name, (*path, "name")):
         problems.add((*path, "name"), "source-name", "a source needs a name", 'Write name = "work".')
     elif name and not _SOURCE_NAME.fullmatch(name):
-        mend = "Use 1 to 20 small letters, digits and dashes."
-        problems.add((*path, "name"), "source-name", f'"{name}" is not a name for a source', mend)
+        fix = "Use 1 to 20 small letters, digits and dashes."
+        problems.add((*path, "name"), "source-name", f'"{name}" is not a name for a source', fix)
     if problems.lacks(kind, (*path, "kind")):
-        mend = f"Write one of {', '.join(_KINDS)}."
-        problems.add((*path, "kind"), "source-kind", "a source needs a kind", mend)
+        fix = f"Write one of {', '.join(_KINDS)}."
+        problems.add((*path, "kind"), "source-kind", "a source needs a kind", fix)
     elif kind and kind not in _KINDS:
-        mend = f"Write one of {', '.join(_KINDS)}."
-        problems.add((*path, "kind"), "source-kind", f'"{kind}" is not a kind of source', mend)
+        fix = f"Write one of {', '.join(_KINDS)}."
+        problems.add((*path, "kind"), "source-kind", f'"{kind}" is not a kind of source', fix)
     file = _source_token(table, index, address, problems)
     if not name or kind not in _KINDS:
         return None
@@ -196,8 +196,8 @@ def _source_address(table: dict[str, Any], index: int, problems: Problems) -> Ad
     try:
         address = read_address(table["url"])
     except BadAddress as error:
-        mend = "Write it as http://127.0.0.1:54321, or leave it out for the one of this machine."
-        problems.add(path, "source-url", f"this is not an address: {error}", mend)
+        fix = "Write it as http://127.0.0.1:54321, or leave it out for the one of this machine."
+        problems.add(path, "source-url", f"this is not an address: {error}", fix)
         return None
     if table.get("kind") == GATE and not address.private:
         problems.add(path, "source-url", "your session there would cross the network in the clear", _TUNNEL)
@@ -211,20 +211,20 @@ def _source_token(table: dict[str, Any], index: int, address: Address | None, pr
     if not given:
         return None
     if table.get("kind") == GATE:
-        message, mend = "a gate takes no token: it knows your key", f"Take {given[0]} out."
-        problems.add((*path, given[0]), "source-token", message, mend)
+        message, fix = "a gate takes no token: it knows your key", f"Take {given[0]} out."
+        problems.add((*path, given[0]), "source-token", message, fix)
     if len(given) > 1:
-        message, mend = "the token has 2 sources instead of one", "Set only one of token_file, token_env."
-        problems.add((*path, given[1]), "source-token", message, mend)
+        message, fix = "the token has 2 sources instead of one", "Set only one of token_file, token_env."
+        problems.add((*path, given[1]), "source-token", message, fix)
     if address is not None and not address.private:
         problems.add((*path, "url"), "source-token", "the token would cross the network in the clear", _TUNNEL)
     if "token_env" in table and not _VARIABLE.fullmatch(table["token_env"]):
         # It may be the token itself, so it is not repeated.
-        message, mend = "this is not the name of a variable", 'Write its name, such as token_env = "WORK_TOKEN".'
-        problems.add((*path, "token_env"), "source-token", message, mend)
+        message, fix = "this is not the name of a variable", 'Write its name, such as token_env = "WORK_TOKEN".'
+        problems.add((*path, "token_env"), "source-token", message, fix)
     if "token_file" not in table:
         return None
     if not table["token_file"].startswith(("/", "~/")):
-        message, mend = "this is not the whole path of a file", 'Write token_file = "~/.secrets/work.token".'
-        problems.add((*path, "token_file"), "source-token", message, mend)
+        message, fix = "this is not the whole path of a file", 'Write token_file = "~/.secrets/work.token".'
+        problems.add((*path, "token_file"), "source-token", message, fix)
     return Path(table["token_file"])

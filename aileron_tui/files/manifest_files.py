@@ -131,8 +131,8 @@ def _read(file: str, parse: Callable[[bytes, str], Reading[T]]) -> Reading[T]:
     try:
         data = read_file(file)
     except UnreadableFile as error:
-        mend = "Check that it is a file you may read."
-        return Reading(None, (Finding("unreadable", f"cannot read it: {error}", mend, file),), TomlSource(file))
+        fix = "Check that it is a file you may read."
+        return Reading(None, (Finding("unreadable", f"cannot read it: {error}", fix, file),), TomlSource(file))
     return parse(data, file)
 
 
@@ -147,8 +147,8 @@ def _listed(folder: str, faults: list[Finding]) -> tuple[list[str], list[str]]:
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError as error:
-        mend = "Make the folder readable for you."
-        faults.append(Finding("unreadable", f"cannot read it: {_why(error)}", mend, folder))
+        fix = "Make the folder readable for you."
+        faults.append(Finding("unreadable", f"cannot read it: {_why(error)}", fix, folder))
     return sorted(files), sorted(folders)
 
 
@@ -170,8 +170,8 @@ def _resolved(reading: Reading[Suite], suite: Suite, root: str, known: list[str]
         candidates = [f"{root}/{entry}", f"{root}/{entry}.md", f"{root}/{entry}/action.md"]
         found = next(filter(_is_file, candidates), "")
         if not found:
-            mend = f"Add {entry}.md, or take the entry out."
-            problems.add(("actions", index), "suite-missing", f'there is no action at "{entry}"', mend)
+            fix = f"Add {entry}.md, or take the entry out."
+            problems.add(("actions", index), "suite-missing", f'there is no action at "{entry}"', fix)
         elif found not in seen:
             seen.add(found)
             extra.append(found)

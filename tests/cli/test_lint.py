@@ -127,9 +127,9 @@ def test_a_byte_order_mark_and_windows_line_ends_do_not_move_the_caret(lint: Lin
 
 def test_a_finding_of_the_whole_file_has_no_line(lint: Lint, tmp_path: Path) -> None:
     file = write(tmp_path, "")
-    mend = 'Start the file with a line "+++", then TOML, then a second line "+++".'
+    fix = 'Start the file with a line "+++", then TOML, then a second line "+++".'
     assert lint(file).out == (
-        f"{file}: error: the file is empty [no-front-matter]\n  {mend}\n\n1 file checked: 1 error\n"
+        f"{file}: error: the file is empty [no-front-matter]\n  {fix}\n\n1 file checked: 1 error\n"
     )
 
 

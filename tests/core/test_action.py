@@ -180,7 +180,7 @@ def test_a_source_is_split_at_its_last_sign_and_its_version_is_judged_first() ->
 def test_a_misspelt_key_is_named() -> None:
     (finding,) = read_action(GOOD.replace("label =", "lable ="), "x.md").findings
     assert finding.message == '"inputs[0].lable" is not a known key'
-    assert finding.mend == 'Did you mean "label"?'
+    assert finding.fix == 'Did you mean "label"?'
     assert (finding.line, finding.column) == (19, 1)
 
 

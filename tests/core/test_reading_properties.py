@@ -54,7 +54,7 @@ def judge(reading: Reading[Any], lines: int) -> None:
         assert (finding.column > 0) == (finding.line > 0)
         assert finding.rule
         assert finding.message
-        assert finding.mend
+        assert finding.fix
 
 
 # What is wrong is found, and nothing is raised.
