@@ -28,7 +28,7 @@ def test_the_changelog_knows_this_version() -> None:
 
 def test_every_command_is_a_module_with_help() -> None:
     for command, words in COMMANDS.items():
-        assert (ROOT / "aileron_tui" / "cli" / f"{command}.py").exists()
+        assert (ROOT / "aileron_tui" / "cli" / "commands" / f"{command}.py").exists()
         assert words
 
 
