@@ -1,4 +1,5 @@
-"""Writes docs/configuration.md from the definitions of the configuration's keys; `--check` says whether it is stale.
+"""Writes docs/configuration.md from the definitions of the configuration's keys; `--check` only tells
+whether it is up to date.
 
 Run it as `python -m tools.configuration`.
 """
@@ -56,7 +57,7 @@ def _meaning(key: ConfigKey) -> str:
 
 
 def main() -> int:
-    """0 if the page is up to date or was written."""
+    """Returns 0 if the page is up to date or was written."""
     if "--check" in sys.argv[1:]:
         fresh = DOCUMENT.exists() and DOCUMENT.read_text(encoding="utf-8") == document()
         if not fresh:
