@@ -9,7 +9,7 @@ from aileron_tui.core.address import Address, BadAddress, read_address
 from aileron_tui.core.findings import Finding, Problems, TomlSource
 from aileron_tui.core.manifest_names import fqn_fault
 from aileron_tui.core.risk import RiskLevel, RiskRule
-from aileron_tui.core.toml_schema import conform
+from aileron_tui.core.toml_schema import enforce_schema
 from aileron_tui.files.config import (
     DAEMON,
     GATE,
@@ -39,7 +39,7 @@ def read_config(path: Path) -> Config:
     except frontmatter.UnreadableManifest as error:
         raise _refusal((error.finding,)) from None
     problems = Problems()
-    conform(table, SCHEMA, (), problems)
+    enforce_schema(table, SCHEMA, (), problems)
     config = _config(table, problems)
     if problems.rejected:
         raise _refusal(problems.findings(source))
@@ -136,7 +136,7 @@ def _source_address(table: dict[str, Any], index: int, problems: Problems) -> Ad
         fix = "Write an address such as http://127.0.0.1:54321, or remove url to use this machine."
         problems.add(path, "source-url", f"this is not a valid address: {error}", fix)
         return None
-    if table.get("kind") == GATE and not address.private:
+    if table.get("kind") == GATE and not address.is_confidential:
         problems.add(path, "source-url", "your session would be sent unencrypted over the network", _TUNNEL)
     return address
 
@@ -153,7 +153,7 @@ def _token_file(table: dict[str, Any], index: int, address: Address | None, prob
     if len(given) > 1:
         message, fix = "the token has 2 sources instead of one", "Set only one of token_file and token_env."
         problems.add((*path, given[1]), "source-token", message, fix)
-    if address is not None and not address.private:
+    if address is not None and not address.is_confidential:
         message = "the token would be sent unencrypted over the network"
         problems.add((*path, "url"), "source-token", message, _TUNNEL)
     if "token_env" in table and not _VARIABLE.fullmatch(table["token_env"]):

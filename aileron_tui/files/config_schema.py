@@ -100,7 +100,7 @@ def check_limits(table: Mapping[str, Any], definition: type, path: Path, problem
     for each in _keys(definition):
         here = (*path, each.name)
         value = table.get(each.name)
-        if each.required and problems.lacks(value, here):
+        if each.required and problems.missing(value, here):
             fix = (
                 f"Set it to one of {', '.join(each.choices)}." if each.choices else f"Add {each.name} = {each.example}."
             )
@@ -136,7 +136,7 @@ def _toml_type(annotation: Any) -> type:
 
 
 def _schema(definition: type) -> Fields:
-    """What `conform` checks: every key of a table with its type, and the tables inside it."""
+    """What `enforce_schema` checks: every key of a table with its type, and the tables inside it."""
     schemas: Fields = {}
     for each in fields(definition):
         if each.metadata:

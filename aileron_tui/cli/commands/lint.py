@@ -68,7 +68,7 @@ def lint(paths: list[str]) -> tuple[int, list[Finding]]:
             manifests = read_folder(here if is_folder else here.parent)
             count += manifests.count
             findings += manifests.bundle().findings
-            if not (manifests.count or manifests.faults):
+            if not (manifests.count or manifests.unreadable):
                 message, fix = "there are no manifests here", "Name a folder with actions/*.md, or a file."
                 findings.append(Finding("empty-folder", message, fix, path))
             continue
