@@ -1,7 +1,7 @@
 """Writes the two tables of characters in `aileron_tui/core`.
 
-Run it as `python -m tools.unicode_tables` with Python 3.11, whose `unicodedata` is Unicode 14.0, the oldest version that
-is supported. Such a table is right for every later Python too: characters that newer versions of Unicode add are
+Run it as `python -m tools.unicode_tables` with Python 3.11, whose `unicodedata` is Unicode 14.0, the oldest
+supported version. Such a table is right for every later Python too: characters that newer versions of Unicode add are
 shown by their number. It needs two packages that nothing else here needs: `regex` (which characters are pictographs)
 and `confusable-homoglyphs` (Unicode's look-alikes and scripts).
 """
