@@ -1,71 +1,74 @@
-# Every target bootstraps from nothing: uv if it is there, else python3 -m venv and pip. A second run starts at once.
+# Every target creates the environment first if needed: with uv if it is installed, else with python3 -m venv and pip.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-# Many tests wait for clocks and other processes, so that more of them fit than there are processors.
+# Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
-.PHONY: help demo test check lint types bench crash load connectors screenshots keys lock clean
+.PHONY: help demo test check lint types bench crash load connectors screenshots keys configuration lock clean
 
-help: ## what can be made
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-# Hashes are demanded for everything that is installed; the project itself is built by the hatchling of the lock.
+# Everything that is installed must match its hash; the project itself is built by the hatchling of the lock file.
 $(READY): requirements.lock pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv --quiet --allow-existing --python '>=3.11' .venv && \
 	  uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock && \
 	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
 	else \
-	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 …" >&2; exit 1; } ; \
+	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is required: make PYTHON=/path/to/python3.11 …" >&2; exit 1; } ; \
 	  $(PYTHON) -m venv .venv && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
 	fi
 	@touch $@
 
-demo: $(READY) ## see it work: needs no set-up, touches no user file
+demo: $(READY) ## run the demo; needs no set-up and touches no user file
 	@$(BIN)/python -m aileron_tui demo
 
 test: $(READY) ## run the tests
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-lint: $(READY) ## style and layer rules
+lint: $(READY) ## check style and layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports
 
-types: $(READY) ## static types
+types: $(READY) ## check types
 	@$(BIN)/mypy
 
-check: lint types test ## everything that must hold before a commit
+check: lint types test ## run every check; do this before a commit
 
-bench: $(READY) ## measure, side by side, as ratios
+bench: $(READY) ## run the benchmarks, which measure ratios
 	@$(BIN)/python -m benchmarks
 
-crash: $(READY) ## pull the plug hundreds of times; takes a while
+crash: $(READY) ## kill a gate and a ledger hundreds of times; takes a while
 	@$(BIN)/python -m tests.ledger.crash --rounds 200
 	@$(BIN)/python -m tests.gate.crash --rounds 500
 
-load: $(READY) ## a crowd at one gate, and many consoles at one daemon; takes a while
+load: $(READY) ## load tests: many agents at one gate, many consoles at one daemon; takes a while
 	@$(BIN)/python -m tests.gate.load
 	@$(BIN)/python -m tests.runtime.daemon.storm --events 10000
 	@$(BIN)/python -m tests.runtime.daemon.contest --rounds 1000
 
-connectors: $(READY) ## rebuild the sample connectors, bit for bit, and renew their pins
+connectors: $(READY) ## rebuild the sample connectors reproducibly and update their pins
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tools/connectors.lock
 	@$(BIN)/python -m tools.connectors
 
-screenshots: $(READY) ## draw the pictures of the README from the program
+screenshots: $(READY) ## redraw the pictures in screenshots/
 	@$(BIN)/python -m tools.screenshots
 
 keys: $(READY) ## write docs/keys.md from the table of keys
 	@$(BIN)/python -m tools.keys
 
-lock: $(READY) ## renew requirements.lock
+configuration: $(READY) ## write docs/configuration.md from the definitions of its keys
+	@$(BIN)/python -m tools.configuration
+
+lock: $(READY) ## update requirements.lock
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' \
 	  --extra dev pyproject.toml -o requirements.lock
 
-clean: ## forget the environment and all caches
+clean: ## remove the environment and all caches
 	@rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,1 +1,1 @@
-"""Measurements, side by side in one run, as ratios with a limit each."""
+"""Benchmarks. Each measures two things in turns and compares their ratio with a limit."""

@@ -1,4 +1,4 @@
-"""Runs every benchmark of this folder: `python -m benchmarks [NAME…]`. Exits 1 if a ratio is over its limit."""
+"""Runs the benchmarks: `python -m benchmarks [NAME…]`. Exits with 1 if a ratio is over its limit."""
 
 import sys
 import time
@@ -9,10 +9,10 @@ import benchmarks
 
 
 def main(words: list[str]) -> int:
-    """Prints one line a measurement, as ratios of two things timed side by side in this run."""
+    """Prints one line for each measurement; returns 1 if a ratio is over its limit."""
     names = [module.name for module in iter_modules(benchmarks.__path__) if not module.name.startswith("_")]
     if unknown := sorted(set(words) - set(names)):
-        print(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(names)}", file=sys.stderr)
+        print(f"unknown benchmark: {', '.join(unknown)}; use one of {', '.join(names)}", file=sys.stderr)
         return 2
     over = 0
     for name in words or names:

@@ -1,7 +1,7 @@
-"""For how long a loop is kept from everything else, and whether that was the machine's doing.
+"""Measures how long an event loop is blocked, and whether the machine itself caused it.
 
-A virtual machine is stopped for some milliseconds now and then, and so is everything in it. A clock on each processor,
-which does nothing but wait, is late then too: what a screen was late by in that time says nothing about the screen.
+A virtual machine is paused for some milliseconds now and then. A clock on each processor, which only waits, is late
+then too, and such a round says nothing about the loop.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Final, Self
 
 TICK: Final = 0.005
 QUIET: Final = 10.0
-"""By how many milliseconds a clock may be late in a round that counts."""
+"""Milliseconds by which a clock may be late in a round that counts."""
 TRIES: Final = 12
 
 _CLOCK: Final = f"""
@@ -32,7 +32,7 @@ print(worst)
 
 
 class Stalls:
-    """By how much the loop is late at worst while this is entered, and the latest of the clocks, in milliseconds."""
+    """The longest delay of the loop inside the `with` block, and of the clocks, in milliseconds."""
 
     worst = 0.0
     machine = 0.0
@@ -47,7 +47,7 @@ class Stalls:
         await asyncio.sleep(TICK)
         self._task.cancel()
         late = [asyncio.to_thread(clock.communicate) for clock in self._clocks]
-        self.machine = max(float(told) for told, _ in await asyncio.gather(*late)) * 1e3
+        self.machine = max(float(printed) for printed, _ in await asyncio.gather(*late)) * 1e3
 
     async def _watch(self) -> None:
         while True:
@@ -57,12 +57,12 @@ class Stalls:
 
     @property
     def counts(self) -> bool:
-        """Whether the machine was quiet, which is told by the clocks alone."""
+        """Whether the machine was quiet, according to the clocks."""
         return self.machine <= QUIET
 
 
 def _clocks() -> list[subprocess.Popen[str]]:
-    """One clock on each processor, all of them running."""
+    """Starts one clock on each processor."""
     processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
     clocks = [
         subprocess.Popen(
@@ -80,17 +80,17 @@ def _clocks() -> list[subprocess.Popen[str]]:
 
 
 def counted(tried: list[Stalls], rounds: int) -> list[float]:
-    """The stalls of so many rounds that count; of all, if there are too few of those."""
+    """Returns the stalls of the rounds that count, or of all rounds if too few count."""
     some = [stalls.worst for stalls in tried if stalls.counts]
     return some[:rounds] if len(some) >= rounds else [stalls.worst for stalls in tried]
 
 
 def enough(tried: list[Stalls], rounds: int) -> bool:
-    """Whether there is no need for another round, or no sense in one."""
+    """Returns whether enough rounds count, or the limit of tries is reached."""
     return sum(stalls.counts for stalls in tried) >= rounds or len(tried) >= TRIES
 
 
 def left_out(tried: list[Stalls]) -> str:
-    """How often the machine itself was late, in words."""
+    """Says how often the machine itself was late."""
     late = sum(not stalls.counts for stalls in tried)
-    return f"the machine itself was late by over {QUIET:.0f} ms in {late} of {len(tried)} rounds" if late else ""
+    return f"the machine itself was late by more than {QUIET:.0f} ms in {late} of {len(tried)} rounds" if late else ""

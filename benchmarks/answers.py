@@ -1,4 +1,4 @@
-"""From the wire to the screen, and from a key to the gate."""
+"""The time from an event to the screen, and from a key to the gate."""
 
 import asyncio
 import random
@@ -15,9 +15,9 @@ from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.request import Request
 from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.signing import key_store
-from benchmarks._inside import Stream, Watched, arrival, console, item, until
+from benchmarks._console_driver import ObservedConsole, StreamedGate, arrival, console, item, wait_until
 from benchmarks._result import Result, against
-from benchmarks._served import Served, served
+from benchmarks._running_gate import RunningGate, running_gate
 
 FRAME: Final = 1 / 60
 ARRIVALS: Final = 25
@@ -27,7 +27,7 @@ ANSWERS: Final = 40
 def measure() -> Iterator[Result]:
     """Each measurement."""
     yield asyncio.run(_arrival())
-    with served() as gate:
+    with running_gate() as gate:
         yield asyncio.run(_answers(gate))
 
 
@@ -36,14 +36,14 @@ def _has(words: str, data: str) -> bool:
 
 
 async def _arrival() -> Result:
-    """From the bytes of an event in the client's hands to the row that is written to the terminal."""
+    """From reading the bytes of an event to the row on the terminal."""
     late: list[float] = []
     items = [item(1000 + number) for number in range(ARRIVALS)]
     for _ in range(3):
-        gate = Stream()
+        gate = StreamedGate()
         async with console(gate, key_store.for_this_run()) as app:
             for one in items:
-                await asyncio.sleep(random.uniform(0.03, 0.08))  # so as not to fall in step with frames
+                await asyncio.sleep(random.uniform(0.03, 0.08))  # to not synchronise with frames
                 painted = await app.until_painted(partial(_has, one.prompt.action), partial(gate.send, arrival(one)))
                 late.append(painted - gate.read_at)
     middle, worst = statistics.median(late), max(late)
@@ -51,10 +51,10 @@ async def _arrival() -> Result:
     return "arrival at the client to painted row, in frames", middle / FRAME, 1.0, note
 
 
-async def _answers(gate: Served) -> Result:
-    """From the key to the console that knows the gate took the answer, against signing and posting the same by hand.
+async def _answers(gate: RunningGate) -> Result:
+    """From the key until the console knows that the gate accepted the answer, against a bare signed POST.
 
-    When that is on the screen too is told beside it.
+    The note says when that is on the screen.
     """
     found, key = gate.found, gate.home.key
     ours: list[float] = []
@@ -80,31 +80,31 @@ async def _answers(gate: Served) -> Result:
                     else:
                         await asyncio.to_thread(post, item)
                         bare.append(time.perf_counter() - began)
-                    await until(partial(_ended, app, item.id))
+                    await wait_until(partial(_ended, app, item.id))
                     await asyncio.sleep(0.05)
     mine, base, seen = (statistics.median(times[5:]) for times in (ours, bare, drawn))
     note = f"on the screen after {seen * 1e3:.1f} ms, which is {seen / base:.1f} ×"
     return against("`a` to decision acknowledged / a bare signed POST", mine, base, 1.5, note)
 
 
-def _ended(app: Watched, id_: str) -> bool:
+def _ended(app: ObservedConsole, id_: str) -> bool:
     return not app.board.is_waiting(id_)
 
 
-async def _asked(gate: Served, app: Watched, folder: str) -> Request:
-    """A new request that the console shows and would take an answer to."""
+async def _asked(gate: RunningGate, app: ObservedConsole, folder: str) -> Request:
+    """Makes a new request and waits until the console shows it and is armed."""
     args: JsonObject = {"file_id": "f-1001", "folder_id": folder}
     id_ = str((await asyncio.to_thread(gate.agent.run, "move-file", args))["approval_id"])
-    await until(lambda: id_ in app.board.requests and not app.board.requests[id_].fetching)
+    await wait_until(lambda: id_ in app.board.requests and not app.board.requests[id_].fetching)
     app.board.selected = id_
     app.redraw()
-    await until(lambda: not app._main.obstacle())
+    await wait_until(lambda: not app._main.obstacle())
     await asyncio.sleep(0.05)
     return app.board.requests[id_]
 
 
 class _Noted(set[str]):
-    """What was answered, and when the first of it became known."""
+    """A set that notes when its first element was added."""
 
     at = 0.0
 
@@ -113,12 +113,12 @@ class _Noted(set[str]):
         super().add(element)
 
 
-async def _approved(app: Watched) -> tuple[float, float]:
-    """When the board has it that the gate took the answer, and when that is on the screen."""
+async def _approved(app: ObservedConsole) -> tuple[float, float]:
+    """Returns when the board knows that the gate accepted the answer, and when that is on the screen."""
     app.board.answered_here = noted = _Noted()
 
-    def told(data: str) -> bool:
+    def shows_outcome(data: str) -> bool:
         return noted.at > 0 and any(pill in data for pill in ("running…", "done ✓", "failed ✗"))
 
-    painted = await app.until_painted(told, partial(app.strike, "a"))
+    painted = await app.until_painted(shows_outcome, partial(app.press, "a"))
     return noted.at, painted

@@ -1,6 +1,6 @@
-"""The gate against the bare parts it is made of: an HTTP server, a durable write, a signature, a thread, an engine.
+"""The gate, compared with its bare parts: an HTTP server, a durable write, a signature, a thread, an engine.
 
-Both sides are processes of their own, asked in turns by this one, which also is the watcher and the upstream service.
+Each side is a process of its own. This process calls them in turns, and is also the watcher and the upstream service.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.session_proof import session_proof
-from benchmarks._bare import ANSWER, TOKEN, bare_call
+from benchmarks._bare_wasmtime import ANSWER, TOKEN, bare_call
 from benchmarks._result import Result
 
 ROUNDS: Final = 150
@@ -54,7 +54,7 @@ async def _measured(folder: Path, key: UnlockedKey) -> list[Result]:
         upstream = await stack.enter_async_context(_upstream())
         bundle = materialise(folder / "suite", upstream.port)
         ours = await stack.enter_async_context(_gate(folder, bundle, key))
-        await ours.turn(upstream)  # the bare side gets the bytes of what the gate sent and wrote in this turn
+        await ours.turn(upstream)  # the bare side uses what the gate sent and wrote in this turn
         bare = await stack.enter_async_context(_bare(folder, bundle, upstream.port, key, ours))
         sides: tuple[tuple[Side, list[tuple[float, float]]], ...] = ((ours, []), (bare, []))
         for _ in range(ROUNDS):
@@ -109,8 +109,8 @@ async def _upstream() -> AsyncIterator[Upstream]:
         server.close()
 
 
-class Line:
-    """One connection, kept open."""
+class Connection:
+    """One HTTP connection that stays open."""
 
     def __init__(self, port: int, token: str = "") -> None:
         self._port = port
@@ -147,16 +147,16 @@ class Watcher:
     """Reads events as they come."""
 
     def __init__(self, port: int, token: str, path: str) -> None:
-        self._line = Line(port, token)
+        self._connection = Connection(port, token)
         self._path = path
         self._rest = b""
 
     async def open(self) -> None:
-        self._reader = await self._line.send("GET", self._path)
+        self._reader = await self._connection.send("GET", self._path)
         await self._reader.readuntil(b"\r\n\r\n")
 
     async def next(self, name: bytes) -> tuple[float, bytes]:
-        """When the next event of this name came, and its bytes; others are passed over."""
+        """Returns when the next event with this name arrived, and its bytes; skips others."""
         while True:
             while b"\n\n" not in self._rest:
                 size = int(await self._reader.readline(), 16)
@@ -168,13 +168,13 @@ class Watcher:
                 return came, event + b"\n\n"
 
     def close(self) -> None:
-        self._line.close()
+        self._connection.close()
 
 
 class Side:
-    """One of the two that are compared: from a call to the event, and from a decision to the op."""
+    """One side of the comparison: from a call to the event, and from a decision to the op."""
 
-    def __init__(self, agent: Line, approver: Line, watcher: Watcher) -> None:
+    def __init__(self, agent: Connection, approver: Connection, watcher: Watcher) -> None:
         self.agent = agent
         self.approver = approver
         self.watcher = watcher
@@ -182,7 +182,7 @@ class Side:
         self._number = 0
 
     async def turn(self, upstream: Upstream) -> tuple[float, float]:
-        """One request from the call to the end, and what it took; all is quiet again afterwards."""
+        """Makes one request, decides it, and returns both times. Waits until everything has ended."""
         self._number += 1
         call = json.dumps({"args": {"draft_id": f"r-{self._number}"}}).encode()
         began = time.perf_counter()
@@ -198,11 +198,11 @@ class Side:
         return came - began, started - decided
 
     async def decision(self) -> tuple[str, bytes]:
-        """Where the decision goes, and its body."""
+        """Returns the path and the body of the decision."""
         raise NotImplementedError
 
     async def settle(self) -> None:
-        """Returns when nothing goes on any more."""
+        """Waits until everything has ended."""
         await asyncio.sleep(0.01)
 
 
@@ -214,7 +214,7 @@ class Ours(Side):
     body = b""
 
     async def decision(self) -> tuple[str, bytes]:
-        """Signs what is shown once the preview is there."""
+        """Signs the prompt once the preview was fetched."""
         _, event = await self.watcher.next(b"updated")
         item = json.loads(event.split(b"\ndata: ")[1])
         statement = read_gate_request(item).statement(Verdict.APPROVE, surface="console", now=datetime.now(UTC))
@@ -222,13 +222,13 @@ class Ours(Side):
         return f"/v1/action-approvals/{item['id']}/decide", self.body
 
     async def settle(self) -> None:
-        """Waits for the events of the start and of the end."""
+        """Waits for the events at the start and at the end of the op."""
         await self.watcher.next(b"updated")
         await self.watcher.next(b"updated")
         await super().settle()
 
     def written(self) -> tuple[list[bytes], list[bytes]]:
-        """The entries that the last request and the last decision made durable."""
+        """Returns the entries that the last request and the last decision wrote."""
         with LedgerReader(self.data / "ledger.db") as reader:
             entries = [(json.loads(data)["kind"], data) for _, data, _ in reader.rows()]
         asked = [data for kind, data in entries if kind == EntryKind.REQUESTED]
@@ -249,7 +249,7 @@ async def _gate(folder: Path, bundle: Path, key: UnlockedKey) -> AsyncIterator[O
     async with _process(words, environment) as line:
         said = json.loads(line)
         port = int(said["url"].rpartition(":")[2])
-        approver = Line(port)
+        approver = Connection(port)
         asked = await approver.ask("POST", "/v1/approver/challenge", b"{}")
         proof = key.sign(session_proof(asked["challenge"], said["instance"], asked["ledger"]))
         opening = {"challenge": asked["challenge"], "keyid": key.public.fingerprint}
@@ -259,8 +259,8 @@ async def _gate(folder: Path, bundle: Path, key: UnlockedKey) -> AsyncIterator[O
         watcher = Watcher(port, session, "/v1/action-approvals/watch?surface=console")
         await watcher.open()
         await watcher.next(b"snapshot")
-        agent = Line(port, Path(said["agent_token_file"]).read_text().strip())
-        side = Ours(agent, Line(port, session), watcher)
+        agent = Connection(port, Path(said["agent_token_file"]).read_text().strip())
+        side = Ours(agent, Connection(port, session), watcher)
         side.key, side.data = key, home / "data"
         yield side
         for connection in (side.agent, side.approver, watcher):
@@ -268,12 +268,12 @@ async def _gate(folder: Path, bundle: Path, key: UnlockedKey) -> AsyncIterator[O
 
 
 class Bare(Side):
-    """The same bytes, with nothing in between."""
+    """The same bytes, without any checks."""
 
     body = b""
 
     async def decision(self) -> tuple[str, bytes]:
-        """The decision that the gate was sent, which is as good for measuring as any."""
+        """Returns the decision that the gate got."""
         return "/decide", self.body
 
 
@@ -288,7 +288,7 @@ async def _bare(folder: Path, bundle: Path, upstream: int, key: UnlockedKey, our
         port = int(line)
         watcher = Watcher(port, TOKEN, "/watch")
         await watcher.open()
-        side = Bare(Line(port, TOKEN), Line(port, TOKEN), watcher)
+        side = Bare(Connection(port, TOKEN), Connection(port, TOKEN), watcher)
         side.body = ours.body
         yield side
         for connection in (side.agent, side.approver, watcher):
@@ -297,7 +297,7 @@ async def _bare(folder: Path, bundle: Path, upstream: int, key: UnlockedKey, our
 
 @asynccontextmanager
 async def _process(words: tuple[str, ...], environment: dict[str, str] | None = None) -> AsyncIterator[bytes]:
-    """A program, and the first line it prints."""
+    """Starts a program and yields the first line it prints."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *words,
@@ -315,11 +315,11 @@ async def _process(words: tuple[str, ...], environment: dict[str, str] | None = 
         await process.wait()
 
 
-# the bare side, in a process of its own
+# The bare side, in its own process.
 
 
 def _serve_bare(folder: Path, bundle: Path, upstream: int, public: str) -> None:
-    """What one would write if nothing had to be checked, kept in order, or bounded."""
+    """The least server that does the same, without checks, order or limits."""
     import httpx  # noqa: PLC0415  # only this process needs them
     import uvicorn  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Ten thousand waiting requests against a hundred."""
+"""Ten thousand waiting requests, compared with a hundred."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from aileron_tui.signing import key_store
-from benchmarks._inside import Watched, console, item
+from benchmarks._console_driver import ObservedConsole, console, item
 from benchmarks._result import Result
 from tests.console.scripted import ScriptedGate
 
@@ -17,10 +17,10 @@ ROUNDS: Final = 5
 
 
 def measure() -> Iterator[Result]:
-    """Moving and filtering in a long list and in a short one, in turns, in processor time."""
+    """Compares the processor time of moving and filtering in a long and in a short list."""
     sides = {count: [item(number) for number in range(count)] for count in (SMALL, LARGE)}
 
-    async def side(count: int, work: Callable[[Watched], Awaitable[None]]) -> float:
+    async def side(count: int, work: Callable[[ObservedConsole], Awaitable[None]]) -> float:
         async with console(ScriptedGate(*sides[count]), key_store.for_this_run()) as app:
             await work(app)
             began = time.process_time()
@@ -37,16 +37,16 @@ def measure() -> Iterator[Result]:
         yield f"{name} among {LARGE:,} waiting / among {SMALL}", large / small, 2.0, note
 
 
-async def _moving(app: Watched) -> None:
+async def _moving(app: ObservedConsole) -> None:
     for step in range(STEPS):
-        await app.until_painted(bool, partial(app.strike, "down" if step < STEPS // 2 else "up"))
+        await app.until_painted(bool, partial(app.press, "down" if step < STEPS // 2 else "up"))
 
 
-async def _filtering(app: Watched) -> None:
-    app.strike("slash")
+async def _filtering(app: ObservedConsole) -> None:
+    app.press("slash")
     await asyncio.sleep(0.1)
     for _ in range(STEPS // 8):
         for key in ("o", "n", "-", "9", *["backspace"] * 4):
-            await app.until_painted(bool, partial(app.strike, key))
-    app.strike("escape")
+            await app.until_painted(bool, partial(app.press, key))
+    app.press("escape")
     await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""A console that is left alone, against an empty Textual app with the same imports, side by side."""
+"""An idle console, compared with an empty Textual app with the same imports."""
 
 import statistics
 import time
@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from typing import Final
 
 from benchmarks._result import Result
-from benchmarks._served import COMMAND, EMPTY, FIRST_CELLS, Terminal, served
+from benchmarks._running_gate import COMMAND, EMPTY, FIRST_CELLS, Terminal, running_gate
 
 SETTLED: Final = 15.0
-"""When the age of a preview is told in large steps."""
+"""Seconds after which the age of a preview is shown in large steps."""
 SECONDS: Final = 15.0
 ROUNDS: Final = 3
 SHARE: Final = 0.5
@@ -24,7 +24,7 @@ SAME_IMPORTS: Final = (
 
 def measure() -> Iterator[Result]:
     """Each measurement; both consoles and the empty app idle at the same time."""
-    with served() as gate, ExitStack() as stack:
+    with running_gate() as gate, ExitStack() as stack:
 
         def opened(words: list[str], mark: bytes) -> Terminal:
             terminal = Terminal(words, gate.environment)
@@ -34,11 +34,11 @@ def measure() -> Iterator[Result]:
 
         empty = opened(["-c", SAME_IMPORTS + EMPTY], FIRST_CELLS)
         ours = opened(COMMAND, "● connected".encode())
-        _look_on([ours, empty], SETTLED / 3)
+        _read_for([ours, empty], SETTLED / 3)
         unasked, rest = _shares([ours, empty])
         gate.agent.run("send-draft", {"draft_id": "r-12345"})
         ours.wait_for(b"1 waiting")
-        _look_on([ours, empty], SETTLED)
+        _read_for([ours, empty], SETTLED)
         asked, still = _shares([ours, empty])
         large, small = ours.memory, empty.memory
     title = "memory when idle / an empty Textual app, same imports"
@@ -49,17 +49,17 @@ def measure() -> Iterator[Result]:
 
 
 def _shares(terminals: list[Terminal]) -> list[float]:
-    """How much of a core each of them takes, in percent: the median of some rounds."""
+    """Returns how much of a core each program uses, in percent, as the median of some rounds."""
     rounds: list[list[float]] = []
     for _ in range(ROUNDS):
         before = [terminal.cpu for terminal in terminals]
-        _look_on(terminals, SECONDS)
+        _read_for(terminals, SECONDS)
         rounds.append([terminal.cpu - was for terminal, was in zip(terminals, before, strict=True)])
     return [statistics.median(shares) / SECONDS * 100 for shares in zip(*rounds, strict=True)]
 
 
-def _look_on(terminals: list[Terminal], seconds: float) -> None:
+def _read_for(terminals: list[Terminal], seconds: float) -> None:
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         for terminal in terminals:
-            terminal.look_on(0.05)
+            terminal.read_for(0.05)

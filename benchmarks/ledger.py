@@ -1,4 +1,4 @@
-"""What the ledger costs beside bare SQLite and bare hashing, and at a million entries beside a thousand."""
+"""The ledger, compared with bare SQLite and bare hashing; and a million entries with a thousand."""
 
 import hashlib
 import json
@@ -39,8 +39,10 @@ def measure() -> list[Result]:
         return [_append(here), _verify(here), *_growth(here)]
 
 
-def _life(request: str, number: int, head: Callable[[], str], key: UnlockedKey | None = None) -> Iterator[EntryDraft]:
-    """The entries of one approved request, each made when the one before it is recorded."""
+def _request_entries(
+    request: str, number: int, head: Callable[[], str], key: UnlockedKey | None = None
+) -> Iterator[EntryDraft]:
+    """Yields the entries of one approved request."""
     args: JsonObject = {"draft_id": f"r-{number}", "to": f"person{number % 977}@example.com"}
     connector: JsonObject = {"name": "local://samples/mail", "version": "1.0.0", "hash": HASH}
     made: JsonObject = {"action": "send-draft", "connector": connector, "agent": "claude", "risk": "high", "args": args}
@@ -73,7 +75,7 @@ def _statement(request: str, head: str) -> Statement:
 
 
 def _append(folder: Path) -> Result:
-    """One durable entry after another, against bare inserts of the same bytes, in turns."""
+    """Durable appends, compared with bare inserts of the same bytes."""
     bare = sqlite3.connect(folder / "bare.db", isolation_level=None)
     bare.execute("PRAGMA journal_mode = WAL")
     bare.execute("PRAGMA synchronous = FULL")
@@ -84,7 +86,7 @@ def _append(folder: Path) -> Result:
     seq = 0
     with Ledger(folder / "append" / "ledger.db") as ledger:
         for number in range(200):
-            for draft in _life(f"act-{secrets.token_hex(8)}", number, lambda: ledger.head.hash):
+            for draft in _request_entries(f"act-{secrets.token_hex(8)}", number, lambda: ledger.head.hash):
                 seq += 1
                 data = encode(Entry(seq, TIME, draft.kind, draft.request, draft.body))
                 start = time.perf_counter()
@@ -101,9 +103,9 @@ def _append(folder: Path) -> Result:
 
 
 def _verify(folder: Path) -> Result:
-    """Everything verification does, against reading, hashing and checking the same signatures, in turns.
+    """Verification, compared with reading, hashing and checking the same signatures.
 
-    Both are the work of one thread, so the processor's time is compared: a busy machine does not change it.
+    Both use one thread, so their processor time is compared, which does not depend on the load of the machine.
     """
     path, key = folder / "verify" / "ledger.db", for_this_run("laptop")
     requests = 3_000
@@ -126,7 +128,7 @@ def _verify(folder: Path) -> Result:
 def _fill(ledger: Ledger, requests: int, key: UnlockedKey) -> None:
     ledger._db.execute("PRAGMA synchronous = OFF")
     for number in range(requests):
-        for draft in _life(f"act-{number}", number, lambda: ledger.head.hash, key):
+        for draft in _request_entries(f"act-{number}", number, lambda: ledger.head.hash, key):
             ledger.append(draft.kind, draft.body, draft.request)
 
 
@@ -147,7 +149,7 @@ def _checked(good: bool) -> None:
 
 
 def _growth(folder: Path) -> Iterator[Result]:
-    """History, search and the memory of verification at a thousand and at a million entries."""
+    """History, search, and the memory of verification, at a thousand and at a million entries."""
     paths = {count: folder / str(count) / "ledger.db" for count in (SMALL, LARGE)}
     built = time.perf_counter()
     for count, path in paths.items():
@@ -174,7 +176,7 @@ def _look(path: Path, wanted: HistoryFilter) -> None:
 
 
 def _bulk(path: Path, count: int) -> None:
-    """Writes entries without the sync and the rules of the writer, then lets it build its index."""
+    """Writes entries without the sync and the checks of the writer, then lets it build its index."""
     Ledger(path).close()
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous = OFF")
@@ -191,28 +193,28 @@ def _bulk(path: Path, count: int) -> None:
 def _rows(count: int) -> Iterator[tuple[int, bytes, bytes]]:
     seq, head = 0, GENESIS
     while seq < count:
-        for draft in _life(f"act-{seq}", seq, lambda: head):  # noqa: B023  # the head of the moment is meant
+        for draft in _request_entries(f"act-{seq}", seq, lambda: head):  # noqa: B023  # the current head is meant
             seq += 1
             fields: JsonObject = {"seq": seq, "time": TIME, "kind": draft.kind, "request": draft.request}
-            # The fast writer of the standard library spells these plain values as the canonical form does.
+            # For these values, the fast writer of the standard library produces the canonical form.
             text = json.dumps(fields | {"body": draft.body}, sort_keys=True, separators=(",", ":"))
             head = link(head, text.encode())
             yield seq, text.encode(), bytes.fromhex(head[7:])
 
 
 class _Unsigned:
-    """Takes every decision for signed: only the memory of the walk is looked at."""
+    """Accepts every decision as signed, because only memory is measured."""
 
     def learn(self, entry: Entry) -> None:
-        """No keys are needed."""
+        """Does nothing: no keys are needed."""
 
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
-        """The statement as it stands."""
+        """Returns the statement unchecked."""
         return read_statement(read_envelope(envelope).payload), ""
 
 
 def _memory(path: Path) -> float:
-    """The largest memory of a process that verifies, in MiB."""
+    """Returns the peak memory of a process that verifies, in MiB."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_peak, (path,))
 
@@ -224,7 +226,7 @@ def _peak(path: Path) -> float:
 
 
 def _busy(work: Callable[[], None]) -> float:
-    """The processor's seconds for a piece of work."""
+    """Returns the processor time of a function in seconds."""
     start = time.process_time()
     work()
     return time.process_time() - start

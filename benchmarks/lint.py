@@ -1,4 +1,4 @@
-"""What `lint` costs beside the TOML decoder alone, and `--version` beside an interpreter that does nothing."""
+"""`lint` compared with the TOML parser alone, and `--version` with an interpreter that does nothing."""
 
 import statistics
 import subprocess
@@ -31,7 +31,7 @@ def measure() -> list[Measured]:
 
 
 def _lint() -> Measured:
-    """All rules over a thousand files on disk, against decoding the same front matter already in memory."""
+    """All checks of a thousand files on disk, compared with parsing the same front matter in memory."""
     with tempfile.TemporaryDirectory() as folder:
         texts = _manifests(Path(folder))
 
@@ -44,14 +44,14 @@ def _lint() -> Measured:
             assert len(bundle.actions) == MANIFESTS
             assert not bundle.findings
 
-        alone, whole = _best(decode, lint)  # in processor time, which a busy machine does not stretch
+        alone, whole = _best(decode, lint)  # processor time, because it does not depend on the load of the machine
     lines = sum(text.count("\n") + 1 for text in texts) / MANIFESTS
     note = f"{MANIFESTS} manifests of {lines:.0f} lines: {whole * 1e3:.0f} ms, tomli alone {alone * 1e3:.0f} ms"
     return "lint / tomli", whole / alone, 3.0, note
 
 
 def _manifests(folder: Path) -> list[str]:
-    """The bundled actions, over and over under new names; returns their front matter."""
+    """Writes copies of the bundled actions under new names; returns their front matter."""
     samples = [file.read_text() for file in sorted((bundled("manifests") / "actions").glob("*.md"))]
     texts: list[str] = []
     for number in range(MANIFESTS):
@@ -62,7 +62,7 @@ def _manifests(folder: Path) -> list[str]:
 
 
 def _version(name: str, command: list[str]) -> Measured:
-    """The time to start, say the version and end, against starting and ending."""
+    """The time of `--version`, compared with starting an interpreter."""
     idle: list[float] = []
     busy: list[float] = []
     for _ in range(STARTS):
@@ -79,12 +79,12 @@ def _started(command: list[str]) -> float:
     return time.perf_counter() - start
 
 
-def _best(*contestants: Callable[[], None]) -> list[float]:
-    """The shortest time of each, over rounds in which they take turns."""
-    times: list[list[float]] = [[] for _ in contestants]
+def _best(*functions: Callable[[], None]) -> list[float]:
+    """Returns the shortest time of each function; they are called in turns."""
+    times: list[list[float]] = [[] for _ in functions]
     for _ in range(ROUNDS):
-        for index, contestant in enumerate(contestants):
+        for index, function in enumerate(functions):
             start = time.process_time()
-            contestant()
+            function()
             times[index].append(time.process_time() - start)
     return [min(column) for column in times]

@@ -1,4 +1,4 @@
-"""Previews against what they cannot be faster than: the bare engine, the bare HTTP call, and the compiler."""
+"""Previews, compared with the bare engine, the bare HTTP call, and the compiler."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from aileron_tui.sandbox.connector_package import read_packages
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.sandbox import Sandbox
-from benchmarks._bare import ANSWER, MAIL, TOKEN, bare_call
+from benchmarks._bare_wasmtime import ANSWER, MAIL, TOKEN, bare_call
 from benchmarks._result import LONGEST_STALL, Result, against
 
 CROWD = 100
@@ -35,7 +35,7 @@ def measure() -> list[Result]:
     with tempfile.TemporaryDirectory() as folder, _service() as port:
         bundle = materialise(Path(folder) / "suite", port)
         cache = Path(folder) / "cache"
-        return [*_first(bundle, cache), *_warm(bundle, cache, port), *_crowd(bundle, cache, port)]
+        return [*_first(bundle, cache), *_warm(bundle, cache, port), *_many_at_once(bundle, cache, port)]
 
 
 def _sandbox(bundle: Path, cache: Path) -> tuple[Sandbox, Action]:
@@ -63,7 +63,7 @@ def _printed(call: Callable[[], bytes]) -> None:
 
 
 def _timed(first: Callable[[], None], second: Callable[[], None]) -> tuple[float, float]:
-    """The medians of two things done in turns, after a few turns that do not count."""
+    """Returns the median times of two functions that are called in turns, after a few warm-up calls."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS):
         for job, into in zip((first, second), times, strict=True):
@@ -84,7 +84,7 @@ def _first(bundle: Path, cache: Path) -> Iterator[Result]:
     )
 
 
-def _crowd(bundle: Path, cache: Path, port: int) -> Iterator[Result]:
+def _many_at_once(bundle: Path, cache: Path, port: int) -> Iterator[Result]:
     sandbox, action = _sandbox(bundle, cache)
     url = f"http://127.0.0.1:{port}/gmail/v1/users/me/drafts/slow"
     limits = httpx.Limits(max_connections=CROWD, max_keepalive_connections=CROWD)
@@ -111,7 +111,7 @@ def _crowd(bundle: Path, cache: Path, port: int) -> Iterator[Result]:
 
 
 async def _together(pool: ThreadPoolExecutor, job: Callable[[], object]) -> tuple[float, float]:
-    """How long a crowd of jobs takes, and by how much the loop was late at worst while they ran."""
+    """Returns how long many jobs take together, and the longest delay of the loop meanwhile."""
     worst = 0.0
 
     async def watch() -> None:
@@ -137,7 +137,7 @@ def _new_process(*words: str) -> str:
 
 @contextmanager
 def _service() -> Iterator[int]:
-    """The upstream, in a process of its own so that it does not compete for this one's interpreter."""
+    """The upstream service, in its own process so that it does not share our interpreter."""
     command = [sys.executable, "-m", "benchmarks.preview", "serve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -1,4 +1,4 @@
-"""For how long the screen is kept from everything else: under a flood of requests, and with a long text on it."""
+"""How long the console's event loop is blocked by many requests and by long texts."""
 
 import asyncio
 import time
@@ -9,9 +9,9 @@ from typing import Final
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.signing import key_store
-from benchmarks._inside import Stream, arrival, console, item, until
+from benchmarks._console_driver import StreamedGate, arrival, console, item, wait_until
 from benchmarks._result import LONGEST_STALL, Result
-from benchmarks._served import SIZE
+from benchmarks._running_gate import SIZE
 from benchmarks._stalls import TICK, Stalls, counted, enough, left_out
 from tests.console.scripted import ScriptedGate
 
@@ -54,7 +54,7 @@ def measure() -> Iterator[Result]:
 
 
 async def _load() -> Result:
-    """By how much the loop is late at worst while requests pour in and the operator walks through them."""
+    """The longest stall while many requests arrive and the operator moves through them."""
     events = [arrival(item(1000 + number)) for number in range(int(LOAD_SECONDS * LOAD_RATE))]
     tried: list[Stalls] = []
     while not enough(tried, LOADS):
@@ -66,18 +66,18 @@ async def _load() -> Result:
 
 
 async def _load_once(events: list[bytes]) -> Stalls:
-    gate = Stream()
+    gate = StreamedGate()
     async with console(gate, key_store.for_this_run()) as app:
         async with Stalls() as stalls:
-            pouring = asyncio.create_task(asyncio.to_thread(_pour, gate, events))
-            while not pouring.done():
+            sending = asyncio.create_task(asyncio.to_thread(_send_all, gate, events))
+            while not sending.done():
                 await asyncio.sleep(6 * TICK)
-                app.strike("down")
-        await until(lambda: len(app.board.requests) == len(events))
+                app.press("down")
+        await wait_until(lambda: len(app.board.requests) == len(events))
     return stalls
 
 
-def _pour(gate: Stream, events: list[bytes]) -> None:
+def _send_all(gate: StreamedGate, events: list[bytes]) -> None:
     began = time.perf_counter()
     for number, one in enumerate(events):
         time.sleep(max(0.0, began + number / LOAD_RATE - time.perf_counter()))
@@ -88,7 +88,7 @@ def _pour(gate: Stream, events: list[bytes]) -> None:
 
 
 def _bodies() -> Iterator[Result]:
-    """Long texts, and in between a short one, as often as it takes for its worst to be comparable."""
+    """Stalls with long texts, compared with a short one that is measured in between."""
     long: dict[str, dict[str, float]] = {}
     short: list[dict[str, float]] = []
     for number, (name, unit) in enumerate(UNITS.items()):
@@ -111,7 +111,7 @@ def _bodies() -> Iterator[Result]:
 
 
 async def _read(text: str) -> dict[str, float]:
-    """The longest stalls while one opens a text, walks through it and has another size of window."""
+    """Returns the longest stalls while a text is opened, scrolled and resized."""
     tried: dict[str, list[Stalls]] = {"opening": [], "scrolling": [], "resizing": []}
     while not all(enough(rounds, 1) for rounds in tried.values()):
         for work, stalls in (await _read_once(text)).items():
@@ -125,13 +125,13 @@ async def _read_once(text: str) -> dict[str, Stalls]:
         await asyncio.sleep(1.0)
         async with Stalls() as opening:
             gate.tell("pending", _with(text))
-            await until(lambda: app.board.waiting_count == 1)
+            await wait_until(lambda: app.board.waiting_count == 1)
             await asyncio.sleep(0.6)
         app._main.action_focus_prompt()
         await asyncio.sleep(0.3)
         async with Stalls() as scrolling:
             for key in (*["pagedown"] * PAGES, "end", *["pageup"] * PAGES, "home"):
-                app.strike(key)
+                app.press(key)
                 await asyncio.sleep(0.5 if key in ("end", "home") else 0.05)
         async with Stalls() as resizing:
             for size in SIZES:

@@ -1,4 +1,4 @@
-"""Starting, against what cannot be faster: an empty Textual app, a script that makes the call."""
+"""Start-up times, compared with an empty Textual app and with short scripts that make the same call."""
 
 import statistics
 import subprocess
@@ -10,7 +10,7 @@ from typing import Final
 from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.runtime.gate_discovery import agent_token
 from benchmarks._result import Result, against
-from benchmarks._served import COMMAND, EMPTY, FIRST_CELLS, Served, Terminal, served
+from benchmarks._running_gate import COMMAND, EMPTY, FIRST_CELLS, RunningGate, Terminal, running_gate
 
 STARTS: Final = 15
 CALLS: Final = 15
@@ -31,42 +31,42 @@ print(response.text)
 
 def measure() -> Iterator[Result]:
     """Each measurement."""
-    with served() as gate:
+    with running_gate() as gate:
         yield _first_paint(gate)
         yield from _commands(gate)
 
 
-def _first_paint(gate: Served) -> Result:
+def _first_paint(gate: RunningGate) -> Result:
     """From the start of the process to the first painted screen.
 
-    The console's has its frame on it: header, list, answer keys. What the gate tells comes when it was asked.
+    The console's first screen has its header, list and answer keys. The gate's requests follow later.
     """
     wall: tuple[list[float], list[float]] = ([], [])
     cpu: tuple[list[float], list[float]] = ([], [])
     sides = ((["-c", EMPTY], FIRST_CELLS), (COMMAND, b"approve"))
-    heard: list[float] = []
+    connected: list[float] = []
     for turn in range(STARTS + 1):
         for index, (words, mark) in enumerate(sides):
             terminal = Terminal(words, gate.environment)
             seconds = terminal.wait_for(mark)
             used = terminal.cpu
-            if turn:  # the first of each compiles
+            if turn:  # the first run compiles modules
                 wall[index].append(seconds)
                 cpu[index].append(used)
                 if words == COMMAND:
-                    heard.append(terminal.wait_for("● connected".encode()))
+                    connected.append(terminal.wait_for("● connected".encode()))
             terminal.end()
     empty, ours = map(statistics.median, wall)
     busy_empty, busy = map(statistics.median, cpu)
     note = (
         f"{ours * 1e3:.0f} ms and {empty * 1e3:.0f} ms; of processor time {busy * 1e3:.0f} and {busy_empty * 1e3:.0f}; "
-        f"the gate heard after {statistics.median(heard) * 1e3:.0f} ms"
+        f"connected after {statistics.median(connected) * 1e3:.0f} ms"
     )
     return "start to first paint / an empty Textual app", ours / empty, 1.3, note
 
 
-def _commands(gate: Served) -> Iterator[Result]:
-    """Commands against scripts that make the same call with a token that they are given."""
+def _commands(gate: RunningGate) -> Iterator[Result]:
+    """Commands, compared with scripts that make the same call."""
     token = agent_token(gate.found)
     with ApproverClient(gate.found, gate.home.key) as client:
         client.waiting()
@@ -80,12 +80,12 @@ def _commands(gate: Served) -> Iterator[Result]:
             yield against(f"{name} / five lines of httpx", ours, base, 1.5)
 
 
-def _timed(gate: Served, commands: Sequence[list[str]]) -> list[float]:
-    """The medians of programs that are run in turns."""
+def _timed(gate: RunningGate, commands: Sequence[list[str]]) -> list[float]:
+    """Returns the median times of programs that are run in turns."""
     times: list[list[float]] = [[] for _ in commands]
     for _ in range(CALLS + 1):
         for into, command in zip(times, commands, strict=True):
             began = time.perf_counter()
             subprocess.run(command, env=gate.environment, capture_output=True, check=True)
             into.append(time.perf_counter() - began)
-    return [statistics.median(some[1:]) for some in times]  # the first of each compiles
+    return [statistics.median(some[1:]) for some in times]  # the first run compiles modules

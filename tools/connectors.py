@@ -1,7 +1,8 @@
-"""Builds the sample connectors, bit for bit the same everywhere, and renews the pins of the actions.
+"""Builds the sample connectors reproducibly, and updates the pins of the actions.
 
-`python -m tools.connectors` builds and writes; `--check` builds in a temporary folder and compares. Both want exactly
-the Go of `GO_VERSION`, which tools/connectors.lock installs: named by `$GO`, beside this Python, or on the path.
+`python -m tools.connectors` builds and writes; `--check` builds in a temporary folder and compares. Both need exactly
+the Go version `GO_VERSION`, which tools/connectors.lock installs. It is looked for in `$GO`, beside this Python, and on
+the path.
 """
 
 import argparse
@@ -31,11 +32,11 @@ _PIN = re.compile(
 
 
 class ToolchainMissing(Exception):
-    """No Go of the pinned version; the text says what was found."""
+    """The pinned Go version was not found; the message says what was."""
 
 
 def find_go() -> Path:
-    """The pinned Go compiler."""
+    """Returns the path of the pinned Go compiler."""
     candidates = [os.environ.get("GO", ""), str(Path(sys.executable).with_name("go")), shutil.which("go") or ""]
     seen = []
     for candidate in candidates:
@@ -44,11 +45,11 @@ def find_go() -> Path:
             if version == GO_VERSION:
                 return Path(candidate)
             seen.append(f"{candidate} is {version}")
-    raise ToolchainMissing(f"{GO_VERSION} is needed; {', '.join(seen) or 'no Go was found'}")
+    raise ToolchainMissing(f"{GO_VERSION} is required; {', '.join(seen) or 'no Go was found'}")
 
 
 def build(go: Path, connector: str, target: Path) -> None:
-    """Compile one connector. Nothing of the caller's environment reaches the result."""
+    """Compiles one connector. The caller's environment does not affect the result."""
     with tempfile.TemporaryDirectory() as cache:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "SystemRoot", "TEMP") if name in os.environ}
         subprocess.run(
@@ -72,21 +73,21 @@ def build(go: Path, connector: str, target: Path) -> None:
 
 
 def pins() -> dict[str, str]:
-    """The hash of each committed connector (module followed by manifest), by its full name."""
+    """Returns the hash of each committed connector (module, then manifest) by its full name."""
     found = {}
     for connector in CONNECTORS:
         folder = MANIFESTS / "connectors" / connector
         manifest = (folder / "manifest.toml").read_bytes()
         name = _NAME.search(manifest.decode())
         if name is None:
-            raise ValueError(f"{folder / 'manifest.toml'} names no connector")
+            raise ValueError(f"{folder / 'manifest.toml'} does not name a connector")
         digest = hashlib.sha256((folder / "connector.wasm").read_bytes() + manifest)
         found[name[1]] = f"sha256:{digest.hexdigest()}"
     return found
 
 
 def sums() -> str:
-    """What was built from what, as `sha256sum` writes it: tells a forgotten rebuild where there is no compiler."""
+    """Returns checksums of sources and modules, as `sha256sum` writes them, to notice a forgotten rebuild."""
     sources = [MANIFESTS / "source" / "go.mod", *MANIFESTS.glob("source/*/*.go")]
     modules = [MANIFESTS / "connectors" / connector / "connector.wasm" for connector in CONNECTORS]
     return "".join(
@@ -96,12 +97,12 @@ def sums() -> str:
 
 
 def repinned(text: str, hashes: dict[str, str]) -> str:
-    """An action's text with the pins that belong to its connectors."""
+    """Returns an action's text with the current pins of its connectors."""
     return _PIN.sub(lambda found: found["before"] + hashes[found["name"]], text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build or check everything."""
+    """Builds or checks all connectors; returns 1 if something is out of date."""
     parser = argparse.ArgumentParser(prog="python -m tools.connectors", description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare with what is committed; write nothing")
     options = parser.parse_args(arguments)
@@ -136,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif SUMS.read_text("utf-8") != sums():
         stale.append(str(SUMS.relative_to(MANIFESTS)))
     for name in stale:
-        print(f"stale: {name}", file=sys.stderr)
+        print(f"out of date: {name}", file=sys.stderr)
     return 1 if stale else 0
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/keys.md from the console's table of actions; `--check` says whether it is stale.
+"""Writes docs/keys.md from the console's table of actions; `--check` only tells whether it is up to date.
 
 Run it as `python -m tools.keys`.
 """
@@ -15,18 +15,18 @@ DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "keys.md"
 _BEFORE: Final = """\
 # Keys
 
-`?` shows these in the console, and `ctrl+p` finds each by its name. Enter and space never answer.
+`?` shows these keys in the console, and `ctrl+p` finds each command by its name. Enter and space never answer.
 
-Give an action other keys in `config.toml`, by its id; several are separated by commas, and a comma is `comma`:
+To change a key, set it in `config.toml` by its id. Separate several keys with commas; the comma key is `comma`:
 
 ```toml
-[console.keymap]
+[console.keys]
 history = "H"
 "history.export" = "E,f5"
 ```
 
-An unknown action, a key that is none and a key that would do two things in one place are errors when the console
-starts. Answers cannot be put on keys that people press to go on: enter, space, tab, arrows, page up and down.
+The console does not start if an id or a key is unknown, or if a key would do two things in one place. Approve and
+deny cannot be put on enter, space, tab, the arrow keys, page up, page down, home or end.
 """
 
 
@@ -37,10 +37,10 @@ def document() -> str:
 
 def _lines() -> Iterator[str]:
     for scope in KeyScope:
-        yield f"\n## {scope}\n\n| key | does | | id |\n|---|---|---|---|\n"
+        yield f"\n## {scope}\n\n| key | name | what it does | id |\n|---|---|---|---|\n"
         for group in KeyGroup:
             yield from (_row(action) for action in of(scope) if action.group is group)
-    yield "\n## Mouse\n\n| | does |\n|---|---|\n"
+    yield "\n## Mouse\n\n| mouse | what it does |\n|---|---|\n"
     yield from (f"| {what} | {does} |\n" for what, does in MOUSE)
 
 
@@ -55,11 +55,11 @@ def _written(key: str) -> str:
 
 
 def main() -> int:
-    """0 if the page is up to date or was written."""
+    """Returns 0 if the page is up to date or was written."""
     if "--check" in sys.argv[1:]:
         fresh = DOCUMENT.exists() and DOCUMENT.read_text(encoding="utf-8") == document()
         if not fresh:
-            print("docs/keys.md is stale: python -m tools.keys", file=sys.stderr)
+            print("docs/keys.md is out of date: run make keys", file=sys.stderr)
         return 0 if fresh else 1
     DOCUMENT.write_text(document(), encoding="utf-8")
     return 0

@@ -1,6 +1,6 @@
 """Draws the pictures in `screenshots/` from the program itself, with fixed requests: `python -m tools.screenshots`.
 
-No time passes in them, so that they come out the same whenever they are drawn.
+The clock is stopped, so that they are the same whenever they are drawn.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ from tests.console.pilots import text
 from tests.console.scripted import ScriptedGate, console
 
 FOLDER: Final = Path(__file__).parents[1] / "screenshots"
-_MOMENT: Final = 0.1
-_ALIKE: Final = 4
-# Made of how the picture is put together, which may change when nothing is seen of it.
+_PAUSE: Final = 0.1
+_EQUAL_FRAMES: Final = 4
+# Depends on the order of styles, which can change although the picture looks the same.
 _NAME: Final = re.compile(r"terminal-\d+")
 QUIET: Final = ConsoleSettings(arm_seconds=0.05, undo_seconds=0.0, bell=False, notify=False)
 MOVES: Final = Risk(RiskLevel.NORMAL, '"move_file" is not declared to be harmless')
@@ -58,7 +58,7 @@ def _keys(*keys: str, wait: float = 0.3) -> Steps:
 
 @dataclass(frozen=True)
 class Shot:
-    """One picture: who waits, how large, how it looks, and what is pressed before it is taken."""
+    """One picture: the waiting requests, the size, the theme, and the keys that are pressed first."""
 
     name: str
     requests: tuple[Request, ...]
@@ -135,16 +135,16 @@ SHOTS: Final = _shots()
 
 
 class Gate(ScriptedGate):
-    """Requests that wait, and a past."""
+    """A gate with waiting requests and a history."""
 
     def __init__(self, *items: Request) -> None:
         super().__init__(*items)
         self._past = PastGate(records(120, NOW))
-        self.history = self._past.history  # type: ignore[method-assign]  # the past is another scripted gate
+        self.history = self._past.history  # type: ignore[method-assign]  # the history comes from another scripted gate
 
 
 async def draw(shot: Shot) -> str:
-    """The picture as SVG."""
+    """Returns the picture as SVG."""
     async with console(Gate(*shot.requests), replace(QUIET, theme=shot.theme), shot.size) as (app, pilot):
         await _settled(app, pilot)
         await shot.steps(app, pilot)
@@ -153,15 +153,15 @@ async def draw(shot: Shot) -> str:
 
 
 async def _settled(app: Console, pilot: Pilot[None]) -> None:
-    """Waits until nothing on the screen changes any more."""
+    """Waits until the screen stops changing."""
     seen: list[str] = []
-    while len(seen) < _ALIKE or len(set(seen)) > 1:
-        await pilot.pause(_MOMENT)
-        seen = [*seen[1 - _ALIKE :], text(app)]
+    while len(seen) < _EQUAL_FRAMES or len(set(seen)) > 1:
+        await pilot.pause(_PAUSE)
+        seen = [*seen[1 - _EQUAL_FRAMES :], text(app)]
 
 
 def main() -> int:
-    """Draws all of them."""
+    """Draws all pictures."""
     FOLDER.mkdir(exist_ok=True)
     for shot in SHOTS:
         with fixed_time():

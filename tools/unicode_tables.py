@@ -1,9 +1,9 @@
-"""Write the two tables of characters in `aileron_tui/core`.
+"""Writes the two tables of characters in `aileron_tui/core`.
 
 Run it as `python -m tools.unicode_tables` with Python 3.11, whose `unicodedata` is Unicode 14.0, the oldest
-one this project runs on: a table made from it holds for every later Python too, and what newer versions of
-Unicode add is shown by its number rather than passed on. It needs two packages that nothing else here needs:
-`regex` (which characters are pictographs) and `confusable-homoglyphs` (Unicode's look-alikes and scripts).
+supported version. Such a table is right for every later Python too: characters that newer versions of Unicode add are
+shown by their number. It needs two packages that nothing else here needs: `regex` (which characters are pictographs)
+and `confusable-homoglyphs` (Unicode's look-alikes and scripts).
 """
 
 import importlib
@@ -62,7 +62,7 @@ Copyright © Unicode, Inc., Unicode License v3.
 
 
 def shown(code: int) -> bool:
-    """Whether a character may not reach a terminal as itself."""
+    """Returns whether a character must not be written to a terminal as it is."""
     if code in (0x09, 0x0A, 0x20):
         return False
     ignorable = code in BLANK or any(first <= code <= last for first, last in IGNORABLE)
@@ -70,12 +70,12 @@ def shown(code: int) -> bool:
 
 
 def stacked(code: int) -> bool:
-    """Whether a character attaches to the one before it."""
+    """Returns whether a character attaches to the one before it."""
     return unicodedata.category(chr(code))[0] == "M" or any(code in jamo for jamo in STACKED_JAMO)
 
 
 def ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
-    """Rising code points as inclusive ranges."""
+    """Yields ascending code points as inclusive ranges."""
     found: list[tuple[int, int]] = []
     for code in codes:
         if found and found[-1][1] == code - 1:
@@ -86,7 +86,7 @@ def ranges(codes: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def character_class(codes: Iterable[int]) -> str:
-    """The inside of a regular expression's […].
+    """Returns the inside of a regular expression's […].
 
     Beyond the Basic Multilingual Plane `re` tries range after range, so the largest come first.
     """
@@ -101,14 +101,14 @@ def escape(code: int) -> str:
 
 
 def literal(name: str, text: str, raw: bool = True) -> str:
-    """A long ASCII string as an assignment of short lines."""
+    """Returns the assignment of a long ASCII string, split into short lines."""
     mark = "r" if raw else ""
     lines = "\n".join(f'    {mark}"{line}"' for line in cut(text, 100))
     return f"{name} = (\n{lines}\n)\n"
 
 
 def cut(text: str, width: int) -> Iterator[str]:
-    """Pieces of at most `width` characters that do not end inside an escape."""
+    """Yields pieces of at most `width` characters that do not end inside an escape."""
     while len(text) > width:
         end = text.rfind("\\", 1, width) if "\\" in text else width
         yield text[:end]

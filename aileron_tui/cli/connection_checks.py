@@ -112,7 +112,7 @@ def _not_found(id_: str, found: DaemonSearch, detail: str, *, configured: bool) 
 
 def _exposed(id_: str, url: str) -> Iterator[Check]:
     try:
-        private = read_address(url).private
+        private = read_address(url).is_confidential
     except BadAddress:
         return
     if not private:
@@ -123,7 +123,7 @@ def _exposed(id_: str, url: str) -> Iterator[Check]:
 def _listener(id_: str, url: str) -> Iterator[Check]:
     """Whether it is ours, or the system's, that listens at an address of this machine: nothing is told to another."""
     address = read_address(url)
-    if not address.here:
+    if not address.is_local:
         return
     try:
         with socket.create_connection((address.host, address.port), timeout=_SECONDS) as connection:

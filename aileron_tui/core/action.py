@@ -1,4 +1,4 @@
-"""Action manifests: what an agent may call, what it needs, and whether a person is asked first."""
+"""Action manifests: what an agent may call, which connectors it needs, and whether it needs approval."""
 
 import re
 from typing import Any, Final
@@ -16,8 +16,8 @@ from aileron_tui.core.toml_schema import (
     StringTableSchema,
     TableListSchema,
     TableSchema,
-    conform,
     dotted,
+    enforce_schema,
 )
 from aileron_tui.core.values import dataclass
 
@@ -63,7 +63,7 @@ _FIELDS: Final[Fields] = {
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A connector an action uses: exactly these bytes, and only these of its operations."""
+    """A connector that an action uses: exactly these bytes, and only these ops."""
 
     name: str
     version: str
@@ -73,7 +73,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One argument of a call, and how the operator is shown it."""
+    """One input of an action, and how it is shown to the operator."""
 
     name: str
     type: str
@@ -85,13 +85,13 @@ class Input:
 
     @property
     def title(self) -> str:
-        """What stands beside the value."""
+        """The label that is shown beside the value."""
         return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation of a connector. `idempotent` is None where the manifest is silent."""
+    """One `[[execute]]` entry. `idempotent` is None if the manifest does not set it."""
 
     id: str
     connector: str
@@ -102,7 +102,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class PreviewDirective:
-    """The read-only operation that is called before asking, and which parts of its answer are shown, in order."""
+    """The preview op, its arguments, and which parts of its result are shown, in order."""
 
     op: str
     args: JsonObject
@@ -112,7 +112,7 @@ class PreviewDirective:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Whether a person is asked, for how many seconds at most, and what is fetched for them."""
+    """Whether an approval is required, for how many seconds it is waited for, and what is fetched before asking."""
 
     required: bool = False
     timeout: int | None = None
@@ -121,7 +121,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something an agent may call. A value of this type has passed every rule of a single manifest."""
+    """Something an agent may call. An instance has passed every check of a single manifest."""
 
     name: str
     version: str
@@ -135,31 +135,31 @@ class Action:
 
     @property
     def gated(self) -> bool:
-        """Whether a person is asked before it runs."""
+        """Whether it needs approval."""
         return self.approval.required
 
     def requirement(self, name: str) -> Requirement | None:
-        """The requirement for this connector."""
+        """The requirement for this connector, if there is one."""
         return next((requirement for requirement in self.requires if requirement.name == name), None)
 
 
 def read_action(data: bytes | str, file: str) -> Reading[Action]:
-    """The action in a manifest file, or every reason why there is none."""
+    """Returns the action in a manifest file, with every problem found in it."""
     try:
-        framed = frontmatter.split(frontmatter.decode(data, file), file)
-        table = frontmatter.tables(framed.source)
+        parts = frontmatter.split(frontmatter.decode(data, file), file)
+        table = frontmatter.tables(parts.source)
     except frontmatter.UnreadableManifest as error:
         return Reading(None, (error.finding,), TomlSource(file))
     problems = Problems()
-    conform(table, _FIELDS, (), problems)
-    action = _ActionReader(table, problems).action(framed.body)
+    enforce_schema(table, _FIELDS, (), problems)
+    action = _ActionReader(table, problems).action(parts.body)
     if not problems.any:
-        return Reading(action, (), framed.source)
-    return Reading(None if problems.rejected else action, problems.findings(framed.source), framed.source)
+        return Reading(action, (), parts.source)
+    return Reading(None if problems.rejected else action, problems.findings(parts.source), parts.source)
 
 
 class _ActionReader:
-    """Applies the rules in their order. Each method builds its part whether or not something is wrong with it."""
+    """Checks a manifest in order. Each method returns its part of the action, even if it found problems in it."""
 
     def __init__(self, table: dict[str, Any], problems: Problems) -> None:
         self._table = table
@@ -174,104 +174,106 @@ class _ActionReader:
         requires = self._requires()
         intent: str = table.get("match", {}).get("intent", "")
         if not intent:
-            self._absent(("match", "intent"), "Say in a sentence when an agent should call this action.")
+            self._report_missing(("match", "intent"), "Describe in one sentence when an agent should call this action.")
         inputs = tuple([self._input(item, ("inputs", index)) for index, item in enumerate(table.get("inputs", ()))])
         steps = table.get("execute", ())
         if not steps:
-            self._absent(("execute",), "Add an [[execute]] step.")
+            self._report_missing(("execute",), "Add an [[execute]] step.")
         approval = self._approval(table.get("approval", {}))
         execute = self._execute(steps, {needed.name: needed.capabilities for needed in reversed(requires)})
         return Action(name, version, source, requires, intent, inputs, execute, approval, body)
 
-    def _absent(self, path: Path, mend: str) -> None:
-        """Reports a required value that is absent or empty, unless that is so because it had the wrong type."""
-        if self._problems.lacks(None, path):
-            self._problems.add(path, "required", f"{dotted(path)} is required", mend)
+    def _report_missing(self, path: Path, fix: str) -> None:
+        """Reports a required value that is missing or empty, unless it was removed because of its type."""
+        if self._problems.missing(None, path):
+            self._problems.add(path, "required", f"{dotted(path)} is required", fix)
 
     def _name(self) -> str:
         name: str = self._table.get("name", "")
         if not name:
-            self._absent(("name",), 'Add name = "…", as agents will call it.')
+            self._report_missing(("name",), 'Add name = "…", which agents use to call the action.')
         elif not _NAME.fullmatch(name):
-            mend = "Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit."
-            self._problems.add(("name",), "name", f'"{name}" is not a name for an action', mend)
+            fix = "Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit."
+            self._problems.add(("name",), "name", f'"{name}" is not a valid action name', fix)
         return name
 
     def _version(self, table: dict[str, Any], path: Path) -> str:
         version: str = table.get("version", "")
-        mend = "Write three numbers such as 1.2.3, without a leading v."
+        fix = "Write three numbers such as 1.2.3, without a leading v."
         if not version:
-            self._absent((*path, "version"), mend)
+            self._report_missing((*path, "version"), fix)
         elif not is_semver(version):
-            self._problems.add((*path, "version"), "version", f'"{version}" is not a strict SemVer', mend)
+            self._problems.add((*path, "version"), "version", f'"{version}" is not a strict SemVer version', fix)
         return version
 
     def _source(self) -> str:
         source: str = self._table.get("source", "")
-        mend = "Write where it comes from, such as github://owner/repo/actions/name@1.2.3."
+        fix = "Write where the action comes from, such as github://owner/repo/actions/name@1.2.3."
         if not source:
-            self._absent(("source",), mend)
+            self._report_missing(("source",), fix)
         elif fault := reference_fault(source):
-            self._problems.add(("source",), "source", f'"{source}" is not a reference: {fault}', mend)
+            self._problems.add(("source",), "source", f'"{source}" is not a valid reference: {fault}', fix)
         return source
 
     def _requires(self) -> tuple[Requirement, ...]:
         path = ("requires", "connectors")
         items = self._table.get("requires", {}).get("connectors", ())
         if not items:
-            self._absent(path, "Add a [[requires.connectors]] table for the connector the action uses.")
+            self._report_missing(path, "Add a [[requires.connectors]] table for the connector the action uses.")
         return tuple([self._requirement(item, (*path, index)) for index, item in enumerate(items)])
 
     def _requirement(self, table: dict[str, Any], path: Path) -> Requirement:
         add = self._problems.add
         name: str = table.get("name", "")
-        mend = "Name it as its author does, such as github://owner/repo, without a version."
+        fix = "Write its full name, such as github://owner/repo, without a version."
         if not name:
-            self._absent((*path, "name"), mend)
+            self._report_missing((*path, "name"), fix)
         elif fault := fqn_fault(name):
-            add((*path, "name"), "connector-name", f'"{name}" does not name a connector: {fault}', mend)
+            add((*path, "name"), "connector-name", f'"{name}" is not a valid connector name: {fault}', fix)
         version = self._version(table, path)
         pin: str = table.get("hash", "")
-        mend = "Pin the connector's bytes with sha256: and 64 hex digits."
+        fix = "Write sha256: and the 64 hex digits of the connector's hash."
         if not pin:
-            self._absent((*path, "hash"), mend)
+            self._report_missing((*path, "hash"), fix)
         elif not pin.startswith("sha256:") or pin == "sha256:":
-            add((*path, "hash"), "hash", f'"{pin}" is not a hash', mend)
+            add((*path, "hash"), "hash", f'"{pin}" is not a valid hash', fix)
         capabilities = table.get("capabilities", ())
         if not capabilities:
-            self._absent((*path, "capabilities"), "List the operations the action uses.")
+            self._report_missing((*path, "capabilities"), "List the ops that the action uses.")
         for index, capability in enumerate(capabilities):
             if not capability.strip():
                 here = (*path, "capabilities", index)
-                add(here, "capability", f"{dotted(here)} is empty", "Name an operation or take the entry out.")
+                add(here, "capability", f"{dotted(here)} is empty", "Name an op, or remove the entry.")
         return Requirement(name, version, pin, tuple(capabilities))
 
     def _input(self, table: dict[str, Any], path: Path) -> Input:
         add = self._problems.add
         name: str = table.get("name", "")
-        mend = "Use lower-case letters, digits and '_', starting with a letter."
+        fix = "Use lower-case letters, digits and '_', starting with a letter."
         if not name:
-            self._absent((*path, "name"), mend)
+            self._report_missing((*path, "name"), fix)
         elif not _INPUT_NAME.fullmatch(name):
-            add((*path, "name"), "input-name", f'"{name}" is not a name for an input', mend)
+            add((*path, "name"), "input-name", f'"{name}" is not a valid input name', fix)
         elif name in self._declared:
-            add((*path, "name"), "input-twice", f'input "{name}" is declared twice', "Rename or remove one.")
+            add((*path, "name"), "input-twice", f'input "{name}" is declared twice', "Rename or remove one of them.")
         self._declared.add(name)
         type_: str = table.get("type", "")
         if not type_:
-            self._absent((*path, "type"), _USE_A_TYPE)
+            self._report_missing((*path, "type"), _USE_A_TYPE)
         elif type_ not in TYPES:
-            add((*path, "type"), "input-type", f'"{type_}" is not a type of input', _USE_A_TYPE)
+            add((*path, "type"), "input-type", f'"{type_}" is not a valid input type', _USE_A_TYPE)
         description: str = table.get("description", "")
         if not description.strip():
-            self._absent((*path, "description"), "Say what to pass: it is all the agent learns about this input.")
+            self._report_missing(
+                (*path, "description"), "Describe what to pass. This is all that agents are told about the input."
+            )
         label: str = table.get("label", "")
         if label and not label.strip():
-            add((*path, "label"), "label", f"{dotted(path)}.label is blank", "Write a label or take the key out.")
+            add((*path, "label"), "label", f"{dotted(path)}.label is blank", "Write a label, or remove the key.")
         multiline: bool = table.get("multiline", False)
         if multiline and type_ != "string" and type_ in TYPES:
-            mend = 'Take it out, or set type = "string".'
-            add((*path, "multiline"), "multiline", f'only a string can be multiline, not "{type_}"', mend)
+            fix = 'Remove it, or set type = "string".'
+            add((*path, "multiline"), "multiline", f'only a string can be multiline, not "{type_}"', fix)
         items_type: str = table.get("items_type", "")
         if items_type and type_ in TYPES:
             self._items_type(items_type, type_, (*path, "items_type"))
@@ -279,11 +281,11 @@ class _ActionReader:
 
     def _items_type(self, items_type: str, type_: str, path: Path) -> None:
         if type_ != "array":
-            mend = 'Take it out, or set type = "array".'
-            self._problems.add(path, "items-type", f'only an array has items_type, not "{type_}"', mend)
+            fix = 'Remove it, or set type = "array".'
+            self._problems.add(path, "items-type", f'items_type is only for arrays, not for "{type_}"', fix)
         elif items_type not in ITEM_TYPES:
-            mend = f"Use one of {', '.join(ITEM_TYPES)}."
-            self._problems.add(path, "items-type", f'"{items_type}" is not a type of item', mend)
+            fix = f"Use one of {', '.join(ITEM_TYPES)}."
+            self._problems.add(path, "items-type", f'"{items_type}" is not a valid items_type', fix)
 
     def _approval(self, table: dict[str, Any]) -> Approval:
         if not table:
@@ -292,9 +294,9 @@ class _ActionReader:
         preview = table.get("preview")
         directive = None if preview is None else self._preview(preview, ("approval", "preview"))
         if directive and not required:
-            mend = "Set required = true in [approval], or take the preview out."
+            fix = "Set required = true in [approval], or remove the preview."
             message = "the preview is never fetched, because no approval is required"
-            self._problems.warn(("approval", "preview"), "preview-unused", message, mend)
+            self._problems.warn(("approval", "preview"), "preview-unused", message, fix)
         return Approval(required, self._timeout(table.get("timeout")), directive)
 
     def _timeout(self, seconds: int | None) -> int | None:
@@ -302,37 +304,43 @@ class _ActionReader:
             return None
         path = ("approval", "timeout")
         if seconds < 1:
-            self._problems.add(path, "timeout", f"a timeout of {seconds} s asks nobody", "Write 1 to 300 seconds.")
+            message = f"approval.timeout must be 1 or more, not {seconds}"
+            self._problems.add(path, "timeout", message, f"Write a number between 1 and {LONGEST_TIMEOUT}.")
             return None
         if seconds > LONGEST_TIMEOUT:
-            message = f"{seconds} s is cut to {LONGEST_TIMEOUT} s"
-            self._problems.warn(path, "timeout-cut", message, f"Write at most {LONGEST_TIMEOUT}.")
-        message = "an Aileron daemon of today refuses a manifest with approval.timeout"
-        self._problems.warn(path, "timeout-unknown-upstream", message, "Keep it only for the gate of aileron-tui.")
+            message = f"a timeout of {seconds} s is shortened to {LONGEST_TIMEOUT} s"
+            self._problems.warn(path, "timeout-cut", message, f"Write {LONGEST_TIMEOUT} or less.")
+        message = "current Aileron daemons reject a manifest with approval.timeout"
+        self._problems.warn(
+            path,
+            "timeout-unknown-upstream",
+            message,
+            "Keep it only if the action always runs on the gate of aileron-tui.",
+        )
         return min(seconds, LONGEST_TIMEOUT)
 
     def _preview(self, table: dict[str, Any], path: Path) -> PreviewDirective:
         add = self._problems.add
         op: str = table.get("op", "")
         if not op.strip():
-            self._absent((*path, "op"), "Name the read-only operation to call before asking.")
+            self._report_missing((*path, "op"), "Name the read-only op to call before asking.")
         render: dict[str, str] = table.get("render", {})
         if not render:
-            self._absent((*path, "render"), "Show at least one field of the answer.")
+            self._report_missing((*path, "render"), "Add at least one field of the op's result.")
         args: JsonObject = table.get("args", {})
         self._template(args, (*path, "args"))
         for label, target in render.items():
             here = (*path, "render", label)
             if not label.strip():
-                add(here, "render-label", "a label of render is empty", "Give the field a label.")
-            if self._problems.lacks(target.strip(), here):
-                mend = "Write a path such as message.snippet."
-                add(here, "render-path", f"the path of {dotted(here)} is empty", mend)
+                add(here, "render-label", "a label in render is empty", "Give the field a label.")
+            if self._problems.missing(target.strip(), here):
+                fix = "Write a path such as message.snippet."
+                add(here, "render-path", f"the path of {dotted(here)} is empty", fix)
         multiline = table.get("multiline", ())
         for index, label in enumerate(multiline):
             if label not in render:
-                mend = f"Use one of {', '.join(render)}." if render else "Add it to render."
-                add((*path, "multiline", index), "multiline-label", f'"{label}" is not a label of render', mend)
+                fix = f"Use one of {', '.join(render)}." if render else "Add it to render."
+                add((*path, "multiline", index), "multiline-label", f'"{label}" is not a label in render', fix)
         return PreviewDirective(op, args, tuple(render.items()), frozenset(multiline))
 
     def _execute(self, steps: Any, granted: dict[str, tuple[str, ...]]) -> tuple[Step, ...]:
@@ -343,21 +351,26 @@ class _ActionReader:
         add = self._problems.add
         id_: str = table.get("id", "")
         if not id_:
-            self._absent((*path, "id"), 'Add id = "…": the step\'s name in the result.')
+            self._report_missing((*path, "id"), 'Add id = "…", the name of the step in the result.')
         elif id_ in ids:
             add((*path, "id"), "step-twice", f'step "{id_}" is declared twice', "Rename one of them.")
         ids.add(id_)
         connector: str = table.get("connector", "")
         if not connector:
-            self._absent((*path, "connector"), "Name a connector of [[requires.connectors]].")
+            self._report_missing((*path, "connector"), "Name a connector from [[requires.connectors]].")
         elif connector not in granted:
-            mend = "Write the name exactly as in [[requires.connectors]]."
-            add((*path, "connector"), "step-connector", f'connector "{connector}" is not required by this action', mend)
+            fix = "Write the name exactly as it is there, or add it."
+            add(
+                (*path, "connector"),
+                "step-connector",
+                f'connector "{connector}" is not in [[requires.connectors]]',
+                fix,
+            )
         op: str = table.get("op", "")
         if not op:
-            self._absent((*path, "op"), "Name an operation of the connector.")
+            self._report_missing((*path, "op"), "Name an op of the connector.")
         elif (capabilities := granted.get(connector)) and op not in capabilities:
-            message = f'"{op}" is not among the capabilities of {connector}, so the call will be refused'
+            message = f'"{op}" is not in the capabilities of {connector}, so the call will be refused'
             self._problems.warn((*path, "op"), "op-not-granted", message, f'Add "{op}" to its capabilities.')
         inputs: JsonObject = table.get("inputs", {})
         self._template(inputs, (*path, "inputs"))
@@ -378,9 +391,9 @@ class _ActionReader:
         names = TOKEN.findall(text)
         for name in dict.fromkeys(names):
             if name not in self._declared:
-                mend = f'Declare "{name}" in [[inputs]], or correct the name.'
+                fix = f'Declare "{name}" in [[inputs]], or correct the name.'
                 message = f"${{args.{name}}} is not an input of this action"
-                self._problems.add(path, "undeclared-input", message, mend)
+                self._problems.add(path, "undeclared-input", message, fix)
         if text.count("${") > len(names):
-            message = f"{dotted(path)} holds a ${{…}} that is passed on as it is"
+            message = f"{dotted(path)} contains a ${{…}} that is not replaced"
             self._problems.warn(path, "literal-token", message, "Only ${args.name} is replaced.")

@@ -1,4 +1,4 @@
-"""Bundles: manifests that are loaded together, and the rules that hold between them."""
+"""Bundles: manifests that are loaded together, and the checks across them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from aileron_tui.core.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class BundledConnector:
-    """A connector that comes with the bundle: its manifest, and the hash of its bytes if the module is there."""
+    """A connector in the bundle: its manifest, and the hash of its bytes if its module is present."""
 
     reading: Reading[Connector]
     hash: str = ""
@@ -18,7 +18,7 @@ class BundledConnector:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What may be called: every action that passed all rules. A bad file never hides a good one."""
+    """The actions that passed every check, the connectors, and all findings. A bad file does not affect good ones."""
 
     actions: Mapping[str, Action]
     connectors: Mapping[str, Connector]
@@ -26,15 +26,15 @@ class Bundle:
 
 
 def check_bundle(actions: Sequence[Reading[Action]], packages: Sequence[BundledConnector] = ()) -> Bundle:
-    """The bundle of these files, with the findings of each and of all together, file by file."""
+    """Returns the bundle of these files, with the findings of each file and those across files, in file order."""
     extra: dict[int, Problems] = {}
     connectors = _connectors(packages, extra)
     named = _named(actions, extra)
-    _pins(named, packages, extra)
-    staying = _with_sound_previews([item for item in named if not _rejected(item[0], extra)], actions, extra)
+    _check_pins(named, packages, extra)
+    kept = _with_valid_previews([item for item in named if not _rejected(item[0], extra)], actions, extra)
     readings: list[Reading[Action] | Reading[Connector]] = [*actions, *(package.reading for package in packages)]
     findings = tuple(finding for reading in readings for finding in _findings(reading, extra))
-    return Bundle({action.name: action for _, action in staying}, connectors, findings)
+    return Bundle({action.name: action for _, action in kept}, connectors, findings)
 
 
 _Named = tuple[Reading[Action], Action]
@@ -50,7 +50,7 @@ def _rejected(reading: Reading[Action], extra: Mapping[int, Problems]) -> bool:
     return problems is not None and problems.rejected
 
 
-def _report(extra: dict[int, Problems], reading: object) -> Problems:
+def _problems_of(extra: dict[int, Problems], reading: object) -> Problems:
     return extra.setdefault(id(reading), Problems())
 
 
@@ -64,7 +64,7 @@ def _connectors(packages: Sequence[BundledConnector], extra: dict[int, Problems]
         if first := files.get(connector.name):
             message = f'connector "{connector.name}" is also declared in {first.file}'
             path = ("connector", "name")
-            _report(extra, package.reading).add(path, "connector-twice", message, "Keep one of the two.")
+            _problems_of(extra, package.reading).add(path, "connector-twice", message, "Keep one of them.")
             continue
         found[connector.name] = connector
         files[connector.name] = package.reading.source
@@ -72,7 +72,7 @@ def _connectors(packages: Sequence[BundledConnector], extra: dict[int, Problems]
 
 
 def _named(actions: Sequence[Reading[Action]], extra: dict[int, Problems]) -> list[_Named]:
-    """The readable actions; of two with one name the first stays."""
+    """The readable actions. If two have one name, the first is kept."""
     first: dict[str, str] = {}
     named: list[_Named] = []
     for reading in actions:
@@ -81,15 +81,15 @@ def _named(actions: Sequence[Reading[Action]], extra: dict[int, Problems]) -> li
             continue
         if action.name in first:
             message = f'action "{action.name}" is also declared in {first[action.name]}'
-            _report(extra, reading).add(("name",), "action-twice", message, "Rename one of the two.")
+            _problems_of(extra, reading).add(("name",), "action-twice", message, "Rename one of them.")
             continue
         first[action.name] = reading.source.file
         named.append((reading, action))
     return named
 
 
-def _pins(named: Sequence[_Named], packages: Sequence[BundledConnector], extra: dict[int, Problems]) -> None:
-    """A pin that differs from the connector beside it would be refused at every call."""
+def _check_pins(named: Sequence[_Named], packages: Sequence[BundledConnector], extra: dict[int, Problems]) -> None:
+    """Reports pins that differ from the bundled connector, because every call would be refused."""
     present = {package.reading.value.name: package for package in reversed(packages) if package.reading.value}
     if not present:
         return
@@ -100,20 +100,21 @@ def _pins(named: Sequence[_Named], packages: Sequence[BundledConnector], extra: 
                 continue
             path: Path = ("requires", "connectors", index)
             if package.hash and requirement.hash.lower() != package.hash:
-                message = f"the pin {requirement.hash} is not the hash of {requirement.name}, {package.hash}"
-                _report(extra, reading).add((*path, "hash"), "pin", message, f"Write {package.hash}.")
+                message = f"the pin {requirement.hash} does not match {requirement.name}, whose hash is {package.hash}"
+                _problems_of(extra, reading).add((*path, "hash"), "pin", message, f"Write {package.hash}.")
             elif requirement.version != (version := package.reading.value.version):
-                message = f"version {requirement.version} is required, {version} is here"
-                _report(extra, reading).warn((*path, "version"), "pin-version", message, f"Write {version}.")
+                message = f"version {requirement.version} is required, but the bundle has {version}"
+                _problems_of(extra, reading).warn((*path, "version"), "pin-version", message, f"Write {version}.")
 
 
-def _with_sound_previews(
+def _with_valid_previews(
     named: list[_Named], actions: Sequence[Reading[Action]], extra: dict[int, Problems]
 ) -> list[_Named]:
-    """Leaves out actions whose preview may not be called: it is gated, or nobody vouches that it only reads.
+    """Drops actions whose preview op is gated or not declared idempotent.
 
-    Gates count wherever they stand, also in a file that was dropped. Promises count only where they stand in an
-    action that stays, so a rejection can take away the promise another preview relies on: repeat until none does.
+    An op is gated if any action gates it, even one that was dropped. An op counts as idempotent only if an action that
+    is kept declares it so. Dropping one action can therefore invalidate the preview of another: repeat until none is
+    dropped.
     """
     gated = {
         (step.connector, step.op)
@@ -123,13 +124,13 @@ def _with_sound_previews(
     }
     while True:
         idempotent = {(step.connector, step.op) for _, action in named for step in action.execute if step.idempotent}
-        sound = [item for item in named if not _preview_fault(*item, gated, idempotent, extra)]
-        if len(sound) == len(named):
-            return sound
-        named = sound
+        valid = [item for item in named if not _preview_is_invalid(*item, gated, idempotent, extra)]
+        if len(valid) == len(named):
+            return valid
+        named = valid
 
 
-def _preview_fault(
+def _preview_is_invalid(
     reading: Reading[Action],
     action: Action,
     gated: set[tuple[str, str]],
@@ -140,13 +141,13 @@ def _preview_fault(
     if preview is None:
         return False
     connector, path = action.execute[0].connector, ("approval", "preview", "op")
-    promised, needs_asking = (connector, preview.op) in idempotent, (connector, preview.op) in gated
-    if not promised:
-        message = f'no action of the bundle declares "{preview.op}" of {connector} as idempotent'
-        mend = f'Add an action with a step op = "{preview.op}", idempotent = true, or name one that only reads.'
-        _report(extra, reading).add(path, "preview-not-idempotent", message, mend)
-    if needs_asking:
-        message = f'"{preview.op}" needs an approval itself, so it cannot be called before one'
-        mend = "Name an operation that no action of the bundle gates."
-        _report(extra, reading).add(path, "preview-gated", message, mend)
-    return needs_asking or not promised
+    idempotent_op, gated_op = (connector, preview.op) in idempotent, (connector, preview.op) in gated
+    if not idempotent_op:
+        message = f'no action in the bundle declares "{preview.op}" of {connector} as idempotent'
+        fix = f'Add an action with a step that has op = "{preview.op}" and idempotent = true, or name another op.'
+        _problems_of(extra, reading).add(path, "preview-not-idempotent", message, fix)
+    if gated_op:
+        message = f'"{preview.op}" needs approval itself, so it cannot be called before asking'
+        fix = "Name an op that needs no approval in any action of the bundle."
+        _problems_of(extra, reading).add(path, "preview-gated", message, fix)
+    return gated_op or not idempotent_op

@@ -1,4 +1,4 @@
-"""Connector manifests: the module that does the work, where it may reach, and the credential it uses."""
+"""Connector manifests: the hosts that a connector may reach, and the credential it uses."""
 
 import re
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from aileron_tui.core import frontmatter
 from aileron_tui.core.findings import Path, Problems, Reading, TomlSource
 from aileron_tui.core.manifest_names import fqn_fault, is_semver
-from aileron_tui.core.toml_schema import AnyTableSchema, Fields, StringListSchema, TableSchema, conform, dotted
+from aileron_tui.core.toml_schema import AnyTableSchema, Fields, StringListSchema, TableSchema, dotted, enforce_schema
 from aileron_tui.core.values import dataclass
 
 CREDENTIAL_KINDS: Final = ("oauth2", "api_key", "aws_sigv4")
@@ -60,7 +60,7 @@ _FIELDS: Final[Fields] = {
 
 @dataclass(frozen=True, slots=True)
 class OAuth2:
-    """Where an OAuth 2 token comes from. The client's secret is not kept: nothing here needs it."""
+    """The OAuth 2 endpoints and client of a connector. The client's secret is not kept, because nothing uses it."""
 
     authorize_url: str
     token_url: str
@@ -70,7 +70,7 @@ class OAuth2:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The kind of credential that is put into requests for this connector, and how."""
+    """The kind of credential that is added to the connector's HTTP requests, and how it is added."""
 
     kind: str
     scope: str = ""
@@ -84,7 +84,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A connector as its manifest describes it. `hosts` are the only places it may reach; None means nowhere."""
+    """A connector as its manifest describes it. It may reach only `hosts`, or no host if that is None."""
 
     name: str
     version: str
@@ -98,14 +98,14 @@ class Connector:
 
 
 def read_connector(data: bytes | str, file: str) -> Reading[Connector]:
-    """The connector in a `manifest.toml`, or every reason why there is none."""
+    """Returns the connector in a `manifest.toml`, with every problem found in it."""
     try:
         source = TomlSource(file, frontmatter.decode(data, file))
         table = frontmatter.tables(source)
     except frontmatter.UnreadableManifest as error:
         return Reading(None, (error.finding,), TomlSource(file))
     problems = Problems()
-    conform(table, _FIELDS, (), problems)
+    enforce_schema(table, _FIELDS, (), problems)
     connector = _ConnectorReader(table, problems).connector()
     return Reading(None if problems.rejected else connector, problems.findings(source), source)
 
@@ -127,8 +127,8 @@ class _ConnectorReader:
         credential = self._capabilities.get("credential")
         if "spawn" in self._capabilities or "forwarder" in table:
             path: Path = ("capabilities", "spawn") if "spawn" in self._capabilities else ("connector", "forwarder")
-            message = "this connector starts programs, which is always refused here"
-            self._problems.warn(path, "spawn", message, "Run it with an Aileron daemon.")
+            message = "this connector starts programs, which the gate never allows"
+            self._problems.warn(path, "spawn", message, "Use it with an Aileron daemon.")
         return Connector(
             name,
             version,
@@ -141,37 +141,37 @@ class _ConnectorReader:
             tuple(self._intents),
         )
 
-    def _need(self, value: object, path: Path, mend: str) -> bool:
-        """Reports a required value that is absent; True where there is one to look at."""
-        if self._problems.lacks(value, path):
-            self._problems.add(path, "required", f"{dotted(path)} is required", mend)
+    def _has(self, value: object, path: Path, fix: str) -> bool:
+        """Returns whether a required value is there, and reports it if it is missing."""
+        if self._problems.missing(value, path):
+            self._problems.add(path, "required", f"{dotted(path)} is required", fix)
         return bool(value)
 
     def _name(self, name: str) -> str:
-        path, mend = ("connector", "name"), "Write a name such as github://owner/repo, without a version."
-        if self._need(name, path, mend) and (fault := fqn_fault(name)):
-            self._problems.add(path, "connector-name", f'"{name}" does not name a connector: {fault}', mend)
+        path, fix = ("connector", "name"), "Write a name such as github://owner/repo, without a version."
+        if self._has(name, path, fix) and (fault := fqn_fault(name)):
+            self._problems.add(path, "connector-name", f'"{name}" is not a valid connector name: {fault}', fix)
         return name
 
     def _version(self, version: str) -> str:
-        path, mend = ("connector", "version"), "Write three numbers such as 1.2.3, without a leading v."
-        if self._need(version, path, mend) and not is_semver(version):
-            self._problems.add(path, "version", f'"{version}" is not a strict SemVer', mend)
+        path, fix = ("connector", "version"), "Write three numbers such as 1.2.3, without a leading v."
+        if self._has(version, path, fix) and not is_semver(version):
+            self._problems.add(path, "version", f'"{version}" is not a strict SemVer version', fix)
         return version
 
     def _provenance(self, value: str) -> str:
         if value and not value.startswith("sha256:"):
-            mend = "Write sha256: and the digest in hex."
-            self._problems.add(("connector", "provenance_hash"), "hash", f'"{value}" is not a hash', mend)
+            fix = "Write sha256: and the digest in hex."
+            self._problems.add(("connector", "provenance_hash"), "hash", f'"{value}" is not a valid hash', fix)
         return value
 
     def _idempotent(self, table: dict[str, Any] | None) -> bool:
         if table is None:
             return True
         path, default = ("connector", "idempotency", "default"), table.get("default", "")
-        mend = 'Write "idempotent" or "not_idempotent".'
-        if self._need(default, path, mend) and default not in ("idempotent", "not_idempotent"):
-            self._problems.add(path, "idempotency", f'"{default}" is not a default for idempotency', mend)
+        fix = 'Write "idempotent" or "not_idempotent".'
+        if self._has(default, path, fix) and default not in ("idempotent", "not_idempotent"):
+            self._problems.add(path, "idempotency", f'"{default}" is not a valid default for idempotency', fix)
         return bool(default == "idempotent")
 
     def _hosts(self, hosts: list[str]) -> frozenset[str]:
@@ -179,32 +179,32 @@ class _ConnectorReader:
         for index, host in enumerate(hosts):
             grant = _GRANT.fullmatch(host)
             if grant is None or not 0 < int(grant["port"]) < 65536:
-                mend = "Write the host and its port, such as api.example.com:443; no wildcard, no scheme."
-                self._problems.add((*path, index), "host-port", f'"{host}" is not host:port', mend)
+                fix = "Write the host and its port, such as api.example.com:443, without a wildcard or a scheme."
+                self._problems.add((*path, index), "host-port", f'"{host}" is not a host and a port', fix)
         return frozenset(host.lower() for host in hosts)
 
     def _credential(self, table: dict[str, Any]) -> Credential:
         path: Path = ("capabilities", "credential")
         kind: str = table.get("kind", "")
-        mend = f"Use one of {', '.join(CREDENTIAL_KINDS)}."
-        if self._need(kind, (*path, "kind"), mend) and kind not in CREDENTIAL_KINDS:
-            self._problems.add((*path, "kind"), "credential-kind", f'"{kind}" is not a kind of credential', mend)
-        self._only(table, path, kind, ("header", "format"), "api_key")
-        self._only(table, path, kind, ("oauth2",), "oauth2")
-        self._only(table, path, kind, ("region", "service", "access_key_id"), "aws_sigv4")
+        fix = f"Use one of {', '.join(CREDENTIAL_KINDS)}."
+        if self._has(kind, (*path, "kind"), fix) and kind not in CREDENTIAL_KINDS:
+            self._problems.add((*path, "kind"), "credential-kind", f'"{kind}" is not a valid credential kind', fix)
+        self._check_kind(table, path, kind, ("header", "format"), "api_key")
+        self._check_kind(table, path, kind, ("oauth2",), "oauth2")
+        self._check_kind(table, path, kind, ("region", "service", "access_key_id"), "aws_sigv4")
         header: str = table.get("header", "")
         if header and not _TOKEN.fullmatch(header):
-            message, mend = f'"{header}" cannot be a header name', "Write a name such as X-Api-Key."
-            self._problems.add((*path, "header"), "credential-header", message, mend)
+            message, fix = f'"{header}" is not a valid header name', "Write a name such as X-Api-Key."
+            self._problems.add((*path, "header"), "credential-header", message, fix)
         form: str = table.get("format", "")
         if form and ("{key}" not in form or "\r" in form or "\n" in form or "\0" in form):
-            message = "the format must hold {key} and no line break"
-            self._problems.add((*path, "format"), "credential-format", message, 'Write it such as "Token {key}".')
+            message = "the format must contain {key} and no line break"
+            self._problems.add((*path, "format"), "credential-format", message, 'Write a format such as "Token {key}".')
         service: str = table.get("service", "")
         if kind == "aws_sigv4":
-            self._need(service, (*path, "service"), "Name the AWS service, such as athena.")
+            self._has(service, (*path, "service"), "Name the AWS service, such as athena.")
         oauth2 = None
-        if kind == "oauth2" and self._need(
+        if kind == "oauth2" and self._has(
             "oauth2" in table, (*path, "oauth2"), "Add [capabilities.credential.oauth2]."
         ):
             oauth2 = self._oauth2(table["oauth2"], (*path, "oauth2"))
@@ -219,27 +219,27 @@ class _ConnectorReader:
             table.get("access_key_id", ""),
         )
 
-    def _only(self, table: dict[str, Any], path: Path, kind: str, keys: tuple[str, ...], owner: str) -> None:
+    def _check_kind(self, table: dict[str, Any], path: Path, kind: str, keys: tuple[str, ...], owner: str) -> None:
         if kind == owner or kind not in CREDENTIAL_KINDS:
             return
         for key in keys:
             if key in table:
                 message = f'{key} is only for kind = "{owner}", not "{kind}"'
-                self._problems.add((*path, key), "credential-key", message, f"Take {key} out, or change the kind.")
+                self._problems.add((*path, key), "credential-key", message, f"Remove {key}, or change the kind.")
 
     def _oauth2(self, table: dict[str, Any], path: Path) -> OAuth2:
         for key in ("authorize_url", "token_url"):
             url: str = table.get(key, "")
-            mend = "Write an https:// address (http:// only for localhost or 127.0.0.1)."
-            if self._need(url, (*path, key), mend) and not (_HTTPS.fullmatch(url) or _LOCAL_HTTP.fullmatch(url)):
-                self._problems.add((*path, key), "oauth2-url", f'"{url}" is not an https address', mend)
-        self._need(table.get("client_id", ""), (*path, "client_id"), "Write the client's id.")
+            fix = "Write an https:// address. http:// is only for localhost and 127.0.0.1."
+            if self._has(url, (*path, key), fix) and not (_HTTPS.fullmatch(url) or _LOCAL_HTTP.fullmatch(url)):
+                self._problems.add((*path, key), "oauth2-url", f'"{url}" is not an https address', fix)
+        self._has(table.get("client_id", ""), (*path, "client_id"), "Write the id of the OAuth client.")
         scopes: list[str] = table.get("scopes", [])
-        self._need(scopes, (*path, "scopes"), "List at least one scope.")
+        self._has(scopes, (*path, "scopes"), "List at least one scope.")
         for index, scope in enumerate(scopes):
             if not scope.strip():
                 here = (*path, "scopes", index)
-                self._problems.add(here, "oauth2-scope", f"{dotted(here)} is empty", "Name a scope or take it out.")
+                self._problems.add(here, "oauth2-scope", f"{dotted(here)} is empty", "Name a scope, or remove it.")
         return OAuth2(
             table.get("authorize_url", ""), table.get("token_url", ""), table.get("client_id", ""), tuple(scopes)
         )

@@ -1,8 +1,8 @@
-"""The one shape of failure that people read."""
+"""The base class of errors that users read."""
 
 
 class AileronError(Exception):
-    """A failure in words for a person: what went wrong, the details, and what to do about it."""
+    """An error for users: what went wrong, the details, and what to do."""
 
     def __init__(self, title: str, detail: str = "", hint: str = "") -> None:
         super().__init__(title)

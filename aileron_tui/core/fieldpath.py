@@ -1,4 +1,4 @@
-"""Dotted paths into a connector's answer: object keys, array indexes, and the header shorthand."""
+"""Dotted paths into a connector's result: object keys, array indexes, and the header shorthand."""
 
 from enum import Enum
 from typing import Final, Literal, TypeAlias
@@ -7,7 +7,7 @@ from aileron_tui.core.jsontext import Json
 
 
 class Absence(Enum):
-    """Marks that nothing lies at a path, which is not the same as an empty value."""
+    """Marks a path that does not exist, which is not the same as an empty value."""
 
     MISSING = "missing"
 
@@ -17,7 +17,7 @@ Missing: TypeAlias = Literal[Absence.MISSING]
 
 
 def resolve(value: Json, path: str) -> Json | Missing:
-    """What lies at `path`; null counts as missing. Never raises."""
+    """Returns the value at `path`, or MISSING; null counts as missing. Never raises."""
     if not path:
         return MISSING
     node: Json | Missing = value
@@ -25,7 +25,7 @@ def resolve(value: Json, path: str) -> Json | Missing:
         if isinstance(node, dict):
             node = node.get(segment, MISSING)
         elif isinstance(node, list):
-            node = _header(node, segment)
+            node = _header_or_index(node, segment)
             if node is MISSING:
                 return MISSING
         else:
@@ -33,8 +33,8 @@ def resolve(value: Json, path: str) -> Json | Missing:
     return MISSING if node is None else node
 
 
-def _header(entries: list[Json], segment: str) -> Json | Missing:
-    """The `value` of the first `{name, value}` entry with this name, else the entry at this index.
+def _header_or_index(entries: list[Json], segment: str) -> Json | Missing:
+    """Returns the `value` of the first `{name, value}` entry with this name, or else the entry at this index.
 
     Every entry before the match must itself be such a pair: an array that merely contains one is not a header list.
     """

@@ -1,4 +1,4 @@
-"""What reading a manifest found wrong: the rule, the place, and how to mend it."""
+"""Findings: what is wrong in a manifest, where, and how to fix it."""
 
 from enum import StrEnum
 from functools import cached_property
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Severity(StrEnum):
-    """An error rejects the file; a warning says what will not work as it reads."""
+    """An error rejects the file; a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -21,11 +21,11 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong. `line` and `column` count from 1; 0 means the file as a whole."""
+    """One problem, and how to fix it. `line` and `column` count from 1; 0 means the whole file."""
 
     rule: str
     message: str
-    mend: str
+    fix: str
     file: str
     line: int = 0
     column: int = 0
@@ -34,7 +34,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class TomlSource:
-    """The TOML a manifest was read from, kept to find the line of a key once something is wrong with it."""
+    """The TOML text of a manifest, kept to find the line of a key if there is a problem with it."""
 
     file: str
     toml: str = ""
@@ -44,38 +44,38 @@ class TomlSource:
     def _positions(self) -> dict[Path, Position]:
         return locate(self.toml)
 
-    def place(self, path: Path) -> Position:
-        """Line and column of a key, or of the nearest table around it that is written down."""
+    def position(self, path: Path) -> Position:
+        """Returns the position of a key, or of the nearest table around it that the text contains."""
         while path:
-            if position := self._positions.get(path):
-                return Position(position.line + self.first_line - 1, position.column)
+            if found := self._positions.get(path):
+                return Position(found.line + self.first_line - 1, found.column)
             path = path[:-1]
         return Position(self.first_line, 1)
 
 
 class Problems:
-    """Gathers findings while a manifest is read; places are looked up only if there are any."""
+    """Collects problems while a manifest is read; positions are looked up only if there are any."""
 
     def __init__(self) -> None:
         self._found: list[tuple[Path, str, str, str, Severity]] = []
-        self._ill_typed: set[Path] = set()
+        self._wrong_types: set[Path] = set()
 
-    def add(self, path: Path, rule: str, message: str, mend: str) -> None:
-        """Something that rejects the file."""
-        self._found.append((path, rule, message, mend, Severity.ERROR))
+    def add(self, path: Path, rule: str, message: str, fix: str) -> None:
+        """Adds an error, which rejects the file."""
+        self._found.append((path, rule, message, fix, Severity.ERROR))
 
-    def warn(self, path: Path, rule: str, message: str, mend: str) -> None:
-        """Something worth saying that rejects nothing."""
-        self._found.append((path, rule, message, mend, Severity.WARNING))
+    def warn(self, path: Path, rule: str, message: str, fix: str) -> None:
+        """Adds a warning."""
+        self._found.append((path, rule, message, fix, Severity.WARNING))
 
-    def ill_typed(self, path: Path, message: str, mend: str, dropped: Path | None = None) -> None:
-        """A value of the wrong type. It, or `dropped` around it, is taken out and not reported once more as missing."""
-        self._ill_typed.add(path if dropped is None else dropped)
-        self.add(path, "wrong-type", message, mend)
+    def wrong_type(self, path: Path, message: str, fix: str, dropped: Path | None = None) -> None:
+        """Adds an error for a value of the wrong type. It, or `dropped` around it, is not reported as missing later."""
+        self._wrong_types.add(path if dropped is None else dropped)
+        self.add(path, "wrong-type", message, fix)
 
-    def lacks(self, value: object, path: Path) -> bool:
-        """Whether a required value is absent or empty, and neither it nor a table around it was reported."""
-        return not value and not any(path[:end] in self._ill_typed for end in range(1, len(path) + 1))
+    def missing(self, value: object, path: Path) -> bool:
+        """Returns whether a value is missing or empty, and not because it had the wrong type."""
+        return not value and not any(path[:end] in self._wrong_types for end in range(1, len(path) + 1))
 
     @property
     def count(self) -> int:
@@ -93,16 +93,16 @@ class Problems:
         return any(severity is Severity.ERROR for *_, severity in self._found)
 
     def findings(self, source: TomlSource) -> tuple[Finding, ...]:
-        """All findings with their places."""
+        """Returns all findings with their positions."""
         return tuple(
-            Finding(rule, message, mend, source.file, *source.place(path), severity)
-            for path, rule, message, mend, severity in self._found
+            Finding(rule, message, fix, source.file, *source.position(path), severity)
+            for path, rule, message, fix, severity in self._found
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[T]):
-    """The outcome of reading one file: its value unless an error was found, the findings, and where it came from."""
+    """The result of reading one file: its value, or None if there was an error; the findings; and the source."""
 
     value: T | None
     findings: tuple[Finding, ...]

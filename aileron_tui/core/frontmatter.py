@@ -1,4 +1,4 @@
-"""The `+++` framing of an action manifest, and TOML text to tables, with the line of what is wrong."""
+"""Splits an action manifest at its `+++` lines and parses TOML. Errors have a line and a column."""
 
 import re
 from typing import Any, Final
@@ -13,12 +13,12 @@ LONGEST_LINE: Final = 1024 * 1024
 _WIDEST_CHARACTER: Final = 4
 _OPENER: Final = re.compile(r"\+\+\+[^\S\n]*(?:\n|\Z)")
 _CLOSER: Final = re.compile(r"\n[^\S\n]*\+\+\+[^\S\n]*(?=\n|\Z)")
-_SAID_TWICE: Final = ("Cannot declare", "Cannot overwrite", "Cannot redefine", "Cannot mutate", "Duplicate")
-_MEND: Final = 'Start the file with a line "+++", then TOML, then a second line "+++".'
+_DECLARED_TWICE: Final = ("Cannot declare", "Cannot overwrite", "Cannot redefine", "Cannot mutate", "Duplicate")
+_FRAME_FIX: Final = 'Start the file with a line "+++", then TOML, then a second line "+++".'
 
 
 class UnreadableManifest(Exception):
-    """The file has no tables to look at; carries the one finding that says why."""
+    """A file that cannot be parsed; `finding` says why."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
@@ -27,14 +27,14 @@ class UnreadableManifest(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ManifestParts:
-    """The two parts of an action manifest."""
+    """The TOML and the text of an action manifest."""
 
     source: TomlSource
     body: str
 
 
 def decode(data: bytes | str, file: str) -> str:
-    """The text of a manifest file; a byte order mark is dropped."""
+    """Returns the text of a manifest file without its byte order mark."""
     try:
         text = data if isinstance(data, str) else data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -46,25 +46,25 @@ def decode(data: bytes | str, file: str) -> str:
 
 
 def split(text: str, file: str) -> ManifestParts:
-    """Front matter and body. The second delimiter ends the front matter even inside a TOML string."""
+    """Splits front matter and body. The second `+++` line ends the front matter, even inside a TOML string."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").removesuffix("\r")
     if len(text) > LONGEST_LINE // _WIDEST_CHARACTER:
         _refuse_long_line(text, file)
     start = len(text) - len(text.lstrip())
     if start == len(text):
-        raise UnreadableManifest(Finding("no-front-matter", "the file is empty", _MEND, file))
+        raise UnreadableManifest(Finding("no-front-matter", "the file is empty", _FRAME_FIX, file))
     line = text.count("\n", 0, start) + 1
     opener = _OPENER.match(text, start)
     if opener is None:
         found = text[start:].split("\n", 1)[0].rstrip()
         shown = found if len(found) <= 40 else f"{found[:40]}… ({len(found)} characters)"
         message = f'expected "+++" at the start, found "{shown}"'
-        raise UnreadableManifest(Finding("text-before-front-matter", message, _MEND, file, line, 1))
+        raise UnreadableManifest(Finding("text-before-front-matter", message, _FRAME_FIX, file, line, 1))
     closer = _CLOSER.search(text, opener.end() - 1)
     if closer is None:
         message = 'the closing "+++" is missing'
-        raise UnreadableManifest(Finding("unclosed-front-matter", message, _MEND, file, line + 1, 1))
+        raise UnreadableManifest(Finding("unclosed-front-matter", message, _FRAME_FIX, file, line + 1, 1))
     toml, body = text[opener.end() : closer.start()], text[closer.end() + 1 :].removesuffix("\n")
     return ManifestParts(TomlSource(file, toml, line + 1), body)
 
@@ -73,24 +73,24 @@ def _refuse_long_line(text: str, file: str) -> None:
     for number, line in enumerate(text.split("\n"), start=1):
         size = len(line.encode("utf-8", "surrogatepass"))
         if size > LONGEST_LINE:
-            message = f"the line has {size:,} bytes; {LONGEST_LINE:,} are allowed"
-            raise UnreadableManifest(Finding("line-too-long", message, "Break the line.", file, number, 1))
+            message = f"the line has {size:,} bytes, but at most {LONGEST_LINE:,} are allowed"
+            raise UnreadableManifest(Finding("line-too-long", message, "Split the line.", file, number, 1))
 
 
 def tables(source: TomlSource) -> dict[str, Any]:
-    """The TOML 1.1 document of a source."""
-    mend = "Mend the TOML at this place."
+    """Parses the TOML 1.1 document of a source."""
+    fix = "Correct the TOML here."
     try:
         return tomli.loads(source.toml)
     except tomli.TOMLDecodeError as error:
-        message, place = f"not TOML: {error.msg[:1].lower()}{error.msg[1:]}", Position(error.lineno, error.colno)
-        if error.msg.startswith(_SAID_TWICE):
-            message, place = "not TOML: this is declared a second time", last_key(error.doc[: error.pos])
-            mend = "Keep one of the two."
+        message, place = f"invalid TOML: {error.msg[:1].lower()}{error.msg[1:]}", Position(error.lineno, error.colno)
+        if error.msg.startswith(_DECLARED_TWICE):
+            message, place = "invalid TOML: this is declared twice", last_key(error.doc[: error.pos])
+            fix = "Keep one of them."
         line = source.first_line + place.line - 1
-        raise UnreadableManifest(Finding("toml", message, mend, source.file, line, place.column)) from None
+        raise UnreadableManifest(Finding("toml", message, fix, source.file, line, place.column)) from None
     except (RecursionError, ValueError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is out of range"
         raise UnreadableManifest(
-            Finding("toml", f"not TOML: {reason}", mend, source.file, source.first_line, 1)
+            Finding("toml", f"invalid TOML: {reason}", fix, source.file, source.first_line, 1)
         ) from None

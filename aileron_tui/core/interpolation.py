@@ -1,4 +1,4 @@
-"""`${args.name}` in manifest tables: one textual pass; what was put in is never scanned again."""
+"""Replaces `${args.name}` in manifest tables. Inserted text is not scanned again."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ TOKEN: Final = re.compile(r"\$\{args\.([a-z][a-z0-9_]*)\}")
 
 
 def references(template: Json) -> Iterator[str]:
-    """The input names a template asks for, in order, with repeats. Keys are never templates."""
+    """Yields the input names in a template, in order, with repeats. Keys are not templates."""
     stack: list[Json] = [template]
     while stack:
         node = stack.pop()
@@ -24,12 +24,12 @@ def references(template: Json) -> Iterator[str]:
 
 
 def missing_args(template: Json, args: JsonObject) -> list[str]:
-    """The names a template asks for that the call did not supply (null is not supplied), each once."""
+    """Returns the names in a template that the call did not supply, each once. Null is not supplied."""
     return list(dict.fromkeys(name for name in references(template) if args.get(name) is None))
 
 
 def interpolate(template: Json, args: JsonObject) -> Json:
-    """The template with each token replaced by the argument's text; a token without an argument stays as it is."""
+    """Returns the template with each token replaced by its argument; a token without an argument is kept."""
     if isinstance(template, str):
         return TOKEN.sub(lambda token: _text(token, args), template) if "${" in template else template
     if isinstance(template, dict):

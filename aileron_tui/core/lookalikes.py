@@ -1,9 +1,8 @@
-"""Hosts and addresses that are not what they look like, told in short sentences.
+"""Warnings about hosts and addresses that are not what they look like.
 
-The data are Unicode's own confusables and scripts (`lookalike_table`), as a small table, since a library would
-be a dependency at run time for two lookups; Unicode names would not do, since the first word of a name is often
-not its script. Scripts may mix as UTS 39 allows at its level "highly restrictive": Latin with Japanese, Korean
-or Chinese. Whatever a sentence quotes has been made visible.
+The data is Unicode's own list of confusables and scripts, as a small table (`lookalike_table`), because a library for
+two lookups would be one more dependency. Scripts may be mixed as UTS 39 allows at its level "highly restrictive": Latin
+with Japanese, Korean or Chinese. Everything that a warning quotes has been made visible.
 """
 
 import re
@@ -16,15 +15,15 @@ from urllib.parse import unquote
 from aileron_tui.core import lookalike_table
 from aileron_tui.core.visible_text import clip, inline
 
-# Work and answer are bounded, and the answer says so when a bound was met.
-LONGEST = 1_000_000
-CANDIDATES = 500
-SENTENCES = 8
-QUOTED = 60
-ODD = 3
-_TOO_MANY = f"only the first {CANDIDATES} hosts and addresses were checked for look-alikes"
+# Limits; a warning says so when one is reached.
+MAX_CHARACTERS = 1_000_000
+MAX_HOSTS = 500
+MAX_WARNINGS = 8
+MAX_QUOTE = 60
+MAX_LETTERS = 3
+_TOO_MANY = f"only the first {MAX_HOSTS} hosts and addresses were checked for look-alikes"
 
-# IDNA reads the last three as the first, and nothing at all where these others stand.
+# IDNA reads the last three dots as the first one, and ignores the characters below.
 _DOTS = ".\u3002\uff0e\uff61"
 _IDNA = {
     **dict.fromkeys(map(ord, _DOTS), "."),
@@ -32,7 +31,7 @@ _IDNA = {
 }
 _SLASHES = "\u2044\u2215\u2571\u27cb\u29f8\u3033\uff0f"
 
-# Anything may hide in a host but blanks, controls and ASCII punctuation.
+# A host may contain anything but whitespace, control characters and ASCII punctuation.
 _LETTER = r"[^\s\x00-\x2c\x2e\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\xa0\u3002\uff0e\uff61\uff20]"
 _HOST = rf"{_LETTER}{{1,255}}(?:[{_DOTS}]{_LETTER}{{1,255}}){{1,20}}"
 _BEFORE_AT = r"[^\s\x00-\x20\"(),:;<>@\[\\\]\x7f-\xa0\uff20]"
@@ -54,14 +53,14 @@ _TOGETHER = (
 
 
 def warnings(text: str) -> tuple[str, ...]:
-    """What a reader should know about the hosts and addresses in a value; empty when all is plain."""
+    """Returns warnings about the hosts and addresses in a value."""
     found: dict[str, None] = {}
-    for sentence in _sentences(text[:LONGEST]):
-        if len(found) == SENTENCES and sentence not in found:
+    for sentence in _sentences(text[:MAX_CHARACTERS]):
+        if len(found) == MAX_WARNINGS and sentence not in found:
             return (*found, "there are more warnings of this kind")
         found[sentence] = None
-    if len(text) > LONGEST:
-        found[f"only the first {LONGEST} characters were checked for look-alikes"] = None
+    if len(text) > MAX_CHARACTERS:
+        found[f"only the first {MAX_CHARACTERS} characters were checked for look-alikes"] = None
     return tuple(found)
 
 
@@ -71,7 +70,7 @@ def _sentences(text: str) -> Iterator[str]:
     if text.isascii() and not _PUNYCODE.search(text):
         return
     for number, (host, before_at) in enumerate(_candidates(text)):
-        if number == CANDIDATES:
+        if number == MAX_HOSTS:
             yield _TOO_MANY
             return
         if before_at:
@@ -80,9 +79,9 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _disguised_addresses(text: str) -> Iterator[str]:
-    """A display name that is itself an address, but another one."""
+    """Warns about display names that are a different address."""
     for number, bracketed in enumerate(_BRACKETED.finditer(text)):
-        if number == CANDIDATES:
+        if number == MAX_HOSTS:
             yield _TOO_MANY
             return
         name = _DISPLAY_NAME.search(text[max(bracketed.start() - 256, 0) : bracketed.start()])
@@ -97,47 +96,47 @@ def _disguised_addresses(text: str) -> Iterator[str]:
 
 
 def _misleading_urls(text: str) -> Iterator[str]:
-    """A URL that seems to go to one host and goes to another."""
+    """Warns about URLs that seem to go to one host and go to another."""
     for number, url in enumerate(_URL.finditer(text)):
-        if number == CANDIDATES:
+        if number == MAX_HOSTS:
             yield _TOO_MANY
             return
         user, at, host = url[1].rpartition("@")
-        # One word only: more of them could go on in our name.
+        # One word only: foreign text of several words could pass for our own warning.
         claimed = next((word for word in _idna(unquote(user, errors="replace")).split() if "." in word), "")
         if "\\" in url[1]:
-            yield f'"{_quoted(url[0])}" has a backslash: programs disagree about the host it goes to'
+            yield f'"{_quoted(url[0])}" has a backslash, and programs disagree about which host that means'
         elif at and claimed:
             yield f"the link goes to {_quoted(host)}, not {_quoted(claimed)}"
 
 
 def _candidates(text: str) -> Iterator[tuple[str, str]]:
-    """Hosts worth a look, each with the part of an address before the @ if there is one."""
+    """Yields hosts to check, each with the part of an address before the @, if any."""
     for address in _ADDRESS.finditer(text):
-        if _worth(address[0]):
+        if _needs_check(address[0]):
             yield address[2], address[1]
     for url in _URL.finditer(text):
         host = re.split(r"[@\\]", url[1])[-1].partition(":")[0]
-        if _worth(host):
+        if _needs_check(host):
             yield host, ""
     for bare in _BARE.finditer(text):
         host = _after_prose(bare[0])
-        if _worth(host) and _is_host(_idna(host)):
+        if _needs_check(host) and _is_host(_idna(host)):
             yield host, ""
 
 
-def _worth(name: str) -> bool:
+def _needs_check(name: str) -> bool:
     return not name.isascii() or bool(_PUNYCODE.search(name))
 
 
 def _after_prose(host: str) -> str:
-    """Without a sentence in Chinese or Japanese whose full stop touches the host."""
+    """Removes a Chinese or Japanese sentence whose full stop touches the host."""
     sentence, stop, rest = host.rpartition("\u3002")
     return rest if stop and not _idna(sentence).isascii() else host
 
 
 def _is_host(name: str) -> bool:
-    """Whether a reader would take it for a host, rather than for two words around a full stop."""
+    """Returns whether this reads as a host, and not as two words around a full stop."""
     if not _LAST_LABEL.fullmatch(_ascii_like(_labels(name)[-1])):
         return False
     return any("a" <= letter.lower() <= "z" for letter in name) or bool(_ascii_like(name))
@@ -146,7 +145,7 @@ def _is_host(name: str) -> bool:
 def _about_host(host: str) -> Iterator[str]:
     host = host.rstrip(_DOTS + "-")
     if any(slash in host for slash in _SLASHES):
-        yield f'"{_quoted(host)}" has something like a slash in it that is not one'
+        yield f'"{_quoted(host)}" contains a character that looks like a slash'
         return
     plain = _idna(host)
     if plain.isascii() and not host.isascii():
@@ -154,7 +153,7 @@ def _about_host(host: str) -> Iterator[str]:
     names = _labels(plain)
     decoded = [_decoded(name) for name in names]
     if None in decoded:
-        yield f"{_quoted(plain)} is not a valid international name"
+        yield f"{_quoted(plain)} is not a valid international domain name"
     real = ".".join(name if label is None else label for name, label in zip(names, decoded, strict=True))
     if real != ".".join(names):
         yield f'{_quoted(plain)} is really "{_quoted(real)}"'
@@ -163,7 +162,7 @@ def _about_host(host: str) -> Iterator[str]:
 
 
 def _about(label: str, whole: str) -> Iterator[str]:
-    """What is odd about the letters of one label; parts between hyphens count for themselves."""
+    """Warns about the letters of one label; parts between hyphens are checked separately."""
     whole = _idna(whole)
     for part in _SEPARATORS.split(_idna(label)):
         if part.isascii():
@@ -171,8 +170,9 @@ def _about(label: str, whole: str) -> Iterator[str]:
         scripts = sorted({_script(letter) for letter in part} - {""}, key=lambda name: (name != "Latin", name))
         if len(scripts) > 1 and not any(together.issuperset(scripts) for together in _TOGETHER):
             odd = [f"{letter}=U+{ord(letter):04X}" for letter in dict.fromkeys(part) if _script(letter) in scripts[1:]]
-            named = ", ".join(odd[:ODD]) + (f" and {len(odd) - ODD} more" if len(odd) > ODD else "")
-            yield f'"{_quoted(whole)}" mixes {", ".join(scripts[:-1])} and {scripts[-1]} letters: {named}'
+            more = f" and {len(odd) - MAX_LETTERS} more" if len(odd) > MAX_LETTERS else ""
+            letters = ", ".join(odd[:MAX_LETTERS]) + more
+            yield f'"{_quoted(whole)}" mixes {", ".join(scripts[:-1])} and {scripts[-1]} letters: {letters}'
         elif like := _ascii_like(part):
             written = f"is written in {scripts[0]} but " if scripts and scripts[0] != "Latin" else ""
             looks = _ascii_like(whole) or whole.replace(part, like)
@@ -180,7 +180,7 @@ def _about(label: str, whole: str) -> Iterator[str]:
 
 
 def _idna(name: str) -> str:
-    """As IDNA reads it first: compatibility forms replaced, dots unified, ignored characters gone."""
+    """Normalises a name as IDNA does: replaces compatibility forms, unifies dots, drops ignored characters."""
     return unicodedata.normalize("NFKC", name.translate(_IDNA))
 
 
@@ -189,7 +189,7 @@ def _labels(host: str) -> list[str]:
 
 
 def _decoded(label: str) -> str | None:
-    """A label as people would read it; None for an `xn--` label that means nothing."""
+    """Returns a label as people read it, or None for an invalid `xn--` label."""
     if not _PUNYCODE.match(label):
         return label
     try:
@@ -199,7 +199,7 @@ def _decoded(label: str) -> str | None:
 
 
 def _script(character: str) -> str:
-    """The script of a letter; nothing for what all scripts share."""
+    """Returns the script of a letter, or "" for what all scripts share."""
     if not character.isalpha():
         return ""
     place = bisect_right(lookalike_table.STARTS, character) - 1
@@ -213,11 +213,11 @@ def _shapes() -> dict[str, str]:
 
 
 def _ascii_like(text: str) -> str:
-    """The ASCII text that it looks like; empty if any of its letters looks like none."""
+    """Returns the ASCII text that this looks like, or "" if a letter looks like no ASCII letter."""
     shapes = _shapes()
     letters = [letter if letter.isascii() else shapes.get(letter) or shapes.get(letter.lower(), "") for letter in text]
     return "".join(letters) if all(letters) else ""
 
 
 def _quoted(text: str) -> str:
-    return clip(inline(text), QUOTED)
+    return clip(inline(text), MAX_QUOTE)

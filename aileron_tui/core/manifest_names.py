@@ -1,4 +1,4 @@
-"""Names that manifests use: versions, fully qualified names, and references with a version."""
+"""Checks for names in manifests: versions, fully qualified names, and references with a version."""
 
 import re
 from functools import lru_cache
@@ -13,13 +13,13 @@ _URI: Final = re.compile(r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<owner>
 
 
 def is_semver(text: str) -> bool:
-    """Whether this is a strict SemVer such as 1.2.3 or 1.2.3-rc.1, without a leading v."""
+    """Returns whether this is a strict SemVer version such as 1.2.3 or 1.2.3-rc.1, without a leading v."""
     return _SEMVER.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=1024)
 def fqn_fault(text: str) -> str:
-    """What is wrong with a fully qualified name such as github://owner/repo, or "" if nothing is."""
+    """Returns what is wrong with a fully qualified name such as github://owner/repo, or ""."""
     uri = _URI.fullmatch(text)
     if uri is None:
         return "it is not a valid URI"
@@ -30,15 +30,15 @@ def fqn_fault(text: str) -> str:
         return "the owner is missing"
     if (uri["path"] or "/") == "/":
         return "the path after the owner is missing"
-    return "it must not carry a version" if "@" in text else ""
+    return "it must not have a version" if "@" in text else ""
 
 
 @lru_cache(maxsize=1024)
 def reference_fault(text: str) -> str:
-    """What is wrong with a reference such as github://owner/repo@1.2.3, or "" if nothing is."""
+    """Returns what is wrong with a reference such as github://owner/repo@1.2.3, or ""."""
     name, at, version = text.rpartition("@")
     if not at:
         return "the @version at the end is missing"
     if not is_semver(version):
-        return f'version "{version}" is not a strict SemVer'
+        return f'version "{version}" is not a strict SemVer version'
     return fqn_fault(name)

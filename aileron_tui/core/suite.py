@@ -5,7 +5,7 @@ from typing import Any, Final
 from aileron_tui.core import frontmatter
 from aileron_tui.core.findings import Problems, Reading, TomlSource
 from aileron_tui.core.manifest_names import reference_fault
-from aileron_tui.core.toml_schema import Fields, StringListSchema, conform
+from aileron_tui.core.toml_schema import Fields, StringListSchema, enforce_schema
 from aileron_tui.core.values import dataclass
 
 _FIELDS: Final[Fields] = {"name": str, "description": str, "actions": StringListSchema()}
@@ -13,7 +13,7 @@ _FIELDS: Final[Fields] = {"name": str, "description": str, "actions": StringList
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite. An entry is a full reference (`github://…@1.2.3`) or a path below the suite's own folder."""
+    """A suite. An entry is a full reference (`github://…@1.2.3`) or a path inside the suite's folder."""
 
     name: str
     description: str
@@ -21,46 +21,46 @@ class Suite:
 
     @property
     def paths(self) -> tuple[tuple[int, str], ...]:
-        """The entries in path form, with their place in the list."""
-        paths = enumerate(self.actions)
-        return tuple((index, _tidy(entry)) for index, entry in paths if "://" not in entry)
+        """The entries that are paths, with their index in the list."""
+        entries = enumerate(self.actions)
+        return tuple((index, _normalised(entry)) for index, entry in entries if "://" not in entry)
 
 
-def _tidy(path: str) -> str:
+def _normalised(path: str) -> str:
     return "/".join(part for part in path.split("/") if part not in ("", "."))
 
 
 def read_suite(data: bytes | str, file: str) -> Reading[Suite]:
-    """The suite in a `suite.toml`, or every reason why there is none."""
+    """Returns the suite in a `suite.toml`, with every problem found in it."""
     try:
         source = TomlSource(file, frontmatter.decode(data, file))
         table = frontmatter.tables(source)
     except frontmatter.UnreadableManifest as error:
         return Reading(None, (error.finding,), TomlSource(file))
     problems = Problems()
-    conform(table, _FIELDS, (), problems)
+    enforce_schema(table, _FIELDS, (), problems)
     suite = _suite(table, problems)
     return Reading(None if problems.rejected else suite, problems.findings(source), source)
 
 
 def _suite(table: dict[str, Any], problems: Problems) -> Suite:
-    mends = {
+    fixes = {
         "name": "Give the suite a name.",
-        "description": "Say in a sentence what the suite is for.",
+        "description": "Describe in one sentence what the suite is for.",
         "actions": "List at least one action.",
     }
-    for key, mend in mends.items():
-        if problems.lacks(table.get(key), (key,)):
-            problems.add((key,), "required", f"{key} is required", mend)
+    for key, fix in fixes.items():
+        if problems.missing(table.get(key), (key,)):
+            problems.add((key,), "required", f"{key} is required", fix)
     actions: list[str] = table.get("actions", [])
     for index, entry in enumerate(actions):
         path = ("actions", index)
-        mend = "Write a path below this folder, or a reference such as github://owner/repo/actions/name@1.2.3."
+        fix = "Write a path inside this folder, or a reference such as github://owner/repo/actions/name@1.2.3."
         if not entry.strip():
-            problems.add(path, "suite-entry", f"actions[{index}] is empty", mend)
+            problems.add(path, "suite-entry", f"actions[{index}] is empty", fix)
         elif "://" in entry:
             if fault := reference_fault(entry):
-                problems.add(path, "suite-entry", f'"{entry}" is not a reference: {fault}', mend)
+                problems.add(path, "suite-entry", f'"{entry}" is not a valid reference: {fault}', fix)
         elif ".." in entry.split("/"):
-            problems.add(path, "suite-entry", f'"{entry}" leaves the folder of the suite', mend)
+            problems.add(path, "suite-entry", f'"{entry}" is outside the folder of the suite', fix)
     return Suite(table.get("name", ""), table.get("description", ""), tuple(actions))

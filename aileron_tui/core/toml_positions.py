@@ -1,7 +1,7 @@
-"""Where each key of a TOML document stands. tomli keeps no positions, so an error's line is found by a second look.
+"""The position of each key in a TOML document, which tomli does not keep.
 
-The scanner runs only on text that tomli accepted, up to its end or to what it refused, and only when there is
-something to report. It therefore needs no error handling of its own, but it always moves forward and never raises.
+The scanner runs only if there is something to report, and only on text that tomli accepted, at least up to the error.
+So it needs no error handling of its own, but it always moves forward and never raises.
 """
 
 import re
@@ -36,18 +36,18 @@ class Position(NamedTuple):
 
 
 def locate(toml: str) -> dict[Path, Position]:
-    """The first place of every key path; items of arrays are counted from 0."""
+    """Returns the first position of every key path; items of arrays are counted from 0."""
     return _scanned(toml).found
 
 
 def last_key(toml: str) -> Position:
-    """The place of the key that ends, with its value if it has one, where this part of a document ends."""
+    """Returns the position of the last complete key in the beginning of a document."""
     return _scanned(toml).last
 
 
 def _scanned(toml: str) -> "_Scanner":
     scanner = _Scanner(toml)
-    with suppress(RecursionError):  # past hundreds of nested brackets the place of the outer ones will do
+    with suppress(RecursionError):  # with hundreds of nested brackets, the position of the outer ones is enough
         scanner.document()
     return scanner
 
@@ -58,7 +58,7 @@ class _Scanner:
         self._at = 0
         self._newlines = [match.start() for match in re.finditer("\n", toml)]
         self._lengths: dict[Path, int] = {}
-        self._cut = False
+        self._truncated = False
         self.found: dict[Path, Position] = {}
         self.last = Position(1, 1)
 
@@ -87,9 +87,9 @@ class _Scanner:
             if many and index == len(keys):
                 self._lengths[path] = self._lengths.get(path, 0) + 1
             if path in self._lengths:
-                self._note(path, start)
+                self._remember(path, start)
                 path = (*path, self._lengths[path] - 1)
-            self._note(path, start)
+            self._remember(path, start)
         self.last = self._position(start)
         newline = self._toml.find("\n", self._at)
         self._at = len(self._toml) if newline < 0 else newline
@@ -100,12 +100,12 @@ class _Scanner:
         path = table
         for key in self._keys():
             path = (*path, key)
-            self._note(path, start)
+            self._remember(path, start)
         if self._toml.startswith("=", self._at):
             self._at += 1
         self._skip(_SPACE)
         self._value(path)
-        if not self._cut:
+        if not self._truncated:
             self.last = self._position(start)
 
     def _value(self, path: Path) -> None:
@@ -124,7 +124,7 @@ class _Scanner:
         index = 0
         while self._inside("]"):
             item = (*path, index)
-            self._note(item, self._at)
+            self._remember(item, self._at)
             self._value(item)
             index += 1
 
@@ -134,7 +134,7 @@ class _Scanner:
             self._pair(path)
 
     def _inside(self, closer: str) -> bool:
-        """Moves to the next item of a container; False once its end has been passed."""
+        """Moves to the next item of a container; returns False at its end."""
         before = -1
         while before != self._at:
             before = self._at
@@ -142,7 +142,7 @@ class _Scanner:
             if self._toml.startswith(",", self._at):
                 self._at += 1
         if self._at >= len(self._toml):
-            self._cut = True
+            self._truncated = True
             return False
         if self._toml[self._at] in "]}":
             self._at += 1 if self._toml[self._at] == closer else 0
@@ -173,7 +173,7 @@ class _Scanner:
         match = pattern.match(self._toml, at)
         return match[0] if match else ""
 
-    def _note(self, path: Path, at: int) -> None:
+    def _remember(self, path: Path, at: int) -> None:
         if path not in self.found:
             self.found[path] = self._position(at)
 

@@ -1,9 +1,13 @@
-"""The user's `config.toml`: closed like every other file, so that a mistyped key is never silently ignored."""
+"""The user's `config.toml` as values: each key with its type, its default, its meaning and its limits.
+
+A key is defined here and nowhere else. `config_schema` reads these definitions: `config_reader` checks a file against
+them, and `make configuration` writes docs/configuration.md from them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import LONGEST_TIMEOUT
@@ -16,67 +20,129 @@ HIGH_RISK: Final = ("confirm", "type", "passphrase")
 DAEMON: Final = "daemon"
 GATE: Final = "gate"
 
+T = TypeVar("T")
+
 
 class ConfigError(AileronError):
     """The configuration cannot be used as it is written."""
 
 
+def key(default: T, meaning: str, example: str = "", **limits: object) -> T:
+    """A field that is a key of `config.toml`; `example` is TOML, and `config_schema.ConfigKey` lists the limits."""
+    return field(default=default, metadata={"meaning": meaning, "example": example, **limits})
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the user wants of the gate. `timeout` is how long a request waits if its manifest does not say."""
+    """How the gate asks, and what it keeps."""
 
-    keep_previews: bool = False
-    headless_decisions: bool = False
-    timeout: int = LONGEST_TIMEOUT
-    high_risk: str = "confirm"
+    keep_previews: bool = key(
+        False, "Keep the text of previews in the ledger. Otherwise only their digest is kept.", "true"
+    )
+    headless_decisions: bool = key(
+        False, "Allow `approve` and `deny` without a terminal, for example in a script.", "false"
+    )
+    timeout: int = key(
+        LONGEST_TIMEOUT,
+        "Seconds that a request waits for an answer if its manifest sets no timeout.",
+        "120",
+        least=1,
+        most=LONGEST_TIMEOUT,
+    )
+    high_risk: str = key(
+        "confirm",
+        "How to confirm an approval at high risk: press `y`, type the action's name, or enter the passphrase of "
+        "the signing key.",
+        '"type"',
+        choices=HIGH_RISK,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleConfig:
-    """How the console looks and behaves; 0 turns the undo window or the idle lock off."""
+    """How the console looks and behaves."""
 
-    theme: str = ""
-    undo_seconds: int = 2
-    lock_minutes: int = 15
-    bell: bool = True
-    notify: bool = True
-    keys: Mapping[str, str] = field(default_factory=dict)
+    theme: str = key(
+        "",
+        "Colour theme: `aileron-dark`, `aileron-light`, `aileron-contrast` or `aileron-plain`. If not set, "
+        "`aileron-dark`, or `aileron-plain` where `NO_COLOR` is set.",
+        '"aileron-light"',
+    )
+    undo_seconds: int = key(
+        2,
+        "Seconds that an approval is held before it is sent, so that `u` can undo it. 0 turns this off.",
+        "3",
+        least=0,
+        most=60,
+    )
+    lock_minutes: int = key(
+        15, "Minutes without a key press after which the console locks itself. 0 turns this off.", "30", least=0
+    )
+    bell: bool = key(True, "Ring the terminal bell when a request arrives.", "false")
+    notify: bool = key(True, "Send a desktop notification through the terminal when a request arrives.", "true")
+    keys: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata={
+            "meaning": "Keys of your own for the console, by the id that [the list of keys](keys.md) shows.",
+            "example": '{ history = "H", "history.export" = "E,f5" }',
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialSource:
-    """Where a connector's credential comes from: exactly one of `env`, `command` and `keyring` is set."""
+    """The credential of a connector. Set exactly one of `env`, `command` and `keyring`."""
 
-    env: str = ""
-    command: tuple[str, ...] = ()
-    keyring: str = ""
-    region: str = ""
-    access_key_id: str = ""
+    env: str = key("", "Environment variable that holds the secret.", '"TICKETS_TOKEN"')
+    command: tuple[str, ...] = key((), 'Command that prints the secret, such as `["pass", "tickets"]`.')
+    keyring: str = key("", "Entry of the system's keyring, as `service/user`.")
+    region: str = key("", "AWS region for AWS signatures. Overrides the one in the connector's manifest.")
+    access_key_id: str = key("", "AWS access key id for AWS signatures. Overrides the one in the connector's manifest.")
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorSettings:
-    """What the user says of one connector."""
+    """Settings of one connector, under the name that manifests give it."""
 
     credential: CredentialSource | None = None
-    memory_mib: int | None = None
-    preview_may_post: bool = False
+    memory_mib: int | None = key(None, "Memory limit of one call in MiB. If not set, 256.", "64", least=1, most=4096)
+    preview_may_post: bool = key(
+        False, "Let previews of this connector send HTTP POST requests. Otherwise they can only read.", "false"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class SourceConfig:
-    """Where requests come from. Without `url`, a daemon is looked for as usual and a gate is the one of this home."""
+    """A daemon or a gate whose requests the console shows.
 
-    name: str
-    kind: Literal["daemon", "gate"]
-    url: str = ""
-    token_file: Path | None = None
-    token_env: str = ""
+    Without any `[[sources]]`, the console uses the daemon or gate that it finds on this machine.
+    """
+
+    name: str = field(
+        metadata={
+            "meaning": "Name of the source, shown beside its requests and used with `--source`.",
+            "example": '"work"',
+            "pattern": "[a-z0-9-]{1,20}",
+            "pattern_hint": "Use 1 to 20 lower-case letters, digits and dashes.",
+        }
+    )
+    kind: Literal["daemon", "gate"] = field(
+        metadata={"meaning": "What the source is.", "example": '"daemon"', "choices": (DAEMON, GATE)}
+    )
+    url: str = key(
+        "",
+        "Address of the source. If not set, the daemon or gate of this machine. Over a network, use `https://`.",
+        '"http://127.0.0.1:9000"',
+    )
+    token_file: Path | None = key(
+        None, "Full path of the file with the daemon's token. Not for a gate.", '"~/.aileron/work.token"'
+    )
+    token_env: str = key("", "Environment variable with the daemon's token, instead of `token_file`.")
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The whole configuration; every part has its default."""
+    """The whole configuration; every part has a default."""
 
     policy: Policy = Policy()
     risk: "tuple[RiskRule, ...]" = ()
@@ -86,9 +152,9 @@ class Config:
 
 
 def load_config(path: Path) -> Config:
-    """The configuration in this file; a missing file is the default one."""
+    """The configuration in this file, or the defaults if there is no such file."""
     if not path.exists():
         return Config()
-    from aileron_tui.files.config_reader import read_config  # noqa: PLC0415  # most have no such file
+    from aileron_tui.files.config_reader import read_config  # noqa: PLC0415  # only needed if there is a file
 
     return read_config(path)

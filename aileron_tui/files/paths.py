@@ -1,4 +1,4 @@
-"""Where configuration, data, keys and caches live, and where the bundled folders are."""
+"""The folders of configuration, data, keys and cache, and of the manifests and styles that ship with the program."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ _APP: Final = "aileron-tui"
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """One gate's files. Folders may not exist yet."""
+    """The files and folders of one home. Folders may not exist yet."""
 
     config: Path
     keyring: Path
@@ -23,11 +23,11 @@ class Paths:
 
 
 def paths() -> Paths:
-    """Everything under AILERON_TUI_HOME if it is set, else the user's ordinary folders."""
+    """Returns paths in AILERON_TUI_HOME if it is set, or else in the user's standard folders."""
     if home := os.environ.get(HOME_VARIABLE):
         root = Path(home).expanduser().absolute()
         return Paths(root / "config.toml", root / "keyring.json", root / "data", root / "keys", root / "cache")
-    import platformdirs  # noqa: PLC0415  # not needed under a home of one's own
+    import platformdirs  # noqa: PLC0415  # not needed with AILERON_TUI_HOME
 
     data = Path(platformdirs.user_data_dir(_APP, appauthor=False))
     cache = Path(platformdirs.user_cache_dir(_APP, appauthor=False))
@@ -36,7 +36,7 @@ def paths() -> Paths:
 
 
 def bundled(name: Literal["manifests", "styles"]) -> Path:
-    """A folder that ships with the program: inside the package when installed, beside it in a checkout."""
+    """Returns a folder that ships with the program: inside the package if installed, beside it in a checkout."""
     package = Path(aileron_tui.__file__).parent
     inside = package / name
     return inside if inside.is_dir() else package.parent / name

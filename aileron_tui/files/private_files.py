@@ -1,6 +1,6 @@
-"""Files that only their owner may touch: folders 0700, files 0600, no symlinks, nobody else's.
+"""Files that only their owner can access: folders 0700, files 0600, owned by the user, no symbolic links.
 
-Checks are made on the opened file, not on its name, so that nothing can be swapped in between.
+The opened file is checked, not its name, so that it cannot be replaced in between.
 """
 
 import errno
@@ -16,80 +16,88 @@ _LARGEST: Final = 1024 * 1024
 
 
 class PrivateFileError(AileronError):
-    """A file or folder that is not as private as it must be, or cannot be used."""
+    """A file or folder that is not private, or cannot be used."""
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made if need be (parents too), and checked to be the user's alone."""
+    """Creates the folder if needed, with its parents, and checks that only the user can access it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError):
             path.mkdir(mode=0o700)
         status = path.lstat()
     except OSError as error:
-        raise PrivateFileError(f"cannot use the folder {path}", _why(error), "Make it writable for you.") from None
+        raise PrivateFileError(
+            f"cannot use the folder {path}", _reason(error), "Give yourself permission to write there."
+        ) from None
     if not stat.S_ISDIR(status.st_mode):
         what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a folder"
-        raise PrivateFileError(f"{path} is {what}", hint="Move it away; a private folder will be made in its place.")
+        raise PrivateFileError(f"{path} is {what}", hint="Move it away. A private folder is created in its place.")
     _check_owner(path, status, "700")
     return path
 
 
 def read_private(path: Path, limit: int = _LARGEST) -> bytes:
-    """The content of a private file."""
+    """Returns the content of a private file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
-        raise PrivateFileError(f"cannot read {path}", _why(error), "Check that it exists and is yours.") from None
+        raise PrivateFileError(f"cannot read {path}", _reason(error), "Check that it exists and is yours.") from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise PrivateFileError(f"{path} is not an ordinary file")
         _check_owner(path, status, "600")
         if status.st_size > limit:
-            raise PrivateFileError(f"{path} is too large", f"{status.st_size:,} bytes; {limit:,} are allowed")
+            raise PrivateFileError(
+                f"{path} is too large", f"{status.st_size:,} bytes, but at most {limit:,} are allowed"
+            )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(limit + 1)
     finally:
         os.close(descriptor)
     if len(data) > limit:
-        raise PrivateFileError(f"{path} is too large", f"it grew beyond {limit:,} bytes while it was read")
+        raise PrivateFileError(f"{path} is too large", f"it grew to more than {limit:,} bytes while it was read")
     return data
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
-    """Writes the whole file or nothing, and has it on disk before returning."""
+    """Writes the whole file or nothing, and returns once it is on disk."""
     private_folder(path.parent)
     if replace and path.is_symlink():
         raise PrivateFileError(f"{path} is a symbolic link", hint="Move it away and try again.")
-    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(descriptor, 0o600)
             file.write(data)
             file.flush()
             os.fsync(descriptor)
         if replace:
-            draft.replace(path)
+            temporary.replace(path)
         else:
-            os.link(draft, path, follow_symlinks=False)
+            os.link(temporary, path, follow_symlinks=False)
         _sync(path.parent)
     except FileExistsError:
-        raise PrivateFileError(f"{path} exists already", hint="Choose another name, or move it away.") from None
+        raise PrivateFileError(f"{path} already exists", hint="Choose another name, or move it away.") from None
     except OSError as error:
-        raise PrivateFileError(f"cannot write {path}", _why(error), "Make room, or make the folder writable.") from None
+        raise PrivateFileError(
+            f"cannot write {path}", _reason(error), "Free some disk space, or give yourself permission to write there."
+        ) from None
     finally:
-        draft.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _check_owner(path: Path, status: os.stat_result, mode: str) -> None:
     if status.st_uid != os.geteuid():
-        raise PrivateFileError(f"{path} belongs to another user", f"user {status.st_uid}", "Use one of your own.")
-    loose = stat.S_IMODE(status.st_mode) & 0o077
-    if loose:
+        raise PrivateFileError(f"{path} belongs to another user", f"user {status.st_uid}", "Use a file of your own.")
+    open_bits = stat.S_IMODE(status.st_mode) & 0o077
+    if open_bits:
         raise PrivateFileError(
-            f"{path} is open to others", f"its mode is {stat.S_IMODE(status.st_mode):03o}", f"chmod {mode} {path}"
+            f"{path} is open to others",
+            f"its mode is {stat.S_IMODE(status.st_mode):03o}",
+            f"chmod {mode} {path}",
         )
 
 
@@ -101,7 +109,7 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _why(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     if error.errno == errno.ELOOP:
         return "it is a symbolic link"
     return (error.strerror or str(error)).lower()

@@ -40,9 +40,9 @@ def discover(url: str = "", data: Path | None = None) -> FoundGate:
         here = _written(path)
     except NoGate:
         here = None
-    if here is not None and address.meets(read_address(here.url)):
+    if here is not None and address.matches(read_address(here.url)):
         return here
-    if not address.private:
+    if not address.is_confidential:
         _refuse(address)
     return FoundGate(address.url)
 
@@ -83,7 +83,7 @@ def _check_own(url: str, path: Path) -> None:
         address = read_address(url)
     except BadAddress as error:
         raise NoGate("the file that says where the gate is cannot be used", f"{path}: {error}", START) from None
-    if not (address.private or _of_this_machine(address.host)):
+    if not (address.is_confidential or _of_this_machine(address.host)):
         _refuse(address)
 
 

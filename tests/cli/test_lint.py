@@ -95,7 +95,7 @@ def test_the_caret_points_at_the_key(lint: Lint, tmp_path: Path) -> None:
      │   ^
   Did you mean "intent"?
 
-{file}:2:1: error: "Send" is not a name for an action [name]
+{file}:2:1: error: "Send" is not a valid action name [name]
   2 │ name = "Send"
     │ ^
   Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit.
@@ -103,7 +103,7 @@ def test_the_caret_points_at_the_key(lint: Lint, tmp_path: Path) -> None:
 {file}:12:2: error: match.intent is required [required]
   12 │ [match]
      │  ^
-  Say in a sentence when an agent should call this action.
+  Describe in one sentence when an agent should call this action.
 
 1 file checked: 3 errors
 """,
@@ -127,9 +127,9 @@ def test_a_byte_order_mark_and_windows_line_ends_do_not_move_the_caret(lint: Lin
 
 def test_a_finding_of_the_whole_file_has_no_line(lint: Lint, tmp_path: Path) -> None:
     file = write(tmp_path, "")
-    mend = 'Start the file with a line "+++", then TOML, then a second line "+++".'
+    fix = 'Start the file with a line "+++", then TOML, then a second line "+++".'
     assert lint(file).out == (
-        f"{file}: error: the file is empty [no-front-matter]\n  {mend}\n\n1 file checked: 1 error\n"
+        f"{file}: error: the file is empty [no-front-matter]\n  {fix}\n\n1 file checked: 1 error\n"
     )
 
 
@@ -137,7 +137,7 @@ def test_warnings_do_not_fail(lint: Lint, tmp_path: Path) -> None:
     file = write(tmp_path, GOOD.split("[approval]")[0] + "[approval]\nrequired = true\ntimeout = 60\n+++\n")
     code, out, _ = lint(file)
     assert code == 0
-    assert f"{file}:39:1: warning: an Aileron daemon of today refuses a manifest with approval.timeout" in out
+    assert f"{file}:39:1: warning: current Aileron daemons reject a manifest with approval.timeout" in out
     assert out.endswith("1 file checked: 1 warning\n")
 
 
@@ -163,7 +163,7 @@ def test_json(lint: Lint, tmp_path: Path) -> None:
     assert document == {"files": 1, "errors": 1, "warnings": 1}
     assert findings[0] == {
         "rule": "name",
-        "message": '"Sénd" is not a name for an action',
+        "message": '"Sénd" is not a valid action name',
         "mend": "Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit.",
         "file": str(file),
         "line": 2,
@@ -189,7 +189,7 @@ def test_a_single_action_is_judged_with_its_neighbours(lint: Lint, bundle: Path)
     assert lint(get).code == 0, "what is wrong with a neighbour is not told"
     code, out, _ = lint(send)
     assert code == 1
-    assert out.startswith(f"{send}:30:1: error: no action of the bundle declares")
+    assert out.startswith(f"{send}:30:1: error: no action in the bundle declares")
     get.unlink()
     assert lint(send).code == 1
 
@@ -350,7 +350,7 @@ def test_things_that_are_no_files(lint: Lint, tmp_path: Path, monkeypatch: pytes
         for name in ("dangling.md", "loop.md", "a.toml", "suite.toml", "zero.md", "pipe.md", "pipe.toml", "socket.md"):
             code, out, err = lint(name)
             assert (code, err) == (1, ""), name
-            assert f"{name}: error: cannot read it: " in out
+            assert f"{name}: error: cannot read the file: " in out
         assert lint(".").code == 1
 
 
@@ -376,10 +376,10 @@ def test_what_may_not_be_read(lint: Lint, bundle: Path) -> None:
     (bundle / "actions" / "get-draft.md").chmod(0)
     if os.access(bundle / "actions" / "get-draft.md", os.R_OK):
         pytest.skip("this user may read everything")
-    assert "get-draft.md: error: cannot read it: permission denied" in lint(bundle).out
+    assert "get-draft.md: error: cannot read the file: permission denied" in lint(bundle).out
     (bundle / "actions").chmod(0)
     try:
-        assert "actions: error: cannot read it: permission denied" in lint(bundle).out
+        assert "actions: error: cannot read the folder: permission denied" in lint(bundle).out
         assert lint(bundle / "actions").code == 1
         assert lint(bundle / "actions" / "get-draft.md").code == 2
     finally:

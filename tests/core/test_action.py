@@ -171,8 +171,8 @@ def test_a_source_is_split_at_its_last_sign_and_its_version_is_judged_first() ->
         (finding,) = read_action(re.sub(r"source = .*", f'source = "{source}"', GOOD), "x.md").findings
         return finding.message.partition("reference: ")[2]
 
-    assert fault("github://acme/mail@main@1.2.0") == "it must not carry a version"
-    assert fault("https://acme/mail@main") == 'version "main" is not a strict SemVer'
+    assert fault("github://acme/mail@main@1.2.0") == "it must not have a version"
+    assert fault("https://acme/mail@main") == 'version "main" is not a strict SemVer version'
     assert fault("https://acme/mail") == "the @version at the end is missing"
     assert fault("https://acme/mail@1.2.0") == 'scheme "https" is not one of github, gitlab, hub, local'
 
@@ -180,7 +180,7 @@ def test_a_source_is_split_at_its_last_sign_and_its_version_is_judged_first() ->
 def test_a_misspelt_key_is_named() -> None:
     (finding,) = read_action(GOOD.replace("label =", "lable ="), "x.md").findings
     assert finding.message == '"inputs[0].lable" is not a known key'
-    assert finding.mend == 'Did you mean "label"?'
+    assert finding.fix == 'Did you mean "label"?'
     assert (finding.line, finding.column) == (19, 1)
 
 

@@ -26,10 +26,10 @@ def test_an_address(text: str, url: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "does not begin"),
-        ("127.0.0.1:5", "does not begin"),
-        ("file:///etc/passwd", "does not begin"),
-        ("unix://x", "does not begin"),
+        ("", "does not start"),
+        ("127.0.0.1:5", "does not start"),
+        ("file:///etc/passwd", "does not start"),
+        ("unix://x", "does not start"),
         ("http://user:s3cret@127.0.0.1:5", "user name or a password"),
         ("http://127.0.0.1@evil.example", "user name or a password"),
         ("http://127.0.0.1:5/v1?token=s3cret", "query"),
@@ -38,15 +38,15 @@ def test_an_address(text: str, url: str) -> None:
         ("http://127.0.0.1:5/v1/s3cret", "path"),
         ("http://127.0.0.1:0", "no port 0"),
         ("http://127.0.0.1:65536", "no port 65536"),
-        ("http://127.0.0.1:-1", "host or port"),
-        ("http://", "host or port"),
-        ("http://a b", "host or port"),
+        ("http://127.0.0.1:-1", "host or its port"),
+        ("http://", "host or its port"),
+        ("http://a b", "host or its port"),
         ("http://127.0.0.1\\@evil.example", "user name"),
-        ("http://pаypal.example", "host or port"),
-        ("http://[::1%25lo]:5", "host or port"),
+        ("http://pаypal.example", "host or its port"),
+        ("http://[::1%25lo]:5", "host or its port"),
         ("http://[:::]:5", "IPv6"),
-        ("http://127.0.0.1:٥", "host or port"),
-        ("http://127.0.0.1:5\r\nX: y", "host or port"),
+        ("http://127.0.0.1:٥", "host or its port"),
+        ("http://127.0.0.1:5\r\nX: y", "host or its port"),
     ],
 )
 def test_no_address(text: str, words: str) -> None:
@@ -59,23 +59,23 @@ def test_no_address(text: str, words: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "[::1]", "localhost"])
 def test_here(host: str) -> None:
     address = read_address(f"http://{host}:5")
-    assert address.here
-    assert address.private
+    assert address.is_local
+    assert address.is_confidential
 
 
 @pytest.mark.parametrize(
     "host", ["10.0.0.1", "127.0.0.1.example.com", "localhost.example.com", "2130706433", "127.1", "[::ffff:127.0.0.1]"]
 )
 def test_elsewhere(host: str) -> None:
-    assert not read_address(f"http://{host}:5").private
-    assert read_address(f"https://{host}:5").private
+    assert not read_address(f"http://{host}:5").is_confidential
+    assert read_address(f"https://{host}:5").is_confidential
 
 
 def test_which_addresses_mean_the_same() -> None:
     here = Address("http", "127.0.0.1", 5)
-    assert here.meets(here)
-    assert Address("http", "localhost", 5).meets(here)
-    assert not here.meets(Address("http", "127.0.0.1", 6))
-    assert not here.meets(Address("https", "127.0.0.1", 5))
-    assert not here.meets(Address("http", "::1", 5))
-    assert not Address("http", "localhost", 5).meets(Address("http", "10.0.0.1", 5))
+    assert here.matches(here)
+    assert Address("http", "localhost", 5).matches(here)
+    assert not here.matches(Address("http", "127.0.0.1", 6))
+    assert not here.matches(Address("https", "127.0.0.1", 5))
+    assert not here.matches(Address("http", "::1", 5))
+    assert not Address("http", "localhost", 5).matches(Address("http", "10.0.0.1", 5))

@@ -61,7 +61,7 @@ def test_bad_bytes_are_placed_in_characters() -> None:
 def test_the_place_of_bad_toml_counts_from_the_top_of_the_file() -> None:
     finding = refused("\n\n+++\na = 1\nb = ?\n+++\n")
     assert (finding.line, finding.column) == (5, 5)
-    assert finding.message == "not TOML: invalid value"
+    assert finding.message == "invalid TOML: invalid value"
 
 
 @pytest.mark.parametrize(
@@ -80,15 +80,15 @@ def test_the_place_of_bad_toml_counts_from_the_top_of_the_file() -> None:
 def test_what_is_declared_twice_is_placed_at_its_second_key(toml: str, line: int, column: int) -> None:
     finding = refused(f"+++\n{toml}\n+++\n")
     assert (finding.line, finding.column) == (line + 1, column)
-    assert finding.message == "not TOML: this is declared a second time"
+    assert finding.message == "invalid TOML: this is declared twice"
 
 
 def test_what_no_decoder_can_hold_is_refused() -> None:
-    assert refused("+++\na = " + "[" * 100_000 + "\n+++\n").message == "not TOML: nested too deeply"
+    assert refused("+++\na = " + "[" * 100_000 + "\n+++\n").message == "invalid TOML: nested too deeply"
     assert refused("+++\na = " + ".".join(["b"] * 100_000) + "\n+++\n").rule == "toml"
-    assert refused("+++\n" + "a." * 100_000 + "a = 1\n+++\n").message == "not TOML: nested too deeply"
+    assert refused("+++\n" + "a." * 100_000 + "a = 1\n+++\n").message == "invalid TOML: nested too deeply"
     finding = refused("+++\na = " + "9" * 5000 + "\n+++\n")
-    assert finding.message == "not TOML: a number is out of range"
+    assert finding.message == "invalid TOML: a number is out of range"
     assert (finding.line, finding.column) == (2, 1)
 
 

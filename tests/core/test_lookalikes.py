@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aileron_tui.core import lookalike_table
-from aileron_tui.core.lookalikes import CANDIDATES, LONGEST, SENTENCES, warnings
+from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_HOSTS, MAX_WARNINGS, warnings
 from aileron_tui.core.visible_text import visible
 from tests.hostile import HOSTILE
 
@@ -28,7 +28,7 @@ from tests.hostile import HOSTILE
             ],
         ),
         ("https://xn--mnchen-3ya.de/x", ['xn--mnchen-3ya.de is really "münchen.de"']),
-        ("xn--zzzzzzzzzz99999.com", ["xn--zzzzzzzzzz99999.com is not a valid international name"]),
+        ("xn--zzzzzzzzzz99999.com", ["xn--zzzzzzzzzz99999.com is not a valid international domain name"]),
         ("write to pаypal.com today", ['"pаypal.com" mixes Latin and Cyrillic letters: а=U+0430']),
         ("google.соm", ['"google.соm" mixes Latin and Cyrillic letters: с=U+0441, о=U+043E']),
         ("раура.com", ['"раура.com" is written in Cyrillic but looks like "paypa.com"']),
@@ -71,11 +71,11 @@ from tests.hostile import HOSTILE
         ("看https://google.com@evil.example", ["the link goes to evil.example, not google.com"]),
         (
             "https://evil.example\\@google.com/",
-            ['"https://evil.example\\@google.com" has a backslash: programs disagree about the host it goes to'],
+            ['"https://evil.example\\@google.com" has a backslash, and programs disagree about which host that means'],
         ),
         (
             "bank.example\u2044login.evil.example",
-            ['"bank.example⁄login.evil.example" has something like a slash in it that is not one'],
+            ['"bank.example⁄login.evil.example" contains a character that looks like a slash'],
         ),
         (
             "gооgle-раура.com",
@@ -127,12 +127,14 @@ def test_ordinary_hosts_and_addresses_are_not_flagged(text: str) -> None:
 
 def test_the_answer_is_bounded_and_says_so() -> None:
     many = " ".join(f"pаypal{number}.com" for number in range(50))
-    assert len(warnings(many)) == SENTENCES + 1
+    assert len(warnings(many)) == MAX_WARNINGS + 1
     assert warnings(many)[-1] == "there are more warnings of this kind"
-    assert warnings("é.com " * (CANDIDATES + 1)) == (
-        f"only the first {CANDIDATES} hosts and addresses were checked for look-alikes",
+    assert warnings("é.com " * (MAX_HOSTS + 1)) == (
+        f"only the first {MAX_HOSTS} hosts and addresses were checked for look-alikes",
     )
-    assert warnings("x " * LONGEST) == (f"only the first {LONGEST} characters were checked for look-alikes",)
+    assert warnings("x " * MAX_CHARACTERS) == (
+        f"only the first {MAX_CHARACTERS} characters were checked for look-alikes",
+    )
 
 
 def test_a_long_name_is_clipped_with_a_count() -> None:
@@ -146,7 +148,7 @@ def test_a_long_name_is_clipped_with_a_count() -> None:
 )
 def test_no_text_makes_it_slow(unit: str) -> None:
     started = time.perf_counter()
-    warnings(unit * (LONGEST // len(unit)) + "д")
+    warnings(unit * (MAX_CHARACTERS // len(unit)) + "д")
     assert time.perf_counter() - started < 5.0
 
 

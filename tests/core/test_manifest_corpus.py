@@ -33,7 +33,7 @@ def test_manifest(kind: str, case: Case) -> None:
     assert (reading.value is not None) == case.good
     for finding in reading.findings:
         assert finding.message
-        assert finding.mend.endswith((".", "?")), "a sentence says how to mend it"
+        assert finding.fix.endswith((".", "?")), "a sentence says how to fix it"
         assert (finding.column > 0) == (finding.line > 0)
 
 

@@ -30,7 +30,7 @@ from aileron_tui.core.toml_schema import (
     StringTableSchema,
     TableListSchema,
     TableSchema,
-    conform,
+    enforce_schema,
 )
 from tests.corpus.cases import base
 
@@ -54,7 +54,7 @@ def judge(reading: Reading[Any], lines: int) -> None:
         assert (finding.column > 0) == (finding.line > 0)
         assert finding.rule
         assert finding.message
-        assert finding.mend
+        assert finding.fix
 
 
 # What is wrong is found, and nothing is raised.
@@ -313,7 +313,7 @@ def all_fit(table: dict[str, Any], fields: Fields) -> bool:
 def test_only_what_fits_is_left(table: dict[str, Any]) -> None:
     before = all_fit(json.loads(json.dumps(table, default=str)), ACTION) and json.dumps(table, default=repr)
     problems = Problems()
-    conform(table, ACTION, (), problems)
+    enforce_schema(table, ACTION, (), problems)
     assert all_fit(table, ACTION)
     if not problems.any:
         assert json.dumps(table, default=repr) == before

@@ -104,11 +104,11 @@ def test_quotes_at_the_ends_of_strings_end_nothing() -> None:
 
 def test_a_key_that_is_not_written_is_placed_at_the_table_around_it() -> None:
     source = TomlSource("x.md", "[match]\nintent = 1\n[[inputs]]\n[[inputs]]\nname = 1\n", first_line=3)
-    assert source.place(("match", "intent")) == Position(4, 1)
-    assert source.place(("match", "missing")) == Position(3, 2)
-    assert source.place(("inputs", 1, "type")) == Position(6, 3)
-    assert source.place(("version",)) == Position(3, 1)
-    assert source.place(()) == Position(3, 1)
+    assert source.position(("match", "intent")) == Position(4, 1)
+    assert source.position(("match", "missing")) == Position(3, 2)
+    assert source.position(("inputs", 1, "type")) == Position(6, 3)
+    assert source.position(("version",)) == Position(3, 1)
+    assert source.position(()) == Position(3, 1)
 
 
 def test_the_last_key_of_a_part() -> None:

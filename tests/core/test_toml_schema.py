@@ -13,8 +13,8 @@ from aileron_tui.core.toml_schema import (
     StringTableSchema,
     TableListSchema,
     TableSchema,
-    conform,
     dotted,
+    enforce_schema,
     nearest,
 )
 
@@ -32,7 +32,7 @@ FIELDS: Fields = {
 
 def judged(table: dict[str, Any]) -> list[str]:
     problems = Problems()
-    conform(table, FIELDS, (), problems)
+    enforce_schema(table, FIELDS, (), problems)
     return [f"{finding.rule}: {finding.message}" for finding in problems.findings(TomlSource("x"))]
 
 
@@ -73,12 +73,12 @@ def test_what_fits_is_left_alone() -> None:
         ({"free": 1}, "wrong-type: free must be a table, not an integer", {}),
         (
             {"free": {"a": {"b": [date(2026, 1, 1)]}, "c": 1}},
-            "not-json: free.a.b[0] is a date or time, which JSON cannot carry",
+            "not-json: free.a.b[0] is a date or time, which JSON cannot represent",
             {"free": {"c": 1}},
         ),
         (
             {"free": {"a": float("inf")}},
-            "not-json: free.a is not a finite number, which JSON cannot carry",
+            "not-json: free.a is not a finite number, which JSON cannot represent",
             {"free": {}},
         ),
     ],
@@ -98,14 +98,14 @@ def test_depth_is_bounded() -> None:
 
 def test_a_value_of_the_wrong_type_is_not_also_missing() -> None:
     problems = Problems()
-    conform({"table": 1, "words": [1], "rows": [1]}, FIELDS, (), problems)
-    assert not problems.lacks("", ("table",))
-    assert not problems.lacks("", ("table", "key"))
-    assert not problems.lacks((), ("words",))
-    assert not problems.lacks("", ("rows", 0, "key"))
-    assert problems.lacks("", ("rows", 1, "key"))
-    assert problems.lacks("", ("text",))
-    assert not problems.lacks("x", ("text",))
+    enforce_schema({"table": 1, "words": [1], "rows": [1]}, FIELDS, (), problems)
+    assert not problems.missing("", ("table",))
+    assert not problems.missing("", ("table", "key"))
+    assert not problems.missing((), ("words",))
+    assert not problems.missing("", ("rows", 0, "key"))
+    assert problems.missing("", ("rows", 1, "key"))
+    assert problems.missing("", ("text",))
+    assert not problems.missing("x", ("text",))
 
 
 def test_paths_read_as_authors_write_them() -> None:

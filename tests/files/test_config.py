@@ -61,7 +61,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_no_file_is_the_default(tmp_path: Path) -> None:
+def test_without_a_file_every_value_is_the_default(tmp_path: Path) -> None:
     assert load_config(tmp_path / "config.toml") == Config()
 
 
@@ -90,49 +90,67 @@ def test_everything_is_read(tmp_path: Path) -> None:
     ("text", "line", "words", "hint"),
     [
         ("[policy]\nkeep_preview = true", 2, "keep_preview", 'Did you mean "keep_previews"?'),
-        ("[policy]\ntimeout = 301", 2, "timeout of 301", "1 to 300"),
-        ("[policy]\ntimeout = 0", 2, "timeout of 0", "1 to 300"),
+        ("[policy]\ntimeout = 301", 2, "policy.timeout must be between 1 and 300, not 301", "between 1 and 300"),
+        ("[policy]\ntimeout = 0", 2, "must be between 1 and 300, not 0", "between 1 and 300"),
         ('[policy]\nheadless_decisions = "yes"', 2, "must be a boolean", ""),
-        ('[policy]\nhigh_risk = "never"', 2, "no way to ask once more", "confirm, type, passphrase"),
-        ("[console]\nundo_seconds = 61", 2, "undo window of 61", "0 to 60"),
-        ("[console]\nlock_minutes = -1", 2, "-1 minutes", "0 for never"),
-        ('[[risk]]\nlevel = "extreme"', 2, "extreme", "low, normal, high"),
-        ('[[risk]]\naction = "x"', 1, "is not a level of risk", "low, normal, high"),
-        ('[connectors."mail"]\nmemory_mib = 1', 1, "does not name a connector", "github://owner/repo"),
-        ('[connectors."local://a/b"]\nmemory_mib = 0', 2, "0 MiB", "1 to 4096"),
+        (
+            '[policy]\nhigh_risk = "never"',
+            2,
+            '"never" is not a valid value for policy.high_risk',
+            "confirm, type",
+        ),
+        ("[console]\nundo_seconds = 61", 2, "undo_seconds must be between 0 and 60, not 61", "0 and 60"),
+        ("[console]\nlock_minutes = -1", 2, "lock_minutes must be 0 or more, not -1", "0 or more"),
+        ('[[risk]]\nlevel = "extreme"', 2, '"extreme" is not a valid value for risk[0].level', "low, normal, high"),
+        ('[[risk]]\naction = "x"', 1, "risk[0].level is required", "low, normal, high"),
+        ('[connectors."mail"]\nmemory_mib = 1', 1, "is not a valid connector name", "github://owner/repo"),
+        ('[connectors."local://a/b"]\nmemory_mib = 0', 2, "memory_mib must be between 1 and 4096, not 0", "1 and 4096"),
         ('[connectors."local://a/b".credential]\nregion = "x"', 1, "0 sources", "exactly one"),
         ('[connectors."local://a/b".credential]\nenv = "A"\nkeyring = "b/c"', 1, "2 sources", "exactly one"),
         ('[connectors."local://a/b".credential]\nkeyring = "b"', 2, "service and a user", "service/user"),
-        ("[policy\n", 1, "not TOML", ""),
-        ('[[sources]]\nkind = "gate"', 1, "needs a name", 'name = "work"'),
-        ('[[sources]]\nname = "a"', 1, "needs a kind", "daemon, gate"),
-        (f'{GATE}\nurl = "http://gate.example.com"', 4, "cross the network in the clear", "ssh tunnel"),
-        ('[[sources]]\nname = ""\nkind = "gate"', 2, "needs a name", 'name = "work"'),
+        ("[policy\n", 1, "invalid TOML", ""),
+        ('[[sources]]\nkind = "gate"', 1, "sources[0].name is required", 'name = "work"'),
+        ('[[sources]]\nname = "a"', 1, "sources[0].kind is required", "daemon, gate"),
+        (f'{GATE}\nurl = "http://gate.example.com"', 4, "sent unencrypted over the network", "ssh tunnel"),
+        ('[[sources]]\nname = ""\nkind = "gate"', 2, "sources[0].name is required", 'name = "work"'),
         (f"{DAEMON}\ntokenfile = 1", 4, "tokenfile", 'Did you mean "token_file"?'),
         ("sources = 1", 1, "must be an array of tables", ""),
         ("sources = [1]", 1, "must be a table", ""),
-        ('[[sources]]\nname = "Work"\nkind = "gate"', 2, "not a name for a source", "small letters"),
-        ('[[sources]]\nname = "../x"\nkind = "gate"', 2, "not a name for a source", "small letters"),
-        (f'[[sources]]\nname = "{"a" * 21}"\nkind = "gate"', 2, "not a name for a source", "1 to 20"),
-        ('[[sources]]\nname = "a"\nkind = "demon"', 3, "not a kind of source", "daemon, gate"),
+        (
+            '[[sources]]\nname = "Work"\nkind = "gate"',
+            2,
+            "not a valid value for sources[0].name",
+            "lower-case",
+        ),
+        (
+            '[[sources]]\nname = "../x"\nkind = "gate"',
+            2,
+            "not a valid value for sources[0].name",
+            "lower-case",
+        ),
+        (f'[[sources]]\nname = "{"a" * 21}"\nkind = "gate"', 2, "not a valid value for sources[0].name", "1 to 20"),
+        (
+            '[[sources]]\nname = "a"\nkind = "demon"',
+            3,
+            "is not a valid value for sources[0].kind",
+            "daemon, gate",
+        ),
         ('[[sources]]\nname = 1\nkind = "gate"', 2, "must be a string", ""),
-        (f"{DAEMON}\n{GATE}", 5, 'two sources are named "a"', "name of its own"),
-        (DAEMON + "\n" + DAEMON.replace('"a"', '"b"'), 4, 'the same daemon as "a"', "its own url"),
-        (f'{DAEMON}\nurl = "127.0.0.1:5"', 4, "does not begin with http", "leave it out"),
-        (f'{DAEMON}\nurl = "http://a:b@127.0.0.1"', 4, "user name or a password", "leave it out"),
-        (f'{DAEMON}\nurl = ""', 4, "not an address", "leave it out"),
+        (f"{DAEMON}\n{GATE}", 5, 'two sources are named "a"', "its own name"),
+        (DAEMON + "\n" + DAEMON.replace('"a"', '"b"'), 4, 'the same daemon as "a"', "a different url"),
+        (f'{DAEMON}\nurl = "127.0.0.1:5"', 4, "does not start with http", "remove url"),
+        (f'{DAEMON}\nurl = "http://a:b@127.0.0.1"', 4, "user name or a password", "remove url"),
+        (f'{DAEMON}\nurl = ""', 4, "not a valid address", "remove url"),
         (f'{DAEMON}\ntoken_file = "/a"\ntoken_env = "A"', 5, "2 sources", "only one"),
-        (f'{DAEMON}\ntoken_file = "a/b"', 4, "whole path", "~/"),
-        (f'{DAEMON}\ntoken_file = ""', 4, "whole path", "~/"),
-        (f'{DAEMON}\ntoken_env = ""', 4, "name of a variable", "its name"),
-        (f'{DAEMON}\ntoken_env = "5e5e-secret"', 4, "name of a variable", "its name"),
-        (f'{DAEMON}\nurl = "http://far.example.com"\ntoken_env = "A"', 4, "in the clear", "ssh tunnel"),
-        (f'{GATE}\ntoken_env = "A"', 4, "a gate takes no token", "Take token_env out"),
+        (f'{DAEMON}\ntoken_file = "a/b"', 4, "not a full path", "~/"),
+        (f'{DAEMON}\ntoken_file = ""', 4, "not a full path", "~/"),
+        (f'{DAEMON}\ntoken_env = ""', 4, "name of an environment variable", "its name"),
+        (f'{DAEMON}\ntoken_env = "5e5e-secret"', 4, "name of an environment variable", "its name"),
+        (f'{DAEMON}\nurl = "http://far.example.com"\ntoken_env = "A"', 4, "unencrypted", "ssh tunnel"),
+        (f'{GATE}\ntoken_env = "A"', 4, "a gate needs no token", "Remove token_env"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line_and_mend(
-    tmp_path: Path, text: str, line: int, words: str, hint: str
-) -> None:
+def test_an_error_names_the_line_and_how_to_fix_it(tmp_path: Path, text: str, line: int, words: str, hint: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(ConfigError) as caught:
         load_config(path)
@@ -141,19 +159,19 @@ def test_what_is_wrong_is_named_with_its_line_and_mend(
     assert hint in caught.value.hint
 
 
-def test_a_folder_in_its_place_is_said(tmp_path: Path) -> None:
+def test_a_folder_instead_of_the_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
     with pytest.raises(ConfigError, match="cannot read"):
         load_config(tmp_path / "config.toml")
 
 
-def test_what_may_be_a_secret_is_not_repeated(tmp_path: Path) -> None:
+def test_errors_never_repeat_what_may_be_a_secret(tmp_path: Path) -> None:
     for line in ('token_env = "s3cret-5e"', 'url = "http://x:s3cret-5e@127.0.0.1"', 'url = "s3cret-5e"'):
         with pytest.raises(ConfigError) as caught:
             load_config(written(tmp_path, f"{DAEMON}\n{line}"))
         assert "s3cret" not in f"{caught.value.title} {caught.value.detail} {caught.value.hint}"
 
 
-def test_a_daemon_and_a_gate_of_this_machine_are_two(tmp_path: Path) -> None:
+def test_the_daemon_and_the_gate_of_this_machine_are_two_sources(tmp_path: Path) -> None:
     config = load_config(written(tmp_path, DAEMON + "\n" + GATE.replace('"a"', '"b"')))
     assert [(source.name, source.kind) for source in config.sources] == [("a", "daemon"), ("b", "gate")]

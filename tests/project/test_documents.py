@@ -1,25 +1,178 @@
-"""What the documents say is true."""
+"""What the documents say is true: their links, their commands and their TOML."""
 
+import os
 import re
+import shlex
+import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from aileron_tui import __version__
+from aileron_tui import __version__, cli
 from aileron_tui.cli import COMMANDS
+from aileron_tui.console.actions import keymap
+from aileron_tui.console.settings import THEMES
+from aileron_tui.core.action import read_action
+from aileron_tui.core.connector import read_connector
+from aileron_tui.core.suite import read_suite
+from aileron_tui.demo.sample_credentials import sample_config
+from aileron_tui.files.config import load_config
+from aileron_tui.files.paths import bundled
+from aileron_tui.gate.installed_bundle import install, settings_of
+from aileron_tui.sandbox.connector_package import PublisherKeyring
+from tests.compiled import shared_cache
 
 ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^ *```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"`(aileron-tui(?: [^`]*)?)`")
+
+NO_TERMINAL = "terminal"
+"""Marks a command that opens a screen: here it must get as far as the check for a terminal. tests/e2e does the rest."""
+
+RUN: dict[str, int | str] = {
+    "aileron-tui": NO_TERMINAL,
+    "aileron-tui --url http://127.0.0.1:54321 --token-file ~/.aileron/builder.token": NO_TERMINAL,
+    "aileron-tui doctor": 0,
+    "aileron-tui gate": 0,
+    "aileron-tui history --source here": 1,  # there is no such source in an empty home
+    "aileron-tui history head": 0,
+    "aileron-tui history verify": 0,
+    "aileron-tui key init": 0,
+    "aileron-tui lint manifests/": 0,
+    "aileron-tui preview send-draft --arg draft_id=r-12345 --demo": 0,
+    "aileron-tui run send-draft --arg draft_id=r-12345 --wait 60": 75,  # nobody answers, so it still waits
+}
+"""Every `aileron-tui` command of the documents, and how it ends in a new home."""
+
+OTHERS = {
+    "pip install .",
+    ".venv/bin/python -m pytest -q -n 2 tests/core",
+    ".venv/bin/uv build --no-build-isolation --out-dir dist",
+    "cd dist",
+    "../.venv/bin/uv tool run --isolated --from ./aileron_tui-*.whl aileron-tui --version",
+    "../.venv/bin/uv tool run --isolated --from ./aileron_tui-*.whl aileron-tui lint",
+}
+"""Commands of other programs. tests/project/test_package.py builds, installs and runs the wheel."""
 
 
-def test_the_readme_names_only_what_exists() -> None:
-    readme = (ROOT / "README.md").read_text()
-    for target in re.findall(r"make ([a-z-]+)", readme):
-        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), target
-    for command in re.findall(r"^\s*aileron-tui ([a-z]+)", readme, re.MULTILINE):
+def blocks(language: str) -> Iterator[tuple[str, str]]:
+    """The blocks in a language, each with its document and line."""
+    for document in DOCUMENTS:
+        text = document.read_text()
+        for block in BLOCK.finditer(text):
+            if block[1].split()[:1] == ([language] if language else []):
+                yield f"{document.name}:{text.count(chr(10), 0, block.start()) + 1}", block[2]
+
+
+def command_lines() -> Iterator[str]:
+    """The commands in blocks without a language, without their comments."""
+    for _, text in blocks(""):
+        lines = [line.partition(" #")[0].strip() for line in text.splitlines()]
+        if any(line.startswith(("make ", "aileron-tui", ".venv/", "cd ")) for line in lines):
+            yield from filter(None, lines)
+
+
+def documented() -> set[str]:
+    """The `aileron-tui` commands in blocks and in the text; words alone name a command and are no example."""
+    inline = {command for document in DOCUMENTS for command in COMMAND.findall(document.read_text())}
+    return {command for command in [*command_lines(), *inline] if command.startswith("aileron-tui")}
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
+def test_links_and_targets_exist(document: Path) -> None:
+    text = document.read_text()
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (document.parent / link).exists(), link
+    for target in re.findall(r"`make ([a-z-]+)`", text) + re.findall(r"^ *make ([a-z-]+)", text, re.MULTILINE):
+        assert subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, check=False).returncode == 0, (
+            target
+        )
+    for command in re.findall(r"`aileron-tui ([a-z]+)", text):
         assert command in COMMANDS
-    for link in re.findall(r"\]\(([^)#:]+)\)", readme):
-        assert (ROOT / link).exists(), link
+
+
+def test_every_command_of_the_documents_is_run() -> None:
+    assert documented() == set(RUN)
+    others = {line for line in command_lines() if not line.startswith(("make ", "aileron-tui"))}
+    assert others | {"pip install ."} == OTHERS
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample connectors, compiled."""
+    folder = shared_cache(tmp_path_factory)
+    with sample_config() as config:
+        install(bundled("manifests"), settings_of(config, folder, PublisherKeyring())).sandbox.close()
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new home in which nothing has to be compiled, and a person who types a passphrase."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    shutil.copytree(compiled, home / "cache", copy_function=os.link)
+    monkeypatch.setenv("AILERON_TUI_HOME", str(home))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("AILERON_API_URL", raising=False)
+    monkeypatch.delenv("AILERON_TOKEN", raising=False)
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("aileron_tui.cli.commands.key.protect_process", lambda: None)  # pytest stays debuggable
+    monkeypatch.setattr("aileron_tui.cli.commands.key.ask_new_passphrase", lambda _: bytearray(b"correct horse"))
+    return home
+
+
+@pytest.mark.parametrize("command", sorted(RUN.keys() - {"aileron-tui gate", *filter(lambda c: " run " in c, RUN)}))
+def test_a_documented_command_works(command: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli.main(shlex.split(command)[1:])
+    printed = capsys.readouterr()
+    if RUN[command] == NO_TERMINAL:
+        assert code in (cli.FAILED, cli.USAGE)
+        assert NO_TERMINAL in printed.err or "usage: aileron-tui" in printed.err
+    else:
+        assert code == RUN[command], printed.out + printed.err
+
+
+def test_an_agent_calls_the_gate_as_documented(home: Path) -> None:
+    (call,) = (shlex.split(command)[1:] for command in RUN if " run " in command)
+    program = [sys.executable, "-m", "aileron_tui"]
+    call[call.index("--wait") + 1] = "1"
+    with subprocess.Popen([*program, "gate", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as gate:
+        try:
+            assert gate.stdout
+            assert gate.stdout.readline()
+            called = subprocess.run([*program, *call], capture_output=True, text=True, check=False)
+        finally:
+            gate.terminate()
+    assert called.returncode == 75, called.stdout + called.stderr
+    assert gate.returncode == 0
+
+
+CONFIGURATIONS = list(blocks("toml"))
+
+
+def test_the_documents_have_toml_to_check() -> None:
+    assert len(CONFIGURATIONS) >= 8
+
+
+@pytest.mark.parametrize(("place", "text"), [pytest.param(*block, id=block[0]) for block in CONFIGURATIONS])
+def test_toml_of_the_documents_is_valid(place: str, text: str, tmp_path: Path) -> None:
+    if "[[execute]]" in text:
+        assert read_action(f"+++\n{text}+++\n", place).findings == ()
+    elif text.startswith("[connector]"):
+        assert read_connector(text, place).findings == ()
+    elif re.search(r"^actions = ", text, re.MULTILINE):
+        assert read_suite(text, place).findings == ()
+    else:
+        file = tmp_path / "config.toml"
+        file.write_text(text)
+        console = load_config(file).console
+        keymap(console.keys)
+        assert console.theme in ("", *THEMES)
 
 
 def test_the_changelog_knows_this_version() -> None:
@@ -28,7 +181,7 @@ def test_the_changelog_knows_this_version() -> None:
 
 def test_every_command_is_a_module_with_help() -> None:
     for command, words in COMMANDS.items():
-        assert (ROOT / "aileron_tui" / "cli" / f"{command}.py").exists()
+        assert (ROOT / "aileron_tui" / "cli" / "commands" / f"{command}.py").exists()
         assert words
 
 

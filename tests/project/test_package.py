@@ -12,12 +12,15 @@ import pytest
 from aileron_tui import __version__
 
 ROOT = Path(__file__).parents[2]
+UV = str(Path(sys.executable).with_name("uv"))
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the source distribution as CONTRIBUTING.md says."""
     folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], cwd=ROOT, check=True)
+    build = [UV, "build", "--quiet", "--python", sys.executable, "--no-build-isolation", "--out-dir", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True)
     return next(folder.glob("*.whl"))
 
 
@@ -34,11 +37,10 @@ def test_it_runs_from_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     lock = (ROOT / "requirements.lock").read_text()
     pins = tmp_path / "pins.txt"
     pins.write_text("\n".join(re.findall(r"^[A-Za-z0-9._-]+==[^\s;\\]+(?: ; [^\\\n]+)?", lock, re.MULTILINE)))
-    uv = str(Path(sys.executable).with_name("uv"))
     environment = tmp_path / "environment"
     python = environment / "bin" / "python"
-    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(environment)], check=True)
-    install = [uv, "pip", "install", "--quiet", "--python", str(python), "--constraint", str(pins), str(wheel)]
+    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, str(environment)], check=True)
+    install = [UV, "pip", "install", "--quiet", "--python", str(python), "--constraint", str(pins), str(wheel)]
     subprocess.run(install, check=True)
     command = str(environment / "bin" / "aileron-tui")
 

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     warnings = len(findings) - errors
     if options.json:
-        document = {"files": count, "errors": errors, "warnings": warnings, "findings": list(map(asdict, findings))}
+        document = {"files": count, "errors": errors, "warnings": warnings, "findings": list(map(_as_json, findings))}
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -68,9 +68,9 @@ def lint(paths: list[str]) -> tuple[int, list[Finding]]:
             manifests = read_folder(here if is_folder else here.parent)
             count += manifests.count
             findings += manifests.bundle().findings
-            if not (manifests.count or manifests.faults):
-                message, mend = "there are no manifests here", "Name a folder with actions/*.md, or a file."
-                findings.append(Finding("empty-folder", message, mend, path))
+            if not (manifests.count or manifests.unreadable):
+                message, fix = "there are no manifests here", "Name a folder with actions/*.md, or a file."
+                findings.append(Finding("empty-folder", message, fix, path))
             continue
         manifests = read_manifest(path)
         count += manifests.count
@@ -98,6 +98,11 @@ def _by_file(manifests: Manifests) -> dict[str, list[Finding]]:
     return found
 
 
+def _as_json(finding: Finding) -> dict[str, object]:
+    """A finding as `--json` prints it, where `mend` is the name of the fix."""
+    return {"mend" if name == "fix" else name: value for name, value in asdict(finding).items()}
+
+
 def _explained(finding: Finding, colour: bool) -> Iterator[str]:
     def paint(style: str, text: str) -> str:
         return f"{style}{text}{_PLAIN}" if colour else text
@@ -115,7 +120,7 @@ def _explained(finding: Finding, colour: bool) -> Iterator[str]:
         yield paint(_DIM, f"  {number} │ ") + shown
         if (indent := cells(before)) < _WIDEST:
             yield paint(_DIM, f"  {' ' * len(number)} │ ") + " " * indent + paint(shade, "^")
-    yield f"  {clip(inline(finding.mend), _LONGEST)}"
+    yield f"  {clip(inline(finding.fix), _LONGEST)}"
 
 
 def _source_line(finding: Finding) -> str | None:

@@ -58,7 +58,7 @@ def _inherited(found: FoundGate) -> str:
         return ""
     meant = os.environ.get(URL_VARIABLE, "")
     try:
-        ours = not meant or read_address(meant).meets(read_address(found.url))
+        ours = not meant or read_address(meant).matches(read_address(found.url))
     except BadAddress:
         ours = False
     return os.environ.get(TOKEN_VARIABLE, "") if ours else ""

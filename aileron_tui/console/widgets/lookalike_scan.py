@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from aileron_tui.core.lookalikes import LONGEST, SENTENCES, warnings
+from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_WARNINGS, warnings
 
 AT_ONCE: Final = 4096
 _SLICE: Final = 16 * 1024
@@ -19,15 +19,15 @@ def inspect(text: str, stopped: Callable[[], bool] = bool) -> tuple[str, ...]:
     if len(text) <= _SLICE:
         return warnings(text)
     found: dict[str, None] = {}
-    for part in _slices(text[:LONGEST]):
+    for part in _slices(text[:MAX_CHARACTERS]):
         if stopped():
             break
         found.update(dict.fromkeys(warnings(part)))
         time.sleep(_PAUSE)
-        if len(found) > SENTENCES:
-            return (*list(found)[:SENTENCES], "there are more warnings of this kind")
-    if len(text) > LONGEST:
-        found[f"only the first {LONGEST} characters were checked for look-alikes"] = None
+        if len(found) > MAX_WARNINGS:
+            return (*list(found)[:MAX_WARNINGS], "there are more warnings of this kind")
+    if len(text) > MAX_CHARACTERS:
+        found[f"only the first {MAX_CHARACTERS} characters were checked for look-alikes"] = None
     return tuple(found)
 
 

@@ -78,7 +78,7 @@ class Daemon:
     @property
     def private(self) -> bool:
         """Whether nobody on the way can read what is sent there: no secret may go where this is false."""
-        return read_address(self.url).private
+        return read_address(self.url).is_confidential
 
 
 class StepOutcome(StrEnum):
@@ -164,7 +164,7 @@ class _Walk:
         inherited = self._address(URL_VARIABLE, self._env.get(URL_VARIABLE, ""), needed=named is None)
         address, how = named or inherited, "named" if named else URL_VARIABLE
         written = self._written(address)
-        if written is not None and (address is None or address.meets(written.address)):
+        if written is not None and (address is None or address.matches(written.address)):
             how = how if address else str(self._file)
             address, known = written.address, written
         elif address is not None:
@@ -220,7 +220,7 @@ class _Walk:
                 ),
             )
         )
-        if address is None or address.meets(written.address):
+        if address is None or address.matches(written.address):
             self._step(about, StepOutcome.TAKEN, told)
         else:
             self._step(about, StepOutcome.PASSED, f"it is about another: {told}")
@@ -241,7 +241,7 @@ class _Walk:
         if wanted.token_env:
             return self._checked(f"token in {wanted.token_env}", self._env.get(wanted.token_env, "").strip())
         # A token in the environment is for the daemon of the environment, or for the one that runs here.
-        ours = not named or (inherited is not None and inherited.meets(address))
+        ours = not named or (inherited is not None and inherited.matches(address))
         if variable and ours:
             return self._checked(TOKEN_VARIABLE, variable)
         self._step(TOKEN_VARIABLE, StepOutcome.PASSED, "set, but for another daemon" if variable else "not set")
@@ -260,7 +260,7 @@ class _Walk:
         return token
 
     def _check_private(self, address: Address, token: str) -> None:
-        if token and not address.private:
+        if token and not address.is_confidential:
             self._fail(
                 address.url,
                 "the token would cross the network in the clear",
@@ -277,7 +277,7 @@ class _Walk:
         self._step(about, StepOutcome.TAKEN, "runs")
 
     def _check_answers(self, address: Address, how: str) -> None:
-        seconds = _HERE_SECONDS if address.here else _ELSEWHERE_SECONDS
+        seconds = _HERE_SECONDS if address.is_local else _ELSEWHERE_SECONDS
         try:
             socket.create_connection((address.host, address.port), timeout=seconds).close()
         except (OSError, UnicodeError) as error:

@@ -1,4 +1,4 @@
-"""A gate in this process, and programs in terminals of their own beside it."""
+"""A gate in this process, and programs that run in their own terminals."""
 
 import fcntl
 import os
@@ -25,12 +25,12 @@ SIZE: Final = (120, 36)
 COMMAND: Final = ["-m", "aileron_tui"]
 EMPTY: Final = "from textual.app import App; App().run()"
 FIRST_CELLS: Final = b"[48;2;"
-"""What the first painted cells of an app begin with."""
+"""The start of the first painted cells of an app."""
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """A gate in this process and a home in which the real command finds it."""
+class RunningGate:
+    """A gate in this process, and a home in which the real command finds it."""
 
     home: SampleHome
     found: FoundGate
@@ -38,26 +38,26 @@ class Served:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the command is started with: a terminal of many colours, and modules that are compiled, as installed."""
+        """The environment of the command: a true-colour terminal, and compiled modules."""
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         kept |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "AILERON_TUI_HOME": str(self.home.root)}
         return {**kept, "PYTHONPYCACHEPREFIX": str(self.home.root / "compiled")}
 
 
 @contextmanager
-def served() -> Iterator[Served]:
-    """A gate that runs, and a home with its key."""
+def running_gate() -> Iterator[RunningGate]:
+    """A running gate, and a home with its key."""
     with ExitStack() as stack:
         home = stack.enter_context(sample_home())
         key_store.create(home.root / "keys", "bench", None)
         stack.enter_context(enrolled(home.setup.data, key_store.unlock(home.root / "keys", "bench", None)))
         gate = stack.enter_context(EmbeddedGate(home.setup))
         agent = stack.enter_context(AgentClient(gate.found, agent_token(gate.found)))
-        yield Served(home, gate.found, agent)
+        yield RunningGate(home, gate.found, agent)
 
 
 class Terminal:
-    """A program in a terminal of its own."""
+    """A program in its own terminal."""
 
     def __init__(self, words: list[str], environment: dict[str, str]) -> None:
         self._began = time.perf_counter()
@@ -68,7 +68,7 @@ class Terminal:
         self._seen = b""
 
     def wait_for(self, mark: bytes, seconds: float = 30.0) -> float:
-        """When this was written to the terminal, in seconds since the start."""
+        """Returns the seconds from the start until this was written to the terminal."""
         end = time.perf_counter() + seconds
         while mark not in self._seen:
             self._read(seconds)
@@ -76,8 +76,8 @@ class Terminal:
                 raise RuntimeError(f"never shown: {mark!r}; {self._seen[-2000:]!r}")
         return time.perf_counter() - self._began
 
-    def look_on(self, seconds: float) -> None:
-        """Takes what is written for a while, as a terminal does."""
+    def read_for(self, seconds: float) -> None:
+        """Reads what the program writes for some seconds."""
         end = time.perf_counter() + seconds
         while (left := end - time.perf_counter()) > 0:
             self._read(left)
@@ -88,7 +88,7 @@ class Terminal:
 
     @property
     def cpu(self) -> float:
-        """The processor's seconds so far, of all threads."""
+        """Processor time of all threads so far, in seconds."""
         threads = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
         return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
@@ -99,7 +99,7 @@ class Terminal:
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
     def end(self) -> float:
-        """Stops it at once; the processor's seconds it took."""
+        """Kills the program; returns its processor time in seconds."""
         os.kill(self.pid, signal.SIGKILL)
         usage = os.wait4(self.pid, 0)[2]
         os.close(self._screen)

@@ -1,4 +1,4 @@
-"""A console in this process, on a driver that writes nowhere and tells what was drawn."""
+"""A console in this process, with a driver that records what is drawn instead of writing it to a terminal."""
 
 import asyncio
 import json
@@ -23,15 +23,15 @@ from aileron_tui.runtime.source_events import SourceEvent, read_events
 from aileron_tui.signing import key_store
 from aileron_tui.surface.key_holder import RunKeyholder
 from aileron_tui.surface.source import Connect, Source, Upstream
-from benchmarks._served import SIZE
+from benchmarks._running_gate import SIZE
 from tests.console.scripted import ScriptedGate, request
 
 SETTINGS: Final = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
 LATER: Final = timestamp(datetime.now(UTC) + timedelta(hours=9))
 
 
-class Screen(HeadlessDriver):
-    """Takes what would be written to a terminal, and tells whoever waits for a piece of it, and when it came."""
+class RecordingDriver(HeadlessDriver):
+    """Receives what would be written to a terminal, and notes when a wanted text is written."""
 
     wanted: Callable[[str], bool] = staticmethod(bool)
     shown: asyncio.Event
@@ -39,28 +39,28 @@ class Screen(HeadlessDriver):
 
     @property
     def is_headless(self) -> bool:
-        """So that everything is drawn."""
+        """False, so that everything is drawn."""
         return False
 
     def write(self, data: str) -> None:
-        """Looks for what is waited for."""
+        """Notes the time if this is the wanted text."""
         if not self.shown.is_set() and self.wanted(data):
             self.at = time.perf_counter()
             self.shown.set()
 
 
-class Watched(Console):
-    """A console that tells what it has drawn."""
+class ObservedConsole(Console):
+    """A console whose drawing can be waited for."""
 
     @property
-    def painted(self) -> Screen:
-        """Where it draws."""
-        if not isinstance(self._driver, Screen):
+    def painted(self) -> RecordingDriver:
+        """The driver."""
+        if not isinstance(self._driver, RecordingDriver):
             raise TypeError
         return self._driver
 
     async def until_painted(self, wanted: Callable[[str], bool], begin: Callable[[], object]) -> float:
-        """Begins something and returns when what is wanted was drawn."""
+        """Calls `begin` and returns the time at which the wanted text was drawn."""
         self.painted.wanted = wanted
         self.painted.shown.clear()
         begin()
@@ -68,40 +68,40 @@ class Watched(Console):
         return self.painted.at
 
     def resize(self, size: tuple[int, int]) -> None:
-        """Gives the terminal another size."""
+        """Changes the size of the terminal."""
         self.post_message(events.Resize(Size(*size), Size(*size)))
 
-    def strike(self, key: str) -> None:
-        """Strikes a key."""
+    def press(self, key: str) -> None:
+        """Presses a key."""
         self.post_message(events.Key(key, key if len(key) == 1 else None))
 
 
 @asynccontextmanager
-async def console(source: Source | Connect, key: key_store.UnlockedKey) -> AsyncIterator[Watched]:
-    """A console on this source, which has heard it."""
+async def console(source: Source | Connect, key: key_store.UnlockedKey) -> AsyncIterator[ObservedConsole]:
+    """A console that is connected to this source."""
     connect = source if callable(source) else lambda _: source
-    app = Watched([Upstream("", connect)], RunKeyholder(key), SETTINGS)
-    app.driver_class = Screen
-    Screen.shown = asyncio.Event()
+    app = ObservedConsole([Upstream("", connect)], RunKeyholder(key), SETTINGS)
+    app.driver_class = RecordingDriver
+    RecordingDriver.shown = asyncio.Event()
     with quick_start():
         running = asyncio.create_task(app.run_async(size=SIZE))
         try:
-            await until(lambda: not app.trouble)
+            await wait_until(lambda: not app.trouble)
             await asyncio.sleep(0.5)
-            collect_rarely()  # as the command does when it has come up
+            collect_rarely()  # as the command does once it has started
             yield app
         finally:
             app.exit()
             await running
 
 
-async def until(true: Callable[[], bool]) -> None:
-    """Returns when it is so."""
+async def wait_until(condition: Callable[[], bool]) -> None:
+    """Returns once the condition is true."""
     for _ in range(4000):
-        if true():
+        if condition():
             return
         await asyncio.sleep(0.005)
-    raise RuntimeError("it did not come to that")
+    raise RuntimeError("the condition did not become true")
 
 
 def item(number: int) -> Request:
@@ -111,12 +111,12 @@ def item(number: int) -> Request:
 
 
 def arrival(item: Request) -> bytes:
-    """The event that tells of a new request."""
+    """The event for a new request."""
     return b"id: 1\nevent: pending\ndata: %b\n\n" % json.dumps(item.fields).encode()
 
 
-class Stream(ScriptedGate):
-    """A gate whose events are bytes on a socket, read as the client reads them; notes when they were read."""
+class StreamedGate(ScriptedGate):
+    """A gate whose events are bytes on a socket, read as the client does; notes when they were read."""
 
     def __init__(self, *items: Request) -> None:
         super().__init__(*items)
@@ -124,11 +124,11 @@ class Stream(ScriptedGate):
         self.read_at = 0.0
 
     def send(self, event: bytes) -> None:
-        """Something new, as it comes over the wire."""
+        """Sends an event over the socket."""
         self._near.sendall(event)
 
     def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:  # noqa: ARG002  # as a source declares it
-        """Everything that is sent."""
+        """Yields everything that is sent."""
         yield SourceEvent(0, "snapshot", {}, tuple(self.items.values()))
         yield from read_events(self._chunks(), self.instance)
 

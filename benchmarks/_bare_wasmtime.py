@@ -1,4 +1,4 @@
-"""What one would write to run one module against one service, with no bounds and no checks."""
+"""The least code that runs the mail connector, without limits or checks: the base of comparisons."""
 
 import json
 from collections.abc import Callable
@@ -25,11 +25,11 @@ ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-L
     len(_BODY),
     _BODY,
 )
-"""What the service answers, whatever it is asked."""
+"""The response of the service to every request."""
 
 
 def bare_call(bundle: Path, client: httpx.Client, op: str, inputs: JsonObject) -> Callable[[], bytes]:
-    """The mail connector with the few host functions it needs; each call is one op, and returns what it printed."""
+    """Returns a function that runs one op of the mail connector and returns what the connector printed."""
     engine = wasmtime.Engine()
     module = wasmtime.Module(engine, (bundle / "connectors" / "mail" / "connector.wasm").read_bytes())
     linker = wasmtime.Linker(engine)
@@ -43,10 +43,10 @@ def bare_call(bundle: Path, client: httpx.Client, op: str, inputs: JsonObject) -
         return found
 
     def request(caller: wasmtime.Caller, start: int, size: int) -> int:
-        wish = json.loads(memory(caller).read(caller, start, start + size))
-        headers = {**(wish.get("headers") or {}), "Authorization": f"Bearer {TOKEN}"}
-        method, body = wish.get("method") or "GET", wish.get("body") or ""
-        last["body"] = client.request(method, wish["url"], headers=headers, content=body.encode()).content
+        wanted = json.loads(memory(caller).read(caller, start, start + size))
+        headers = {**(wanted.get("headers") or {}), "Authorization": f"Bearer {TOKEN}"}
+        method, body = wanted.get("method") or "GET", wanted.get("body") or ""
+        last["body"] = client.request(method, wanted["url"], headers=headers, content=body.encode()).content
         return 0
 
     def read(caller: wasmtime.Caller, start: int, size: int) -> int:
