@@ -12,7 +12,7 @@ from aileron_tui.core.prompt import ConnectorRef
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.manifest_files import load_bundle
-from aileron_tui.sandbox.connector_call import CallBounds
+from aileron_tui.sandbox.connector_call import CallLimits
 from aileron_tui.sandbox.connector_package import PublisherKeyring, read_packages
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand, FromEnvironment, FromKeyring
 from aileron_tui.sandbox.failure import Failure
@@ -111,7 +111,7 @@ def described(action: Action) -> JsonObject:
 def settings_of(config: Config, cache: Path | None, keyring: PublisherKeyring) -> SandboxSettings:
     """The sandbox's settings from the user's configuration."""
     bindings: dict[str, Binding] = {}
-    bounds: dict[str, CallBounds] = {}
+    bounds: dict[str, CallLimits] = {}
     for name, connector in config.connectors.items():
         if source := connector.credential:
             service, _, user = source.keyring.partition("/")
@@ -123,9 +123,9 @@ def settings_of(config: Config, cache: Path | None, keyring: PublisherKeyring) -
                 else FromKeyring(service, user)
             )
             bindings[name] = Binding(origin, source.region, source.access_key_id)
-        bound = CallBounds()
-        bounds[name] = CallBounds(
+        bound = CallLimits()
+        bounds[name] = CallLimits(
             memory=connector.memory_mib * 1024 * 1024 if connector.memory_mib else bound.memory,
             preview_methods=bound.preview_methods | {"POST"} if connector.preview_may_post else bound.preview_methods,
         )
-    return SandboxSettings(cache=cache, credentials=Credentials(bindings), keyring=keyring, bounds_of=bounds)
+    return SandboxSettings(cache=cache, credentials=Credentials(bindings), keyring=keyring, limits_by_connector=bounds)

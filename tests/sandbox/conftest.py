@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.sandbox.connector_call import CallBounds
+from aileron_tui.sandbox.connector_call import CallLimits
 from aileron_tui.sandbox.connector_package import ConnectorPackage
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromEnvironment
 from aileron_tui.sandbox.execution import Execution
@@ -39,7 +39,7 @@ class Runner:
 
     cache: Path
     client: UpstreamClient = field(default_factory=UpstreamClient)
-    bounds: CallBounds = field(default_factory=lambda: CallBounds(preview_seconds=3, execute_seconds=3))
+    limits: CallLimits = field(default_factory=lambda: CallLimits(preview_seconds=3, execute_seconds=3))
     credentials: Credentials = field(
         default_factory=lambda: Credentials({bench.NAME: Binding(FromEnvironment("TEST_TOKEN"))})
     )
@@ -58,7 +58,7 @@ class Runner:
             return box.execute(bench.action(packed, self.draft), ARGS if args is None else args)
 
     def sandbox(self, packed: ConnectorPackage) -> Sandbox:
-        settings = SandboxSettings(self.cache, self.credentials, bounds=self.bounds)
+        settings = SandboxSettings(self.cache, self.credentials, limits=self.limits)
         return Sandbox({bench.NAME: packed}, settings, self.client)
 
 

@@ -68,7 +68,7 @@ def lookout(
 def test_the_canary_is_only_in_the_upstream_request(
     runner: Runner, service: Upstream, lookout: Lookout, path: str, kind: str
 ) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.5, execute_seconds=0.5)
+    runner.limits = replace(runner.limits, preview_seconds=0.5, execute_seconds=0.5)
     runner.draft.render = {"everything": "headers", "all": "body", "id": "id"}
     declared = {"oauth2": bench.OAUTH2, "api_key": bench.API_KEY.replace('"X-Api-Key"', '"Authorization"')}[kind]
     wasm = guests.courier({"url": service.url(path), "credential": kind})
@@ -94,7 +94,7 @@ def test_a_redirect_that_carries_the_credential_is_not_followed(
     monkeypatch.setenv("TEST_TOKEN", CANARY)
     wasm = guests.courier({"url": service.url("/echo/location"), "credential": "oauth2"})
     reason = runner.preview(wasm, service.place, credential=bench.OAUTH2).result.unavailable
-    assert reason == "the connector's request was refused: a redirect carries the credential in its URL"
+    assert reason == "the connector's request was refused: a redirect contains the credential in its URL"
     assert len(service.asked) == 1
 
 

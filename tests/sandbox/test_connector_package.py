@@ -46,9 +46,7 @@ def test_other_bytes_are_refused_with_both_hashes() -> None:
     ):
         outcome = preview(changed, pinned)
         found = bench.pin_of(changed)
-        assert outcome.result.unavailable == (
-            f"the connector's bytes are not the pinned ones: pinned {pinned}, found {found}"
-        )
+        assert outcome.result.unavailable == (f"the connector does not match its pin: pinned {pinned}, found {found}")
         assert outcome.failure is not None
         assert outcome.failure.kind == FailureKind.HASH_MISMATCH
 
@@ -71,7 +69,9 @@ def test_bytes_are_checked_again_when_they_are_read_again() -> None:
 def test_a_package_of_another_name_is_refused() -> None:
     other = bench.package(guests.echo(), name="github://evil/mail")
     outcome = preview(other)
-    assert outcome.result.unavailable == ("the package holds github://evil/mail@1.0.0, not github://example/mail@1.0.0")
+    assert outcome.result.unavailable == (
+        "the package contains github://evil/mail@1.0.0, not github://example/mail@1.0.0"
+    )
 
 
 def test_a_bad_manifest_is_refused() -> None:
@@ -99,7 +99,7 @@ def test_a_bad_signature_is_refused(signature: bytes) -> None:
     outcome = preview(
         replace(PACKED, signature=signature), keyring=PublisherKeyring({"github://example/mail": (PUBLIC,)})
     )
-    assert outcome.result.unavailable == "the connector's signature is not by github://example/mail"
+    assert outcome.result.unavailable == "the connector's signature was not made by github://example/mail"
     assert outcome.failure is not None
     assert outcome.failure.kind == FailureKind.SIGNATURE_FAILURE
 

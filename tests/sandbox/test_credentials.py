@@ -19,7 +19,7 @@ from aileron_tui.sandbox.credentials import (
     FromEnvironment,
     FromKeyring,
     Secret,
-    Source,
+    SecretSource,
 )
 from aileron_tui.sandbox.failure import CallRefused, FailureKind
 from aileron_tui.sandbox.network import UpstreamClient
@@ -30,11 +30,11 @@ from tests.sandbox.upstream import Upstream
 TOKEN = "token-0123456789"
 
 
-def find(source: Source, seconds: float = 5) -> str:
+def find(source: SecretSource, seconds: float = 5) -> str:
     return Credentials({bench.NAME: Binding(source)}).find(bench.NAME, "oauth2", seconds)[1].reveal()
 
 
-def refusal(source: Source, seconds: float = 5) -> tuple[str, str]:
+def refusal(source: SecretSource, seconds: float = 5) -> tuple[str, str]:
     with pytest.raises(CallRefused) as refused:
         find(source, seconds)
     return refused.value.failure.kind, refused.value.failure.reason
@@ -81,9 +81,7 @@ def test_a_command_that_fails_says_so_without_what_it_printed() -> None:
     failing = python(f"import sys; print('{TOKEN}'); print('{TOKEN}', file=sys.stderr); sys.exit(3)")
     kind, reason = refusal(failing)
     assert kind == FailureKind.BINDING_FAILED
-    assert (
-        reason == f"the credential of {bench.NAME} cannot be had: its command {sys.executable} ended with exit code 3"
-    )
+    assert reason == f"cannot get the credential of {bench.NAME}: its command {sys.executable} exited with code 3"
 
 
 @pytest.mark.parametrize(
@@ -91,11 +89,11 @@ def test_a_command_that_fails_says_so_without_what_it_printed() -> None:
     [
         (FromCommand(("/no/such/program",)), "cannot be run (No such file or directory)"),
         (FromCommand(()), "is empty"),
-        (python("pass"), "gave an empty text"),
+        (python("pass"), "returned an empty text"),
         (python("print('x' * 100_000)"), "printed too much"),
     ],
 )
-def test_commands_that_cannot_help(source: Source, words: str) -> None:
+def test_commands_that_cannot_help(source: SecretSource, words: str) -> None:
     kind, reason = refusal(source)
     assert kind == FailureKind.BINDING_FAILED
     assert words in reason
@@ -143,7 +141,7 @@ def test_a_system_without_a_keyring(backend: Callable[[object], None]) -> None:
     backend(unusable())
     kind, reason = refusal(FromKeyring("mail", "me"))
     assert kind == FailureKind.BINDING_FAILED
-    assert reason.endswith("the keyring of this system is not usable (NoKeyringError)")
+    assert reason.endswith("cannot use the system keyring (NoKeyringError)")
 
 
 def asking(service: Upstream, kind: str, **more: object) -> bytes:
@@ -228,12 +226,12 @@ def test_a_credential_needs_tls_outside_this_machine(
     runner.client = UpstreamClient(lambda *_: ["127.0.0.1"], frozenset({place}))
     wasm = guests.courier({"url": f"http://{place}/draft", "credential": "oauth2"})
     reason = runner.preview(wasm, place, credential=bench.OAUTH2).result.unavailable
-    assert reason == f"the connector may not use a credential: a credential is not sent to {place} without TLS"
+    assert reason == f"the connector may not use a credential: credentials are not sent to {place} without TLS"
     assert not service.asked
 
 
 def test_a_slow_credential_is_a_timeout(runner: Runner, service: Upstream) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.3)
+    runner.limits = replace(runner.limits, preview_seconds=0.3)
     runner.credentials = Credentials({bench.NAME: Binding(python("import time; time.sleep(60)"))})
     outcome = runner.preview(asking(service, "oauth2"), service.place, credential=bench.OAUTH2)
     assert outcome.result.unavailable == "timeout"

@@ -1,4 +1,4 @@
-"""The gated operation: capabilities, order of steps, merged inputs, and the envelope an agent gets."""
+"""The gated operation: capabilities, order of steps, step_args inputs, and the envelope an agent gets."""
 
 import json
 from dataclasses import replace
@@ -102,7 +102,7 @@ def test_what_the_sandbox_itself_says(runner: Runner, service: Upstream) -> None
     cut = error(failure(runner, guests.courier(post), service.place))
     assert (cut["class"], cut["retriable"]) == ("network_error", False)
     assert len(service.asked) == 1
-    runner.bounds = replace(runner.bounds, execute_seconds=0.3)
+    runner.limits = replace(runner.limits, execute_seconds=0.3)
     late = error(failure(runner, guests.SPIN))
     assert (late["class"], late["boundary"]) == ("resource_limit_exceeded", "sandbox")
     assert late["message"] == "wall_time limit exceeded (configured: 0.3s)"

@@ -62,7 +62,7 @@ def test_a_nonzero_exit_tells_the_tail_of_stderr_and_ignores_stdout(runner: Runn
     "wasm", [guests.SPIN, guests.SLEEP, guests.SPIN_IN_START_SECTION], ids=["spin", "sleep", "start section"]
 )
 def test_a_guest_that_does_not_return_ends_at_the_deadline(runner: Runner, wasm: bytes) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.3)
+    runner.limits = replace(runner.limits, preview_seconds=0.3)
     began = time.monotonic()
     outcome = runner.preview(wasm)
     assert outcome.result.unavailable == "timeout"
@@ -74,7 +74,7 @@ def test_a_guest_that_does_not_return_ends_at_the_deadline(runner: Runner, wasm:
 
 def test_100_megabytes_of_output_stop_at_the_limit(runner: Runner) -> None:
     outcome = runner.preview(guests.FLOOD)
-    assert outcome.result.unavailable == "the connector's answer is larger than 8 MiB"
+    assert outcome.result.unavailable == "the connector's output is larger than 8 MiB"
     assert outcome.seconds < 3
     assert not runner.preview(guests.echo()).result.unavailable
 
@@ -94,9 +94,9 @@ def test_a_flood_on_stderr_keeps_only_its_tail(runner: Runner) -> None:
 
 def test_memory_is_capped_per_connector(runner: Runner) -> None:
     # 160 pages are 10 MiB
-    runner.bounds = replace(runner.bounds, memory=8 * 1024 * 1024)
+    runner.limits = replace(runner.limits, memory=8 * 1024 * 1024)
     assert runner.preview(guests.echo()).result.unavailable == CRASHED
-    runner.bounds = replace(runner.bounds, memory=16 * 1024 * 1024)
+    runner.limits = replace(runner.limits, memory=16 * 1024 * 1024)
     assert not runner.preview(guests.echo()).result.unavailable
 
 

@@ -28,14 +28,14 @@ def get(url: str, **more: object) -> bytes:
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("/huge", "the answer from {place} is larger than 8 MiB"),
-        ("/endless", "the answer from {place} is larger than 8 MiB"),
-        ("/gzip", "{place} sent a compressed answer that was not asked for"),
-        ("/not/http", "{place} broke off its answer"),
-        ("/hang/up", "{place} broke off its answer"),
-        ("/cut", "{place} broke off its answer"),
-        ("/many/headers", "{place} broke off its answer"),
-        ("/loop", "{place} redirects without end"),
+        ("/huge", "the response from {place} is larger than 8 MiB"),
+        ("/endless", "the response from {place} is larger than 8 MiB"),
+        ("/gzip", "{place} sent a compressed response, which was not requested"),
+        ("/not/http", "{place} did not send a complete response"),
+        ("/hang/up", "{place} did not send a complete response"),
+        ("/cut", "{place} did not send a complete response"),
+        ("/many/headers", "{place} did not send a complete response"),
+        ("/loop", "{place} redirects too often"),
         ("/garbage", CRASHED),
         ("/binary", CRASHED),
     ],
@@ -56,16 +56,16 @@ def test_nobody_listening(line: Callable[..., str]) -> None:
 
 @pytest.mark.parametrize("path", ["/slow", "/drip", "/drip/headers"])
 def test_the_deadline_covers_the_whole_answer(runner: Runner, service: Upstream, path: str) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.5)
+    runner.limits = replace(runner.limits, preview_seconds=0.5)
     began = time.monotonic()
     assert runner.preview(get(service.url(path)), service.place).result.unavailable == "timeout"
     assert 0.4 < time.monotonic() - began < 1.5
-    runner.bounds = replace(runner.bounds, preview_seconds=3)
+    runner.limits = replace(runner.limits, preview_seconds=3)
     assert not runner.preview(get(service.url("/draft")), service.place).result.unavailable
 
 
 def test_a_guest_that_goes_on_after_the_deadline_is_stopped(runner: Runner, service: Upstream) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.3)
+    runner.limits = replace(runner.limits, preview_seconds=0.3)
     wish = json.dumps({"url": service.url("/slow")}).encode()
     stubborn = guests.guest("(loop $l (drop (call $request {p0} {n0})) (br $l))", (wish,))
     began = time.monotonic()
@@ -169,7 +169,7 @@ def test_odd_methods(line: Callable[..., str], service: Upstream, method: str) -
 
 
 def test_a_large_request_is_refused(runner: Runner, service: Upstream) -> None:
-    runner.bounds = replace(runner.bounds, request=1000)
+    runner.limits = replace(runner.limits, request=1000)
     outcome = runner.execute(get(service.url("/echo"), method="POST", body="x" * 1001), service.place)
     assert outcome.failure is not None
     assert outcome.failure.kind == FailureKind.RESOURCE_LIMIT_EXCEEDED
@@ -178,11 +178,9 @@ def test_a_large_request_is_refused(runner: Runner, service: Upstream) -> None:
 
 def test_a_preview_only_reads(runner: Runner, service: Upstream) -> None:
     wasm = get(service.url("/draft"), method="POST", body="{}")
-    assert (
-        runner.preview(wasm, service.place).result.unavailable == "the preview tried to POST; a preview may only read"
-    )
+    assert runner.preview(wasm, service.place).result.unavailable == "the preview tried to POST; previews may only read"
     assert not service.asked
-    runner.bounds = replace(runner.bounds, preview_methods=frozenset({"GET", "POST"}))
+    runner.limits = replace(runner.limits, preview_methods=frozenset({"GET", "POST"}))
     assert not runner.preview(wasm, service.place).result.unavailable
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from aileron_tui.core.prompt import unavailable_line
 from aileron_tui.core.prompt_rows import Row
-from aileron_tui.sandbox.failure import short
+from aileron_tui.sandbox.failure import short_reason
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
@@ -52,16 +52,16 @@ def test_an_answer_that_is_not_2xx(runner: Runner, service: Upstream, code: int)
 
 
 def test_longer_than_it_may_take(runner: Runner, service: Upstream) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.3)
+    runner.limits = replace(runner.limits, preview_seconds=0.3)
     outcome = runner.preview(get(service, "/slow"), service.place)
     assert shown(outcome) == "Preview unavailable: timeout"
 
 
 def test_the_default_is_five_seconds() -> None:
     settings = SandboxSettings()
-    assert settings.bounds.preview_seconds == 5
-    assert settings.bounds.execute_seconds == 30
-    assert settings.bounds.memory == 256 * 1024 * 1024
+    assert settings.limits.preview_seconds == 5
+    assert settings.limits.execute_seconds == 30
+    assert settings.limits.memory == 256 * 1024 * 1024
 
 
 def test_a_refusal_at_the_boundary_names_the_host_and_is_logged(
@@ -134,7 +134,7 @@ def test_a_connector_that_is_not_there() -> None:
     ],
 )
 def test_what_a_guest_says_is_shortened_to_one_line(runner: Runner, kind: str, message: str, line: str) -> None:
-    assert short(kind, message) == line
+    assert short_reason(kind, message) == line
     wasm = guests.answering(json.dumps({"error": {"class": kind, "message": message}}).encode())
     outcome = runner.preview(wasm)
     assert outcome.result.unavailable == line
@@ -159,7 +159,7 @@ def test_connectors_can_be_made_ready_ahead(tmp_path: Path) -> None:
 
 def test_calls_in_many_threads_do_not_meet(runner: Runner, service: Upstream) -> None:
     """Good calls, crashes, refusals and timeouts at once: each gets its own end."""
-    runner.bounds = replace(runner.bounds, preview_seconds=1.5)
+    runner.limits = replace(runner.limits, preview_seconds=1.5)
     cases: list[tuple[bytes, str]] = [
         (get(service, "/draft"), ""),
         (guests.TRAP, "connector crashed"),
@@ -172,7 +172,7 @@ def test_calls_in_many_threads_do_not_meet(runner: Runner, service: Upstream) ->
 
     def run(case: tuple[bytes, str]) -> tuple[str, str]:
         packed = bench.package(case[0], [service.place])
-        with Sandbox({bench.NAME: packed}, SandboxSettings(bounds=runner.bounds)) as box:
+        with Sandbox({bench.NAME: packed}, SandboxSettings(limits=runner.limits)) as box:
             outcome = box.preview(bench.action(packed), {"draft_id": "x"})
         assert outcome is not None
         return outcome.result.unavailable, case[1]
@@ -183,7 +183,7 @@ def test_calls_in_many_threads_do_not_meet(runner: Runner, service: Upstream) ->
 
 
 def test_a_spinning_guest_does_not_hold_up_the_others(runner: Runner) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=1)
+    runner.limits = replace(runner.limits, preview_seconds=1)
     spinning = threading.Thread(target=runner.preview, args=(guests.SPIN,))
     spinning.start()
     time.sleep(0.1)
