@@ -12,7 +12,7 @@ from aileron_tui.demo.agent_script import SCRIPT, Scene, ScriptedCall
 from aileron_tui.demo.scripted_agent import AgentLog, AgentPace, ScriptedAgent
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.files.paths import bundled
-from aileron_tui.gate.call_inputs import faults
+from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.runtime.errors import NoGate, NotFound, rejected
 
 FAST = AgentPace(scene_seconds=0.03, poll_seconds=0.01, max_unanswered_scenes=2)
@@ -138,16 +138,16 @@ def test_a_request_that_is_forgotten_is_let_go() -> None:
 def test_an_action_that_is_not_there_is_skipped() -> None:
     class Poor(Gate):
         def run(self, name: str, args: JsonObject, *, asker: Asker | None = None, wait: int = 0) -> JsonObject:
-            raise rejected(404, {"error": {"code": "not_found", "message": "there is no action send-draft"}})
+            raise rejected(404, {"error": {"code": "not_found", "message": "no action named send-draft"}})
 
-    assert said(Poor(), (CALL,))[1] == "send-draft: the gate refused: there is no action send-draft"
+    assert said(Poor(), (CALL,))[1] == "send-draft: the gate refused: no action named send-draft"
 
 
 def test_the_script_fits_the_suite_and_shows_what_matters() -> None:
     actions = load_bundle(bundled("manifests")).actions
     calls = [call for scene in SCRIPT for call in scene]
     for call in (*calls, *(other for asked in calls for other in asked.fallback)):
-        assert faults(actions[call.action].inputs, call.args) == []
+        assert input_errors(actions[call.action].inputs, call.args) == []
         assert actions[call.action].gated
     assert len(SCRIPT[0]) > 1
     assert {"send-draft", "delete-file", "move-file", "draft-mail"} <= {call.action for call in calls}

@@ -128,7 +128,7 @@ async def ask(gate: Gate, action: str = "send-draft", wait: float | None = None,
 async def shown(gate: Gate, id_: str) -> JsonObject:
     """The item of a request once its preview is there."""
     for _ in range(1000):
-        item = gate.item(id_)
+        item = gate.find_request(id_)
         assert item is not None
         if item["preview_state"] != "fetching":
             return item

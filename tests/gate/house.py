@@ -78,7 +78,7 @@ async def house(bench: Bench, limits: HttpLimits | None = None) -> AsyncIterator
     token, log = new_token(), io.StringIO()
     async with AsyncExitStack() as stack:
         gate = await stack.enter_async_context(bench.gate())
-        url = await stack.enter_async_context(serving(gate, agent_token=token, limits=limits, journal=GateLog(log)))
+        url = await stack.enter_async_context(serving(gate, agent_token=token, limits=limits, gate_log=GateLog(log)))
         agent, stranger, approver = [
             await stack.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False, timeout=20))
             for _ in range(3)

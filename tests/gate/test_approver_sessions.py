@@ -9,9 +9,9 @@ from aileron_tui.core.decision import Verdict, timestamp
 from aileron_tui.gate.approver_sessions import (
     CHALLENGE_SECONDS,
     IDLE_SECONDS,
-    LONGEST_SECONDS,
-    MOST_SESSIONS,
-    NotProven,
+    MAX_SESSION_SECONDS,
+    MAX_SESSIONS,
+    SessionRefused,
     Sessions,
 )
 from aileron_tui.gate.http_limits import HttpLimits
@@ -48,7 +48,7 @@ class World:
         return self.sessions.open(challenge, self.key.public.fingerprint, self.sign(challenge))[0]
 
     def refused(self, challenge: str, signature: str, key: UnlockedKey | None = None) -> str:
-        with pytest.raises(NotProven) as error:
+        with pytest.raises(SessionRefused) as error:
             self.sessions.open(challenge, (key or self.key).public.fingerprint, signature)
         return error.value.code
 
@@ -137,7 +137,7 @@ def test_a_session_ends_when_it_is_not_used(world: World) -> None:
 
 def test_a_session_ends_in_any_case(world: World) -> None:
     token = world.open()
-    for _ in range(LONGEST_SECONDS // 300 - 1):
+    for _ in range(MAX_SESSION_SECONDS // 300 - 1):
         world.now += 300
         assert world.sessions.find(token)
     world.now += 300
@@ -171,7 +171,7 @@ def test_a_token_must_be_right_to_the_last_character(world: World) -> None:
 
 def test_sessions_are_bounded_and_the_newest_stay(world: World) -> None:
     tokens = []
-    for _ in range(MOST_SESSIONS + 5):
+    for _ in range(MAX_SESSIONS + 5):
         world.now += 0.001
         tokens.append(world.open())
     alive = [token for token in tokens if world.sessions.find(token)]

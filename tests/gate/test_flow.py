@@ -14,7 +14,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.files.config import Policy
-from aileron_tui.gate.decision_handler import FRESH
+from aileron_tui.gate.decision_handler import PREVIEW_MAX_AGE
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_state import GateLimits
 from aileron_tui.ledger.entry_check import verify
@@ -191,7 +191,7 @@ def test_a_call_made_again_after_the_end_gets_the_undelivered_result_once(bench:
         async with bench.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             await gate.decide(id_, bench.answer(await shown(gate, id_)))
-            while dig(gate.item(id_), "state") != "executed":
+            while dig(gate.find_request(id_), "state") != "executed":
                 await asyncio.sleep(0.01)
             collected = await ask(gate)
             assert (collected.status, collected.body["status"]) == (200, "completed")
@@ -330,7 +330,7 @@ def test_what_changed_upstream_since_it_was_shown_is_not_sent(bench: Bench, edit
             if edits:
                 item = dig((await gate.refresh(id_, {"edited_payload": edits})).body, "item")
             bench.service.mailbox.update_draft("r-12345", raw_mail("Send me the money"))
-            ahead = FRESH
+            ahead = PREVIEW_MAX_AGE
             reply = await gate.decide(id_, bench.answer(item, edits=edits))
             assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
             assert bench.service.sent == ()
@@ -352,7 +352,7 @@ def test_an_old_preview_that_still_holds_is_approved(bench: Bench) -> None:
         async with bench.gate(clock=lambda: datetime.now(UTC) + ahead) as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             item = await shown(gate, id_)
-            ahead = FRESH * 3
+            ahead = PREVIEW_MAX_AGE * 3
             assert (await gate.decide(id_, bench.answer(item))).status == 200
             assert (await ending(gate, id_))["status"] == "completed"
 
@@ -366,7 +366,7 @@ def test_nothing_can_be_approved_before_its_preview_is_there(bench: Bench) -> No
     async def work() -> None:
         async with bench.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = gate.item(id_)
+            item = gate.find_request(id_)
             assert item is not None
             assert item["preview_state"] == "fetching"
             early = await gate.decide(id_, bench.answer(item))
@@ -450,7 +450,7 @@ def test_what_ran_is_never_called_undone(bench: Bench, monkeypatch: pytest.Monke
             monkeypatch.setattr(Ledger, "append_all", full)
             reply = await gate.call("list-drafts", {}, ASKER, agent="agent-1")
             assert (reply.status, code(reply)) == (503, "outcome_not_recorded")
-            assert "it ran" in dig(reply.body, "error", "message")
+            assert "the action ran" in dig(reply.body, "error", "message")
 
     until(work())
 

@@ -9,6 +9,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate import history_routes
+from aileron_tui.ledger import audit_entries
 from aileron_tui.ledger.reader import read_entry
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.request_reader import read_item
@@ -201,17 +202,17 @@ def test_a_rare_event_is_found_without_reading_all(
             if number % 20 == 11:
                 ledger.append(EntryKind.RUNNING, {"gated": False, "action": "y"}, f"run-{number}")
                 ledger.append(EntryKind.FAILED, {"gated": False, "error": "network_error: no route"}, f"run-{number}")
-    whole: list[Any] = dig(history_routes.audit(path, history_routes.AuditSearch(limit=1000)), "events")
-    wanted = history_routes.AuditSearch(limit=1000, **query)
-    expected = [one for one in whole if history_routes._wanted(one, wanted) and one["timestamp"] >= wanted.since]
+    whole: list[Any] = dig(history_routes.audit(path, history_routes.AuditQuery(limit=1000)), "events")
+    wanted = history_routes.AuditQuery(limit=1000, **query)
+    expected = [one for one in whole if history_routes._matches(one, wanted) and one["timestamp"] >= wanted.since]
     read: list[int] = []
 
     def counted(path: Path, seq: int, data: bytes) -> Entry:
         read.append(seq)
         return read_entry(path, seq, data)
 
-    monkeypatch.setattr(history_routes, "read_entry", counted)
-    monkeypatch.setattr(history_routes, "_FEW", few)
+    monkeypatch.setattr(audit_entries, "read_entry", counted)
+    monkeypatch.setattr(audit_entries, "_MAX_LISTED_REQUESTS", few)
     assert history_routes.audit(path, wanted)["events"] == expected
     if few == 1000 and not {CONNECTORS[0], "NETWORK%ERROR"} & set(query.values()):
         assert len(read) <= 2 * len(expected) + 3

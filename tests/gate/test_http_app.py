@@ -31,7 +31,7 @@ def test_the_agent_token_opens_no_approver_route(bench: Bench) -> None:
             tried = 0
             for route in routes(at.gate):
                 answer = await at.agent.request(route.method, path(route), json={})
-                if route.door in AGENTS or route.door is RouteAccess.OPEN:
+                if route.access in AGENTS or route.access is RouteAccess.OPEN:
                     assert answer.status_code != 403, route
                     continue
                 assert answer.status_code == 403, route
@@ -45,13 +45,13 @@ def test_the_agent_token_opens_no_approver_route(bench: Bench) -> None:
 def test_what_the_agent_may_use_is_exactly_what_is_promised(bench: Bench) -> None:
     async def main() -> None:
         async with bench.gate() as gate:
-            assert {(route.method, route.path) for route in routes(gate) if route.door in AGENTS} == {
+            assert {(route.method, route.path) for route in routes(gate) if route.access in AGENTS} == {
                 ("GET", "/v1/actions"),
                 ("GET", "/v1/actions/{name}"),
                 ("POST", "/v1/actions/{name}/run"),
                 ("GET", "/v1/action-approvals/{id}/result"),
             }
-            assert [route.path for route in routes(gate) if route.door is RouteAccess.OPEN] == ["/v1/health"]
+            assert [route.path for route in routes(gate) if route.access is RouteAccess.OPEN] == ["/v1/health"]
 
     until(main())
 
@@ -77,7 +77,7 @@ def test_without_a_valid_token_only_health_and_the_handshake_answer(bench: Bench
             headers = {"Authorization": authorization} if authorization else {}
             for route in routes(at.gate):
                 answer = await at.stranger.request(route.method, path(route), json={}, headers=headers)
-                if route.door in (RouteAccess.OPEN, RouteAccess.HANDSHAKE):
+                if route.access in (RouteAccess.OPEN, RouteAccess.HANDSHAKE):
                     assert answer.status_code in (200, 400), route
                     continue
                 assert answer.status_code == 401, route

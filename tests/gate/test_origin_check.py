@@ -3,7 +3,7 @@
 import pytest
 
 from aileron_tui.gate.http_request import Refusal
-from aileron_tui.gate.origin_check import OriginCheck, is_loopback, segments
+from aileron_tui.gate.origin_check import OriginCheck, is_loopback, path_segments
 from tests.gate.conftest import Bench, until
 from tests.gate.house import SEND, WAITING, House, error_code, house
 
@@ -103,7 +103,7 @@ def test_not_loopback(host: str) -> None:
     ],
 )
 def test_a_path_of_ours_needs_no_tricks(trick: bytes) -> None:
-    assert segments(trick) is None
+    assert path_segments(trick) is None
 
 
 def test_the_border_stands_before_every_route(bench: Bench) -> None:

@@ -54,7 +54,7 @@ def test_of_two_who_come_for_one_answer_one_gets_it(bench: Bench) -> None:
         async with bench.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             await gate.decide(id_, bench.answer(await shown(gate, id_)))
-            while (item := gate.item(id_)) and item["state"] != RequestState.EXECUTED:
+            while (item := gate.find_request(id_)) and item["state"] != RequestState.EXECUTED:
                 await asyncio.sleep(0.01)
             replies = await asyncio.gather(ask(gate), ask(gate), ask(gate))
             assert sorted(reply.status for reply in replies) == [200, 202, 202]

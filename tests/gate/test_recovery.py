@@ -175,7 +175,7 @@ def test_a_request_whose_action_is_gone_is_withdrawn(bench: Bench) -> None:
         async with bench.gate() as gate:
             assert gate.waiting() == []
             answer = (await gate.result(id_)).body
-            assert "no longer installed" in dig(answer, "failure", "error", "message")
+            assert "changed or removed" in dig(answer, "failure", "error", "message")
 
     until(work())
     assert outcome(bench, id_) == RequestState.WITHDRAWN

@@ -130,7 +130,7 @@ def test_a_body_that_never_ends_is_not_waited_for(bench: Bench) -> None:
 
 
 def test_nor_a_head(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_HEADER_SECONDS", 0.2)
+    monkeypatch.setattr(server, "_HEADER_TIMEOUT_SECONDS", 0.2)
 
     async def main() -> None:
         async with house(bench) as at:

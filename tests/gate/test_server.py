@@ -49,7 +49,7 @@ def test_a_whole_gate(bench: Bench) -> None:
     async def main() -> tuple[dict[str, Any], dict[str, Any], list[int], list[int]]:
         journal = GateLog(log, as_json=True)
         gate = asyncio.create_task(
-            run(Gate(bench.setup()), bench.data, ListenAddress(port=0), ready=ready, journal=journal)
+            run(Gate(bench.setup()), bench.data, ListenAddress(port=0), output=ready, gate_log=journal)
         )
         while not ready.getvalue():
             assert not gate.done(), gate.exception()
@@ -85,7 +85,7 @@ def test_two_gates_do_not_share_a_data_folder(bench: Bench) -> None:
             before = bench.data / "gate.json"
             with pytest.raises(AileronError) as refused:
                 await run(
-                    Gate(bench.setup()), bench.data, ListenAddress(port=0), ready=io.StringIO(), journal=GateLog()
+                    Gate(bench.setup()), bench.data, ListenAddress(port=0), output=io.StringIO(), gate_log=GateLog()
                 )
             assert "gate" in str(refused.value)
             assert not before.exists()

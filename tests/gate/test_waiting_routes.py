@@ -74,7 +74,7 @@ def test_what_counts_as_a_wish_to_wait(bench: Bench, prefer: str, applied: str |
 
 def test_nobody_is_held_longer_than_the_limit(bench: Bench) -> None:
     async def main() -> None:
-        async with house(bench, HttpLimits(longest_wait=1)) as at:
+        async with house(bench, HttpLimits(max_wait_seconds=1)) as at:
             answer = await at.agent.post(SEND, json=DRAFT, headers={"Prefer": "wait=99999"})
             assert (answer.status_code, answer.headers["preference-applied"]) == (202, "wait=1")
 
