@@ -27,14 +27,14 @@ CRASHES = {
     "truncated": guests.TRUNCATED,
     "component": guests.COMPONENT,
     "empty": b"",
-    "array": guests.answering(b"[1]"),
-    "trailing data": guests.answering(b'{"output":{}} x'),
-    "scalar output": guests.answering(b'{"output":3}'),
-    "error that is a string": guests.answering(b'{"error":"no"}'),
-    "class that is a number": guests.answering(b'{"error":{"class":3,"message":"x"}}'),
-    "same key twice": guests.answering(b'{"output":{"a":1,"a":2}}'),
-    "not UTF-8": guests.answering(b'{"output":{"a":"\xff"}}'),
-    "deep": guests.answering(b'{"output":' + b'{"a":' * 200 + b"1" + b"}" * 201),
+    "array": guests.printing(b"[1]"),
+    "trailing data": guests.printing(b'{"output":{}} x'),
+    "scalar output": guests.printing(b'{"output":3}'),
+    "error that is a string": guests.printing(b'{"error":"no"}'),
+    "class that is a number": guests.printing(b'{"error":{"class":3,"message":"x"}}'),
+    "same key twice": guests.printing(b'{"output":{"a":1,"a":2}}'),
+    "not UTF-8": guests.printing(b'{"output":{"a":"\xff"}}'),
+    "deep": guests.printing(b'{"output":' + b'{"a":' * 200 + b"1" + b"}" * 201),
 }
 
 
@@ -115,5 +115,5 @@ def test_a_guest_sees_no_arguments_environment_or_files(runner: Runner) -> None:
 
 
 def test_blank_output_makes_every_row_missing(runner: Runner) -> None:
-    rows = runner.preview(guests.answering(b"  \n")).result.rows
+    rows = runner.preview(guests.printing(b"  \n")).result.rows
     assert [row.missing for row in rows] == [True] * 4

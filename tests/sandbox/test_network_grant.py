@@ -206,26 +206,26 @@ def test_a_granted_name_that_resolves_inside_is_refused(
     runner: Runner, service: Upstream, addresses: tuple[str, ...]
 ) -> None:
     runner.client = UpstreamClient(resolving(*addresses))
-    place = f"rebind.example:{service.port}"
-    reason = runner.preview(guests.courier({"url": f"http://{place}/draft"}), place).result.unavailable
+    host_port = f"rebind.example:{service.port}"
+    reason = runner.preview(guests.http_guest({"url": f"http://{host_port}/draft"}), host_port).result.unavailable
     inside = next(address for address in addresses if address != "8.8.8.8")
-    assert reason == f"the connector may not reach {place}, which resolves to the private address {inside}"
-    assert not service.asked
+    assert reason == f"the connector may not reach {host_port}, which resolves to the private address {inside}"
+    assert not service.received
 
 
 def test_the_address_that_was_checked_is_the_one_connected_to(runner: Runner, service: Upstream) -> None:
     """A resolver that changes its mind is asked once per connection, and its second answer is never used."""
     answers = iter([["127.0.0.1"], ["203.0.113.9"]])
-    place = f"mind.example:{service.port}"
-    runner.client = UpstreamClient(lambda _host, _port: next(answers), private_hosts=frozenset({place}))
-    assert not runner.preview(guests.courier({"url": f"http://{place}/draft"}), place).result.unavailable
-    assert service.asked[0].headers["Host"] == place
+    host_port = f"mind.example:{service.port}"
+    runner.client = UpstreamClient(lambda _host, _port: next(answers), private_hosts=frozenset({host_port}))
+    assert not runner.preview(guests.http_guest({"url": f"http://{host_port}/draft"}), host_port).result.unavailable
+    assert service.received[0].headers["Host"] == host_port
 
 
 def test_localhost_is_loopback_whatever_the_resolver_says(runner: Runner, service: Upstream) -> None:
     runner.client = UpstreamClient(resolving("203.0.113.9"))
-    place = f"localhost:{service.port}"
-    assert not runner.preview(guests.courier({"url": f"http://{place}/draft"}), place).result.unavailable
+    host_port = f"localhost:{service.port}"
+    assert not runner.preview(guests.http_guest({"url": f"http://{host_port}/draft"}), host_port).result.unavailable
 
 
 def test_a_name_that_does_not_resolve_cannot_be_reached(runner: Runner) -> None:
@@ -233,5 +233,5 @@ def test_a_name_that_does_not_resolve_cannot_be_reached(runner: Runner) -> None:
         raise OSError("no such name")
 
     runner.client = UpstreamClient(nowhere)
-    reason = runner.preview(guests.courier({"url": "https://api.example/"}), "api.example:443").result.unavailable
+    reason = runner.preview(guests.http_guest({"url": "https://api.example/"}), "api.example:443").result.unavailable
     assert reason == "cannot reach api.example:443"
