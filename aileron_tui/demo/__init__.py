@@ -1,1 +1,1 @@
-"""What the demo runs on: the sample service and the bundled suite made ready for it."""
+"""The demo: a sample service, the bundled suite configured for it, and a scripted agent."""

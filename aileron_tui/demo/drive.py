@@ -1,4 +1,4 @@
-"""The sample service's files: metadata in memory, answered in the shape of the Drive API."""
+"""The files of the sample service: metadata in memory, in the format of the Drive API."""
 
 import re
 import threading
@@ -14,8 +14,8 @@ _IN_FOLDER = re.compile(r"'((?:[^'\\]|\\.)*)' in parents(?: and trashed = false)
 _DEFAULT_FIELDS = ("id", "name", "mimeType")
 
 
-class Unanswerable(ValueError):
-    """A query the service does not understand; the text says which."""
+class UnsupportedQuery(ValueError):
+    """A query that the service does not support; the text says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,10 @@ class File:
     id: str
     sample: SampleFile
 
-    def shape(self, fields: tuple[str, ...]) -> JsonObject:
-        """Those fields of the file that were asked for and that it has."""
+    def to_json(self, fields: tuple[str, ...]) -> JsonObject:
+        """Returns the requested fields of the file, as far as it has them."""
         sample = self.sample
-        everything: JsonObject = {
+        all_fields: JsonObject = {
             "id": self.id,
             "name": sample.name,
             "mimeType": sample.mime_type,
@@ -41,15 +41,15 @@ class File:
             "webViewLink": f"https://files.example.com/{self.id}",
         }
         if sample.description:
-            everything["description"] = sample.description
+            all_fields["description"] = sample.description
         if sample.mime_type != FOLDER:
-            everything["size"] = str(sample.size)  # 64-bit numbers travel as text in this API
-        wanted = everything if "*" in fields else fields
-        return {field: everything[field] for field in wanted if field in everything}
+            all_fields["size"] = str(sample.size)  # the API sends 64-bit numbers as text
+        wanted = all_fields if "*" in fields else fields
+        return {field: all_fields[field] for field in wanted if field in all_fields}
 
 
 class Drive:
-    """Files by id. Every method may be called from any thread."""
+    """Files by id. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -58,47 +58,47 @@ class Drive:
 
     @property
     def files(self) -> Mapping[str, File]:
-        """The files as they are now."""
+        """The current files."""
         with self._lock:
             return dict(self._files)
 
     @property
     def deleted(self) -> tuple[str, ...]:
-        """The ids of everything that was deleted, in order."""
+        """The ids of all deleted files, in order."""
         with self._lock:
             return tuple(self._deleted)
 
     def list_files(self, query: str, limit: int, fields: str) -> JsonObject:
-        """The files that a query finds; the only query known is "in this folder"."""
+        """Lists the files that match a query; the only supported query is "in this folder"."""
         folder = None
         if query:
             found = _IN_FOLDER.fullmatch(query)
             if found is None:
-                raise Unanswerable("Invalid Value: q")
+                raise UnsupportedQuery("Invalid Value: q")
             folder = re.sub(r"\\(.)", r"\1", found[1])
         inner = re.fullmatch(r"files\((.*)\)", fields)
         wanted = _fields(inner[1] if inner else "")
         listed: list[Json] = [
-            file.shape(wanted) for file in self.files.values() if folder is None or folder in file.sample.parents
+            file.to_json(wanted) for file in self.files.values() if folder is None or folder in file.sample.parents
         ]
         return {"kind": "drive#fileList", "incompleteSearch": len(listed) > limit, "files": listed[:limit]}
 
     def get_file(self, id_: str, fields: str) -> JsonObject | None:
-        """What is known about one file."""
+        """Returns the metadata of one file."""
         file = self.files.get(id_)
-        return None if file is None else file.shape(_fields(fields))
+        return None if file is None else file.to_json(_fields(fields))
 
-    def change_file(
+    def update_file(
         self, id_: str, *, name: str | None, add: list[str], remove: list[str], fields: str
     ) -> JsonObject | None:
-        """Rename a file, move it, or both."""
+        """Renames a file, moves it, or both."""
         with self._lock:
             file = self._files.get(id_)
             if file is None:
                 return None
-            strangers = [folder for folder in add if self._kind(folder) != FOLDER]
-            if strangers:
-                raise Unanswerable(f"File not found: {strangers[0]}.")
+            unknown_folders = [folder for folder in add if self._mime_type(folder) != FOLDER]
+            if unknown_folders:
+                raise UnsupportedQuery(f"File not found: {unknown_folders[0]}.")
             kept = [folder for folder in file.sample.parents if folder not in {*add, *remove}]
             sample = replace(
                 file.sample,
@@ -107,17 +107,17 @@ class Drive:
                 modified=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z"),
             )
             file = self._files[id_] = File(id_, sample)
-        return file.shape(_fields(fields))
+        return file.to_json(_fields(fields))
 
     def delete_file(self, id_: str) -> bool:
-        """Forget a file; says whether there was one."""
+        """Deletes a file; returns whether it existed."""
         with self._lock:
             if self._files.pop(id_, None) is None:
                 return False
             self._deleted.append(id_)
             return True
 
-    def _kind(self, id_: str) -> str:
+    def _mime_type(self, id_: str) -> str:
         file = self._files.get(id_)
         return "" if file is None else file.sample.mime_type
 

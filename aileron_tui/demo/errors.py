@@ -1,7 +1,7 @@
-"""What can go wrong while the demo is set up."""
+"""Errors of the demo."""
 
 from aileron_tui.core.errors import AileronError
 
 
 class DemoError(AileronError):
-    """The demo's service or its suite cannot be made ready."""
+    """The sample service or the sample suite cannot be set up."""

@@ -1,4 +1,4 @@
-"""The sample service's mail: drafts and messages in memory, answered in the shape of the Gmail API."""
+"""The mail of the sample service: drafts and messages in memory, in the format of the Gmail API."""
 
 import base64
 import binascii
@@ -10,19 +10,19 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.demo.sample_data import ADDRESS, DRAFTS, MESSAGES, SampleMail
 
-_SNIPPET = 200
+_SNIPPET_LENGTH = 200
 _DATE = "Tue, 12 May 2026 09:30:00 +0000"
 _EPOCH_MS = "1778578200000"
 _ENCODING_HEADERS = frozenset({"mime-version", "content-type", "content-transfer-encoding"})
 
 
 class UnreadableMail(ValueError):
-    """A message in a request is not a mail; the text says why."""
+    """The message in a request is not a valid mail; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """One stored message: its headers in order and its text."""
+    """One stored message: its headers, in order, and its text."""
 
     id: str
     thread: str
@@ -30,59 +30,59 @@ class Mail:
     text: str
 
     def header(self, name: str) -> str:
-        """The first header of that name, or nothing."""
+        """Returns the first header with this name, or an empty string."""
         return next((value for key, value in self.headers if key.lower() == name.lower()), "")
 
-    def shape(self, labels: tuple[str, ...], form: str) -> JsonObject:
-        """The message as upstream gives it: `minimal`, `metadata` (no text) or `full`."""
+    def to_json(self, labels: tuple[str, ...], format_: str) -> JsonObject:
+        """Returns the message as the API does: `minimal`, `metadata` (without the text) or `full`."""
         data = self.text.encode()
-        shape: JsonObject = {
+        result: JsonObject = {
             "id": self.id,
             "threadId": self.thread,
             "labelIds": list(labels),
-            "snippet": " ".join(self.text.split())[:_SNIPPET],
+            "snippet": " ".join(self.text.split())[:_SNIPPET_LENGTH],
             "internalDate": _EPOCH_MS,
             "sizeEstimate": len(data),
         }
-        if form == "minimal":
-            return shape
+        if format_ == "minimal":
+            return result
         body: JsonObject = {"size": len(data)}
-        if form == "full":
+        if format_ == "full":
             body["data"] = base64.urlsafe_b64encode(data).decode()
-        shape["payload"] = {
+        result["payload"] = {
             "partId": "",
             "mimeType": "text/plain",
             "filename": "",
             "headers": [{"name": name, "value": value} for name, value in self.headers],
             "body": body,
         }
-        return shape
+        return result
 
 
 class Mailbox:
-    """Drafts, and what was sent from here. Every method may be called from any thread."""
+    """Drafts, received and sent mail. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._numbers = itertools.count(40_001)
-        self._drafts = {id_: self._sample(mail) for id_, mail in DRAFTS.items()}
-        self._received = {id_: self._sample(mail, id_) for id_, mail in MESSAGES.items()}
+        self._drafts = {id_: self._from_sample(mail) for id_, mail in DRAFTS.items()}
+        self._received = {id_: self._from_sample(mail, id_) for id_, mail in MESSAGES.items()}
         self._sent: list[Mail] = []
 
     @property
     def sent(self) -> tuple[Mail, ...]:
-        """Everything that left the mailbox, in order."""
+        """All sent mail, in order."""
         with self._lock:
             return tuple(self._sent)
 
     @property
     def drafts(self) -> Mapping[str, Mail]:
-        """The drafts as they are now."""
+        """The current drafts."""
         with self._lock:
             return dict(self._drafts)
 
     def list_drafts(self, limit: int) -> JsonObject:
-        """The ids of the newest drafts."""
+        """Lists the ids of the newest drafts."""
         with self._lock:
             entries: list[Json] = [
                 {"id": id_, "message": {"id": mail.id, "threadId": mail.thread}}
@@ -90,50 +90,50 @@ class Mailbox:
             ]
         return {"drafts": entries[:limit], "resultSizeEstimate": len(entries)}
 
-    def get_draft(self, id_: str, form: str) -> JsonObject | None:
-        """One draft."""
+    def get_draft(self, id_: str, format_: str) -> JsonObject | None:
+        """Returns one draft."""
         with self._lock:
             mail = self._drafts.get(id_)
-        return None if mail is None else {"id": id_, "message": mail.shape(("DRAFT",), form)}
+        return None if mail is None else {"id": id_, "message": mail.to_json(("DRAFT",), format_)}
 
     def create_draft(self, raw: str) -> JsonObject:
-        """A new draft."""
+        """Creates a draft."""
         with self._lock:
-            mail = self._read(raw)
+            mail = self._parse(raw)
             id_ = f"r-{next(self._numbers)}"
             self._drafts[id_] = mail
-        return {"id": id_, "message": mail.shape(("DRAFT",), "minimal")}
+        return {"id": id_, "message": mail.to_json(("DRAFT",), "minimal")}
 
     def update_draft(self, id_: str, raw: str) -> JsonObject | None:
-        """The same draft with another message in it."""
+        """Replaces the message of a draft."""
         with self._lock:
             if id_ not in self._drafts:
                 return None
-            mail = self._drafts[id_] = self._read(raw, self._drafts[id_].thread)
-        return {"id": id_, "message": mail.shape(("DRAFT",), "minimal")}
+            mail = self._drafts[id_] = self._parse(raw, self._drafts[id_].thread)
+        return {"id": id_, "message": mail.to_json(("DRAFT",), "minimal")}
 
     def delete_draft(self, id_: str) -> bool:
-        """Forget a draft; says whether there was one."""
+        """Deletes a draft; returns whether it existed."""
         with self._lock:
             return self._drafts.pop(id_, None) is not None
 
     def send_draft(self, id_: str) -> JsonObject | None:
-        """Send a draft, which is then a draft no longer."""
+        """Sends a draft and removes it from the drafts."""
         with self._lock:
             mail = self._drafts.pop(id_, None)
             if mail is not None:
                 self._sent.append(mail)
-        return None if mail is None else mail.shape(("SENT",), "minimal")
+        return None if mail is None else mail.to_json(("SENT",), "minimal")
 
     def send(self, raw: str) -> JsonObject:
-        """Send a message that was never a draft."""
+        """Sends a message without a draft."""
         with self._lock:
-            mail = self._read(raw)
+            mail = self._parse(raw)
             self._sent.append(mail)
-        return mail.shape(("SENT",), "minimal")
+        return mail.to_json(("SENT",), "minimal")
 
-    def get_message(self, id_: str, form: str) -> JsonObject | None:
-        """One message: received, sent, or the one inside a draft."""
+    def get_message(self, id_: str, format_: str) -> JsonObject | None:
+        """Returns one message: received, sent, or part of a draft."""
         with self._lock:
             groups = (
                 (self._received.values(), "INBOX"),
@@ -143,29 +143,29 @@ class Mailbox:
             for mails, label in groups:
                 for mail in mails:
                     if mail.id == id_:
-                        return mail.shape((label,), form)
+                        return mail.to_json((label,), format_)
         return None
 
-    def _identity(self) -> str:
+    def _new_message_id(self) -> str:
         return f"19e{next(self._numbers):013x}"
 
-    def _sample(self, sample: SampleMail, id_: str = "") -> Mail:
+    def _from_sample(self, sample: SampleMail, id_: str = "") -> Mail:
         headers = (("From", ADDRESS), ("To", sample.to), ("Subject", sample.subject), ("Date", _DATE))
-        identity = id_ or self._identity()
-        return Mail(identity, identity, headers, sample.body)
+        message_id = id_ or self._new_message_id()
+        return Mail(message_id, message_id, headers, sample.body)
 
-    def _read(self, raw: str, thread: str = "") -> Mail:
-        """A message from its base64url text: headers, a blank line, and plain text in UTF-8."""
+    def _parse(self, raw: str, thread: str = "") -> Mail:
+        """Parses a base64url message: headers, a blank line, and plain text in UTF-8."""
         try:
             text = base64.b64decode(raw + "=" * (-len(raw) % 4), altchars=b"-_", validate=True).decode()
         except (binascii.Error, UnicodeDecodeError, ValueError) as error:
-            raise UnreadableMail("raw is not base64url of UTF-8 text") from error
+            raise UnreadableMail("raw is not UTF-8 text in base64url") from error
         head, blank, body = text.partition("\r\n\r\n")
         pairs = [line.partition(": ") for line in head.split("\r\n")]
         if not blank or not all(colon and name.isascii() for name, colon, _ in pairs):
-            raise UnreadableMail("raw is not a message of headers, a blank line and a text")
+            raise UnreadableMail("raw is not a message (headers, a blank line, text)")
         headers = tuple((name, value) for name, _, value in pairs if name.lower() not in _ENCODING_HEADERS)
         if not any(name.lower() == "to" for name, _ in headers):
             raise UnreadableMail("Recipient address required")
-        identity = self._identity()
-        return Mail(identity, thread or identity, (("From", ADDRESS), *headers, ("Date", _DATE)), body)
+        message_id = self._new_message_id()
+        return Mail(message_id, thread or message_id, (("From", ADDRESS), *headers, ("Date", _DATE)), body)

@@ -1,4 +1,4 @@
-"""The credentials of the sample service, as a configuration for whoever runs its connectors."""
+"""A configuration with the credentials of the sample service."""
 
 import os
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ _VARIABLES: Final = {
 
 @contextmanager
 def sample_config(policy: Policy | None = None) -> Iterator[Config]:
-    """A configuration with the sample service's credentials, which are in the environment for as long."""
-    before = {name: os.environ.get(name) for name, _ in _VARIABLES.values()}
+    """Yields a configuration with the sample credentials, which are in the environment during the block."""
+    previous = {name: os.environ.get(name) for name, _ in _VARIABLES.values()}
     os.environ.update(dict(_VARIABLES.values()))
     try:
         connectors = {fqn: ConnectorSettings(CredentialSource(env=name)) for fqn, (name, _) in _VARIABLES.items()}
         yield Config(policy or Policy(), (), connectors)
     finally:
-        for name, value in before.items():
+        for name, value in previous.items():
             if value is None:
                 os.environ.pop(name, None)
             else:

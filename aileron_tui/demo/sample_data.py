@@ -1,4 +1,4 @@
-"""The mail and files that a new sample service holds: pleasant, fixed, and in places hostile on purpose."""
+"""The initial mail and files of the sample service. Some of it is hostile on purpose."""
 
 from aileron_tui.core.values import dataclass
 
@@ -13,7 +13,7 @@ NOT_A_DRAFT = "19df4136f28569d2"
 
 @dataclass(frozen=True, slots=True)
 class SampleMail:
-    """A mail as its writer sees it."""
+    """The content of a mail."""
 
     to: str
     subject: str
@@ -22,7 +22,7 @@ class SampleMail:
 
 @dataclass(frozen=True, slots=True)
 class SampleFile:
-    """A file or folder as its owner sees it."""
+    """The metadata of a file or folder."""
 
     name: str
     mime_type: str
@@ -45,7 +45,7 @@ Next
  - Decide by Thursday whether the beta invitations go out this month.
  - Lin shows the new search on Friday at 15:00, small room, with cake.
 
-If I forgot something, answer to all and I will add it.
+If I forgot something, reply to all and I'll add it.
 
 Sam
 """
@@ -54,7 +54,7 @@ _ITINERARY = "\n".join(
     [
         "Dear all,",
         "",
-        "this is the whole programme of the walking week, so that nobody has to look for it on the way.",
+        "This is the whole programme of the walking week, so that nobody has to search for it on the way.",
         "",
         *(
             line
@@ -68,7 +68,7 @@ _ITINERARY = "\n".join(
                 "",
             )
         ),
-        "The last line matters as much as the first: the deposit of 180 is only returned to those who cancel",
+        "The last line matters as much as the first: you only get the deposit of 180 back if you cancel",
         "before the 14th.",
         "",
         "Sam",
@@ -99,7 +99,7 @@ DRAFTS: dict[str, SampleMail] = {
     "r-18220": SampleMail(
         to="lin@example.com",
         subject="Room for Friday",
-        body="Hi Lin,\n\nthe small room is yours on Friday from 14:30. I will bring the cable.\n\nSam\n",
+        body="Hi Lin,\n\nThe small room is yours on Friday from 14:30. I'll bring the cable.\n\nSam\n",
     ),
     LONG: SampleMail(to="walkers@example.com", subject="The whole programme", body=_ITINERARY),
     ACCENTED: SampleMail(
@@ -130,7 +130,7 @@ FILES: dict[str, SampleFile] = {
         ("d-inbox",),
         "2026-05-11T16:20:00.000Z",
         size=482_133,
-        description="Final figures of the first quarter.\nChecked by Noor on 9 May; the auditors have this version.",
+        description="Final figures for the first quarter.\nChecked by Noor on 9 May; the auditors have this version.",
         shared_with=(("noor@example.com", "writer"), ("auditors@example.org", "reader")),
     ),
     "f-1002": SampleFile(
@@ -146,7 +146,7 @@ FILES: dict[str, SampleFile] = {
         ("d-reports",),
         "2026-03-27T12:41:00.000Z",
         size=3_774_802,
-        description="Standing, from the left: Lin, Noor, Sam.",
+        description="From the left: Lin, Noor, Sam.",
         shared_with=(("team@example.com", "reader"),),
     ),
     "f-6660": SampleFile(

@@ -1,4 +1,4 @@
-"""A home for one run: sample service, suite, configuration, ledger and key, and nothing of it left afterwards."""
+"""A temporary home for one run: sample service, suite, configuration, ledger and key."""
 
 import tempfile
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface.embedded_gate import enrolled
 
 WAIT_SECONDS: Final = 300
-"""How long a request of the demo waits for an answer."""
+"""How long a demo request waits for an answer."""
 
-_SLOW_SECONDS: Final = 3.0
+_LONG_DRAFT_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class SampleHome:
-    """Everything a demo runs on."""
+    """The parts a demo runs on."""
 
     root: Path
     service: SampleService
@@ -35,9 +35,9 @@ class SampleHome:
 
 @contextmanager
 def sample_home(cache: Path | None = None) -> Iterator[SampleHome]:
-    """A home in a temporary folder, gone with everything in it when the block ends, however it ends.
+    """Yields a home in a temporary folder, which is deleted when the block ends.
 
-    `cache` may hold compiled connectors of earlier runs; they are looked up by their hash.
+    `cache` may contain compiled connectors from earlier runs; they are looked up by hash.
     """
     with (
         SampleService() as service,
@@ -45,7 +45,7 @@ def sample_home(cache: Path | None = None) -> Iterator[SampleHome]:
         sample_config(Policy(timeout=WAIT_SECONDS)) as config,
         for_this_run("demo") as key,
     ):
-        service.slow_seconds = _SLOW_SECONDS
+        service.slow_seconds = _LONG_DRAFT_SECONDS
         service.faults[LONG] = ServiceFault.SLOW
         root = Path(folder)
         manifests = materialise(root / "manifests", service.port)

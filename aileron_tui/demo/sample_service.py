@@ -1,6 +1,6 @@
-"""The sample mail and files service: real HTTP on loopback, in memory, with faults to switch on.
+"""The sample mail and files service: real HTTP on loopback, data in memory, and faults that can be switched on.
 
-`python -m aileron_tui.demo.sample_service` runs it alone on the port that the bundled suite expects.
+`python -m aileron_tui.demo.sample_service` runs it on its own, on the port that the bundled suite expects.
 """
 
 import argparse
@@ -22,41 +22,41 @@ from aileron_tui.demo.drive import Drive
 from aileron_tui.demo.errors import DemoError
 from aileron_tui.demo.mailbox import Mail, Mailbox
 from aileron_tui.demo.service_routes import (
-    LARGEST_BODY,
-    ServiceRefusal,
+    MAX_BODY_SIZE,
+    ServiceError,
     ServiceRequest,
     ServiceResponse,
     ServiceRoutes,
-    refusal,
+    error_response,
 )
 
 HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8725
-# Not secrets: they open nothing but sample data, and the service only listens on loopback.
+# Not secrets: they only give access to sample data, and the service only listens on loopback.
 MAIL_CREDENTIAL: Final = "sample-mail-token"
 FILES_CREDENTIAL: Final = "sample-files-key"
-EVERYTHING: Final = "*"
+ANY_ID: Final = "*"
 
-_IDLE_SECONDS = 30
+_IDLE_TIMEOUT_SECONDS = 30
 _CHUNK = 64 * 1024
 _Connection: TypeAlias = socket.socket | tuple[bytes, socket.socket]
 
 
 class ServiceFault(StrEnum):
-    """A way for the service to misbehave."""
+    """How the service can misbehave."""
 
-    SLOW = "slow"  # answers rightly, after `SampleService.slow_seconds`
+    SLOW = "slow"  # the right response, after `SampleService.slow_seconds`
     NOT_FOUND = "404"
     SERVER_ERROR = "500"
-    GARBAGE = "garbage"  # 200 and bytes that are no JSON
-    HUGE = "huge"  # 200 and `SampleService.huge_bytes` of sound JSON
+    GARBAGE = "garbage"  # 200 with bytes that are not JSON
+    HUGE = "huge"  # 200 with `SampleService.huge_bytes` of valid JSON
     REDIRECT = "redirect"  # 302 to `SampleService.redirect_to`
-    HANG_UP = "hang-up"  # does what was asked and closes the connection without an answer
+    HANG_UP = "hang-up"  # processes the request, then closes the connection without a response
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceCall:
-    """One request the service has seen."""
+    """One request that the service received."""
 
     method: str
     target: str
@@ -66,9 +66,9 @@ class ServiceCall:
 class SampleService:
     """A running service. Use it as a context manager, or call `start` and `stop`.
 
-    `faults` maps an id (of a draft, message or file, or `*`) to what goes wrong for it; it may be changed at any time.
-    The ids `r-slow`, `r-404`, `r-500`, … and `f-slow`, … are in it from the beginning; for an answer that is right but
-    late, give `slow` to the id of something that exists.
+    `faults` maps an id (of a draft, message or file, or `*`) to its fault; it may be changed at any time. It initially
+    contains the ids `r-slow`, `r-404`, `r-500`, … and `f-slow`, …. For a correct but late response, map the id of an
+    existing draft or file to `slow`.
     """
 
     def __init__(
@@ -101,29 +101,29 @@ class SampleService:
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
+        """The port the service listens on."""
         if self._server is None:
             raise DemoError("the sample service is not running")
         return self._server.server_port
 
     @property
     def url(self) -> str:
-        """Where it listens, as `http://127.0.0.1:8725`."""
+        """The URL of the service, such as `http://127.0.0.1:8725`."""
         return f"http://{HOST}:{self.port}"
 
     @property
     def sent(self) -> tuple[Mail, ...]:
-        """Every mail that was sent."""
+        """All sent mail."""
         return self.mailbox.sent
 
     @property
     def calls(self) -> tuple[ServiceCall, ...]:
-        """Every request so far, also those that were turned away."""
+        """All requests so far, including rejected ones."""
         with self._lock:
             return tuple(self._calls)
 
     def start(self) -> "SampleService":
-        """Listen and answer in the background."""
+        """Starts serving in the background."""
         if self._server is not None:
             raise DemoError("the sample service is already running")
         self._stopping.clear()
@@ -131,9 +131,9 @@ class SampleService:
             self._server = _ServiceServer(self, self._requested_port)
         except (OSError, OverflowError) as error:
             raise DemoError(
-                f"the sample service cannot listen on {HOST}:{self._requested_port}",
+                f"cannot start the sample service on {HOST}:{self._requested_port}",
                 str(error),
-                "end the program that uses this port, or choose another with --port",
+                "Stop the program that uses this port, or choose another port with --port.",
             ) from error
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.1,), name="sample-service", daemon=True
@@ -142,14 +142,14 @@ class SampleService:
         return self
 
     def stop(self) -> None:
-        """Stop listening, cut what is still open, and wait until all is quiet. Stopping twice is fine."""
+        """Stops listening, closes open connections and waits for the handlers. Does nothing if already stopped."""
         server, thread = self._server, self._thread
         if server is None or thread is None:
             return
         self._stopping.set()
         server.shutdown()
         thread.join()
-        server.cut()
+        server.close_connections()
         server.server_close()
         self._server = self._thread = None
 
@@ -162,27 +162,27 @@ class SampleService:
         self.stop()
 
     def serve(self, request: ServiceRequest, target: str, credentials: dict[str, str]) -> ServiceResponse | None:
-        """The answer to one request; nothing means to hang up."""
-        header, wanted = self._credentials.get(request.segments[0], ("", ""))
-        shown = credentials.get(header, "")
-        authorised = bool(wanted) and hmac.compare_digest(shown.encode(), wanted.encode())
+        """Returns the response to one request, or None to close the connection without one."""
+        header, expected = self._credentials.get(request.segments[0], ("", ""))
+        sent = credentials.get(header, "")
+        authorised = bool(expected) and hmac.compare_digest(sent.encode(), expected.encode())
         with self._lock:
             self._calls.append(ServiceCall(request.method, target, authorised))
         self._stopping.wait(self.latency_seconds)
-        if not wanted:
-            return refusal(ServiceRefusal(404, "Not found."))
+        if not expected:
+            return error_response(ServiceError(404, "Not found."))
         if not authorised:
-            return refusal(ServiceRefusal(401, "Request had invalid authentication credentials."))
+            return error_response(ServiceError(401, "Request had invalid authentication credentials."))
         match self._fault(request):
             case None:
-                return self._routes.answer(request)
+                return self._routes.respond(request)
             case ServiceFault.SLOW:
                 self._stopping.wait(self.slow_seconds)
-                return self._routes.answer(request)
+                return self._routes.respond(request)
             case ServiceFault.NOT_FOUND:
-                return refusal(ServiceRefusal(404, "Requested entity was not found."))
+                return error_response(ServiceError(404, "Requested entity was not found."))
             case ServiceFault.SERVER_ERROR:
-                return refusal(ServiceRefusal(500, "Backend error."))
+                return error_response(ServiceError(500, "Backend error."))
             case ServiceFault.GARBAGE:
                 return ServiceResponse(200, b"\x00\xff<!doctype html><p>not what you asked for")
             case ServiceFault.HUGE:
@@ -191,14 +191,14 @@ class SampleService:
             case ServiceFault.REDIRECT:
                 return ServiceResponse(302, headers={"Location": self.redirect_to})
             case ServiceFault.HANG_UP:
-                self._routes.answer(request)
+                self._routes.respond(request)
                 return None
 
     def _fault(self, request: ServiceRequest) -> ServiceFault | None:
-        names = [request.segments[-1], EVERYTHING]
+        ids = [request.segments[-1], ANY_ID]
         if request.segments[-1] == "send":
-            names.insert(0, _named(request.body))
-        return next((self.faults[name] for name in names if name in self.faults), None)
+            ids.insert(0, _draft_id(request.body))
+        return next((self.faults[id_] for id_ in ids if id_ in self.faults), None)
 
 
 class _ServiceServer(socketserver.ThreadingMixIn, HTTPServer):
@@ -207,38 +207,38 @@ class _ServiceServer(socketserver.ThreadingMixIn, HTTPServer):
 
     def __init__(self, service: SampleService, port: int) -> None:
         self.service = service
-        self._open: set[socket.socket] = set()
-        self._open_lock = threading.Lock()
+        self._connections: set[socket.socket] = set()
+        self._connections_lock = threading.Lock()
         super().__init__((HOST, port), _Handler)
 
     def server_bind(self) -> None:
-        # HTTPServer would ask the resolver for this machine's name, which may take seconds.
+        # HTTPServer would look up the name of this machine, which can take seconds.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = HOST, self.socket.getsockname()[1]
 
     def process_request(self, request: _Connection, client_address: object) -> None:
         if isinstance(request, socket.socket):
-            with self._open_lock:
-                self._open.add(request)
+            with self._connections_lock:
+                self._connections.add(request)
             super().process_request(request, client_address)
 
     def shutdown_request(self, request: _Connection) -> None:
         if isinstance(request, socket.socket):
-            with self._open_lock:
-                self._open.discard(request)
+            with self._connections_lock:
+                self._connections.discard(request)
             super().shutdown_request(request)
 
     def handle_error(self, request: _Connection, client_address: object) -> None:
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
-    def cut(self) -> None:
-        with self._open_lock:
-            for connection in self._open:
+    def close_connections(self) -> None:
+        with self._connections_lock:
+            for connection in self._connections:
                 try:
                     connection.shutdown(socket.SHUT_RDWR)
                 except OSError:
-                    continue  # the other side was first
+                    continue  # the peer already closed it
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -246,65 +246,65 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "sample-service"
     sys_version = ""
-    timeout = _IDLE_SECONDS
+    timeout = _IDLE_TIMEOUT_SECONDS
     disable_nagle_algorithm = True
     wbufsize = -1
 
     def _serve(self) -> None:
         try:
             body = self._body()
-        except ServiceRefusal as error:
+        except ServiceError as error:
             self.close_connection = True
-            self._send(refusal(error))
+            self._send(error_response(error))
             return
-        request = ServiceRequest.of(self.command, self.path, body)
+        request = ServiceRequest.parse(self.command, self.path, body)
         credentials = {name: self.headers.get(name, "") for name in ("Authorization", "X-Api-Key")}
-        answer = self.server.service.serve(request, self.path, credentials)
-        if answer is None:
+        response = self.server.service.serve(request, self.path, credentials)
+        if response is None:
             self.close_connection = True
         else:
-            self._send(answer)
+            self._send(response)
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815 (the base class looks for these)
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815 (the names the base class expects)
 
     def _body(self) -> bytes:
         if "Transfer-Encoding" in self.headers:
-            raise ServiceRefusal(411, "A body needs a Content-Length.")
+            raise ServiceError(411, "Content-Length is required.")
         length = self.headers.get("Content-Length", "0")
         if not (length.isascii() and length.isdigit()):
-            raise ServiceRefusal(400, "Content-Length is not a number.")
-        if len(length) > 18 or int(length) > LARGEST_BODY:
-            raise ServiceRefusal(413, f"A body may have at most {LARGEST_BODY} bytes.")
+            raise ServiceError(400, "Content-Length is not a number.")
+        if len(length) > 18 or int(length) > MAX_BODY_SIZE:
+            raise ServiceError(413, f"The body is larger than {MAX_BODY_SIZE} bytes.")
         return self.rfile.read(int(length))
 
-    def _send(self, answer: ServiceResponse) -> None:
-        self.send_response(answer.status)
-        for name, value in answer.headers.items():
+    def _send(self, response: ServiceResponse) -> None:
+        self.send_response(response.status)
+        for name, value in response.headers.items():
             self.send_header(name, value)
         if self.close_connection:
             self.send_header("Connection", "close")
-        if answer.status != 204:
+        if response.status != 204:
             self.send_header("Content-Type", "application/json; charset=UTF-8")
-            self.send_header("Content-Length", str(len(answer.body)))
+            self.send_header("Content-Length", str(len(response.body)))
         self.end_headers()
-        for start in range(0, len(answer.body), _CHUNK):
-            self.wfile.write(answer.body[start : start + _CHUNK])
+        for start in range(0, len(response.body), _CHUNK):
+            self.wfile.write(response.body[start : start + _CHUNK])
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name is the base class's)
-        """Say nothing: `SampleService.calls` has it all."""
+        """Logs nothing: `SampleService.calls` records every request."""
 
 
-def _named(body: bytes) -> str:
-    """The id inside the body of a send request."""
+def _draft_id(body: bytes) -> str:
+    """Returns the draft id in the body of a send request."""
     try:
-        id_ = read_object(body, JsonLimits(size=LARGEST_BODY)).get("id")
+        id_ = read_object(body, JsonLimits(size=MAX_BODY_SIZE)).get("id")
     except JsonError:
         return ""
     return id_ if isinstance(id_, str) else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the service alone until ctrl+c."""
+    """Runs the service until ctrl+c."""
     parser = argparse.ArgumentParser(
         prog="python -m aileron_tui.demo.sample_service", description="A sample mail and files service on loopback."
     )
@@ -313,9 +313,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with SampleService(options.port) as service:
             sys.stdout.write(
-                f"listening on {service.url} (ctrl+c ends it)\n"
-                f"mail wants   Authorization: Bearer {MAIL_CREDENTIAL}\n"
-                f"files want   X-Api-Key: {FILES_CREDENTIAL}\n"
+                f"listening on {service.url} (press ctrl+c to stop)\n"
+                f"mail needs   Authorization: Bearer {MAIL_CREDENTIAL}\n"
+                f"files need   X-Api-Key: {FILES_CREDENTIAL}\n"
             )
             sys.stdout.flush()
             threading.Event().wait()

@@ -1,4 +1,4 @@
-"""The demo's agent: asks for what its script says, waits, and says in plain words what it makes of the answers."""
+"""The agent of the demo: makes the calls in its script, waits for the answers, and comments on them."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -14,26 +14,26 @@ from aileron_tui.runtime.errors import NotFound, Rejected, RuntimeFault
 
 ASKER: Final = Asker("demo agent", "demo", "/home/sam/this-week")
 
-_FULL: Final = 8
+_MAX_WAITING: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class AgentPace:
-    """Seconds between scenes and between looks at what is open, and how many scenes may pass without an answer."""
+    """How fast the agent plays, and after how many scenes without an answer it gives up."""
 
-    scene: float = 20.0
-    look: float = 0.4
-    patience: int = 4
+    scene_seconds: float = 20.0
+    poll_seconds: float = 0.4
+    max_unanswered_scenes: int = 4
 
 
 class AgentCalls(Protocol):
-    """The agent's side of a gate, as far as it is needed here."""
+    """The part of the agent client that the scripted agent uses."""
 
     def run(self, name: str, args: JsonObject, *, asker: Asker | None = None, wait: int = 0) -> JsonObject:
         """Calls an action."""
 
     def result(self, id_: str) -> JsonObject:
-        """How a call ended, or that it has not."""
+        """Returns the result of a call, or that it is still waiting."""
 
 
 def _clock() -> datetime:
@@ -41,7 +41,7 @@ def _clock() -> datetime:
 
 
 class AgentLog:
-    """What the agent says, line by line, made visible; safe to use from several threads."""
+    """The agent's comments, line by line. Thread-safe."""
 
     def __init__(self, echo: Callable[[str], object] | None = None, clock: Callable[[], datetime] = _clock) -> None:
         self._lines: list[str] = []
@@ -56,29 +56,29 @@ class AgentLog:
             self._echo(line)
 
     def lines(self) -> Sequence[str]:
-        """Everything that was said so far."""
+        """Returns all lines so far."""
         return tuple(self._lines)
 
 
 class ScriptedAgent:
-    """Plays a script against a gate on a thread of its own.
+    """Plays a script against a gate on its own thread.
 
-    It holds back while much is open, and gives up when nobody seems to be there.
+    It pauses while many requests are waiting, and gives up when nobody seems to be there.
     """
 
     def __init__(
         self,
-        caller: AgentCalls,
+        gate: AgentCalls,
         log: AgentLog,
         script: Sequence[Scene] = SCRIPT,
         pace: AgentPace | None = None,
     ) -> None:
-        self._caller = caller
+        self._gate = gate
         self._log = log
         self._script = script
         self._pace = pace or AgentPace()
-        self._open: dict[str, ScriptedCall] = {}
-        self._ignored = 0
+        self._waiting: dict[str, ScriptedCall] = {}
+        self._unanswered_scenes = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self.play, name="agent", daemon=True)
 
@@ -91,86 +91,86 @@ class ScriptedAgent:
         self._thread.join()
 
     def play(self) -> bool:
-        """Plays the script until its end or until it is told to stop; says whether the gate was there all the time."""
+        """Plays the script to its end or until stopped; returns whether the gate was reachable throughout."""
         try:
             for scene in self._script:
-                if self._stop.is_set() or not self._perform(scene):
+                if self._stop.is_set() or not self._play_scene(scene):
                     break
             else:
                 if not self._stop.is_set():
-                    self._log.say("That was all I wanted.")
-            self._listen(lambda: not self._open)
+                    self._log.say("That was everything.")
+            self._poll_until(lambda: not self._waiting)
         except RuntimeFault as fault:
             if not self._stop.is_set():
-                self._log.say(f"I cannot reach the gate any more: {fault}")
+                self._log.say(f"I can no longer reach the gate: {fault}")
             return False
         return True
 
-    def _perform(self, scene: Scene) -> bool:
-        """Asks for a scene and gives people time; says whether to go on."""
-        for wish in scene:
-            self._ask(wish)
-        self._ignored += 1
-        self._listen(lambda: False, self._pace.scene)
-        if self._ignored >= self._pace.patience:
+    def _play_scene(self, scene: Scene) -> bool:
+        """Makes the calls of a scene and waits for answers; returns whether to continue."""
+        for call in scene:
+            self._ask(call)
+        self._unanswered_scenes += 1
+        self._poll_until(lambda: False, self._pace.scene_seconds)
+        if self._unanswered_scenes >= self._pace.max_unanswered_scenes:
             self._log.say(
-                "Nobody seems to be there, so I ask for nothing more. What waits, waits until its time is over."
+                "Nobody seems to be there, so I will not ask for more. Requests that are waiting will expire."
             )
             return False
-        self._listen(lambda: len(self._open) < _FULL)
+        self._poll_until(lambda: len(self._waiting) < _MAX_WAITING)
         return True
 
-    def _ask(self, wish: ScriptedCall) -> None:
-        self._log.say(wish.intent)
+    def _ask(self, call: ScriptedCall) -> None:
+        self._log.say(call.intent)
         try:
-            answer = self._caller.run(wish.action, wish.args, asker=ASKER)
+            answer = self._gate.run(call.action, call.args, asker=ASKER)
         except Rejected as refusal:
-            self._log.say(f"{wish.action}: {refusal.title}")
+            self._log.say(f"{call.action}: {refusal.title}")
             return
         id_ = answer.get("approval_id")
         if isinstance(id_, str):
-            self._open[id_] = wish
+            self._waiting[id_] = call
         else:
-            self._take(wish, answer)
+            self._react(call, answer)
 
-    def _listen(self, over: Callable[[], bool], seconds: float | None = None) -> None:
-        """Asks for results until it is over, told to stop, or the time is up."""
-        left = float("inf") if seconds is None else seconds
-        while left > 0 and not over() and not self._stop.wait(min(self._pace.look, left)):
-            left -= self._pace.look
-            for id_, wish in tuple(self._open.items()):
-                self._look(id_, wish)
+    def _poll_until(self, finished: Callable[[], bool], seconds: float | None = None) -> None:
+        """Polls for results until `finished`, stopped, or the time is up."""
+        remaining = float("inf") if seconds is None else seconds
+        while remaining > 0 and not finished() and not self._stop.wait(min(self._pace.poll_seconds, remaining)):
+            remaining -= self._pace.poll_seconds
+            for id_, call in tuple(self._waiting.items()):
+                self._poll(id_, call)
 
-    def _look(self, id_: str, wish: ScriptedCall) -> None:
+    def _poll(self, id_: str, call: ScriptedCall) -> None:
         try:
-            answer = self._caller.result(id_)
+            answer = self._gate.result(id_)
         except NotFound:
-            del self._open[id_]
-            self._log.say(f"{wish.action}: the gate does not know of it any more.")
+            del self._waiting[id_]
+            self._log.say(f"{call.action}: the gate no longer knows this request.")
             return
         if answer.get("status") not in ("pending_approval", "running"):
-            del self._open[id_]
-            self._take(wish, answer)
+            del self._waiting[id_]
+            self._react(call, answer)
 
-    def _take(self, wish: ScriptedCall, answer: JsonObject) -> None:
-        """Says what it makes of an answer, and perhaps asks for more."""
-        more: Sequence[ScriptedCall] = ()
+    def _react(self, call: ScriptedCall, answer: JsonObject) -> None:
+        """Comments on an answer, and makes the calls that follow from it."""
+        next_calls: Sequence[ScriptedCall] = ()
         match answer:
             case {"failure": {"error": {"class": "approval_timeout"}}}:
-                self._log.say(f"{wish.action}: nobody answered. That is not a no; I may ask again one day.")
+                self._log.say(f"{call.action}: nobody answered. That is not a denial, so I may ask again later.")
                 return
             case {"status": "denied", "reason": str(reason)} if reason:
-                self._log.say(f"{wish.action} denied, because “{reason}”: {wish.refused}")
-                more = wish.instead
+                self._log.say(f"{call.action} denied, because “{reason}”: {call.refused}")
+                next_calls = call.fallback
             case {"status": "denied"}:
-                self._log.say(f"{wish.action} denied: {wish.refused}")
-                more = wish.instead
+                self._log.say(f"{call.action} denied: {call.refused}")
+                next_calls = call.fallback
             case {"failure": {"error": {"message": str(message)}}} | {"error": {"message": str(message)}}:
-                self._log.say(f"{wish.action} approved, but it failed: {message}")
-                more = wish.instead
+                self._log.say(f"{call.action} approved, but it failed: {message}")
+                next_calls = call.fallback
             case _:
-                self._log.say(f"{wish.action} approved: {wish.done}")
-                more = wish.then(result_of(answer))
-        self._ignored = 0
-        for next_ in more:
-            self._ask(next_)
+                self._log.say(f"{call.action} approved: {call.done}")
+                next_calls = call.next_calls(result_of(answer))
+        self._unanswered_scenes = 0
+        for next_call in next_calls:
+            self._ask(next_call)

@@ -1,4 +1,4 @@
-"""How agents are told the end of a request. Never a word of what the operator was shown."""
+"""The results that agents receive when a request ends. They never contain anything from the preview."""
 
 from typing import Final
 
@@ -6,34 +6,42 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState, on_the_wire
 from aileron_tui.gate.outbox import StoredResult
 
-_UNRUN: Final = {
+_END_MESSAGES: Final = {
     RequestState.EXPIRED: ("nobody answered in time, so nothing was run; this is not a denial", True),
-    RequestState.WITHDRAWN: ("the agent went away, so nothing was run", True),
-    RequestState.INTERRUPTED: ("the gate stopped while it ran; whether it took effect is not known", False),
+    RequestState.WITHDRAWN: ("the agent disconnected, so nothing was run", True),
+    RequestState.INTERRUPTED: (
+        "the gate stopped while the action was running; whether it took effect is unknown",
+        False,
+    ),
 }
 
 
-def completed(request: str, text: str) -> StoredResult:
-    """The op ran."""
-    return StoredResult(request, {"status": "completed", "audit_id": f"audit-{request}", "result": text})
+def completed(request_id: str, text: str) -> StoredResult:
+    """The result of an op that succeeded."""
+    return StoredResult(request_id, {"status": "completed", "audit_id": f"audit-{request_id}", "result": text})
 
 
-def failed(request: str, envelope: JsonObject) -> StoredResult:
-    """The op ran into an error, which is passed on whole."""
-    return StoredResult(request, {"status": "failed", "failure": envelope})
+def failed(request_id: str, envelope: JsonObject) -> StoredResult:
+    """The result of an op that failed, with the complete error."""
+    return StoredResult(request_id, {"status": "failed", "failure": envelope})
 
 
-def denied(request: str, reason: str) -> StoredResult:
-    """A person said no."""
+def denied(request_id: str, reason: str) -> StoredResult:
+    """The result of a request that was denied."""
     body: JsonObject = {"status": "denied"}
-    return StoredResult(request, body | {"reason": reason} if reason else body)
+    return StoredResult(request_id, body | {"reason": reason} if reason else body)
 
 
-def ended(request: str, state: RequestState, why: str = "", **details: str) -> StoredResult:
-    """An end that is neither a denial nor a result; its class tells it apart."""
+def ended(request_id: str, state: RequestState, message_override: str = "", **details: str) -> StoredResult:
+    """The result of a request that expired, was withdrawn or was interrupted; the error class says which."""
     status, class_ = on_the_wire(state)
-    message, retriable = _UNRUN[state]
-    error: JsonObject = {"class": class_, "message": why or message, "retriable": retriable, "boundary": "runtime"}
+    message, retriable = _END_MESSAGES[state]
+    error: JsonObject = {
+        "class": class_,
+        "message": message_override or message,
+        "retriable": retriable,
+        "boundary": "runtime",
+    }
     if details:
         error["details"] = dict(details)
-    return StoredResult(request, {"status": status, "failure": {"error": error}})
+    return StoredResult(request_id, {"status": status, "failure": {"error": error}})

@@ -1,4 +1,4 @@
-"""The agent's door: see what can be called, call it, ask how it ended. No word of any preview passes here."""
+"""The HTTP routes for agents: list actions, call them, fetch results. Nothing from a preview is ever sent here."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -10,7 +10,14 @@ from starlette.responses import Response
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, kind
 from aileron_tui.core.prompt import Asker
-from aileron_tui.gate.http_request import ClientGone, HttpRequest, answer, answered, invalid_body, no_such
+from aileron_tui.gate.http_request import (
+    ClientDisconnected,
+    HttpRequest,
+    invalid_body,
+    json_response,
+    not_found,
+    reply_response,
+)
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.route_table import Route, RouteAccess
 
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class AgentRoutes:
-    """The four things an agent can ask."""
+    """The routes that agents may use."""
 
     def __init__(self, gate: "Gate", closing: asyncio.Event) -> None:
         self._gate = gate
@@ -31,72 +38,80 @@ class AgentRoutes:
             Route("GET", "/v1/action-approvals/{id}/result", RouteAccess.AGENT, self.result),
         )
 
-    async def actions(self, visit: HttpRequest) -> Response:
-        """What can be called."""
-        visit.query()
-        return answer(self._gate.actions())
+    async def actions(self, http_request: HttpRequest) -> Response:
+        """Lists the actions."""
+        http_request.query()
+        return json_response(self._gate.actions())
 
-    async def action(self, visit: HttpRequest) -> Response:
-        """One action with its inputs."""
-        visit.query()
-        found = self._gate.action(visit.names["name"])
-        if found is None:
-            raise no_such("action")
-        return answer(found)
+    async def action(self, http_request: HttpRequest) -> Response:
+        """Returns one action with its inputs."""
+        http_request.query()
+        action = self._gate.action(http_request.path_params["name"])
+        if action is None:
+            raise not_found("action")
+        return json_response(action)
 
-    async def run(self, visit: HttpRequest) -> Response:
-        """Calls an action; the answer may be that a person must agree first."""
-        visit.query()
-        args = _args(await visit.body(visit.limits.call_bytes, {"args"}, optional=True))
-        asker = Asker(visit.told("X-Aileron-Agent"), visit.told("X-Aileron-Session-Id"), visit.told("X-Aileron-Folder"))
-        call = partial(self._gate.call, visit.names["name"], args, asker, agent=_identity(asker))
-        wait = visit.wait()
-        if wait is None or not self._gated(visit.names["name"]):
-            return answered(await call(wait=None))
-        return answered(await self._held(visit, call, wait), {"Preference-Applied": f"wait={wait}"})
+    async def run(self, http_request: HttpRequest) -> Response:
+        """Calls an action; if it is gated, the response may be that approval is pending."""
+        http_request.query()
+        args = _call_args(await http_request.body(http_request.limits.call_bytes, {"args"}, optional=True))
+        asker = Asker(
+            http_request.agent_header("X-Aileron-Agent"),
+            http_request.agent_header("X-Aileron-Session-Id"),
+            http_request.agent_header("X-Aileron-Folder"),
+        )
+        call = partial(self._gate.call, http_request.path_params["name"], args, asker, agent=_agent_identity(asker))
+        wait = http_request.wait()
+        if wait is None or not self._is_gated(http_request.path_params["name"]):
+            return reply_response(await call(wait=None))
+        return reply_response(
+            await self._wait_for_result(http_request, call, wait), {"Preference-Applied": f"wait={wait}"}
+        )
 
-    def _gated(self, name: str) -> bool:
+    def _is_gated(self, name: str) -> bool:
         match self._gate.action(name):
             case {"approval": {"required": True}}:
                 return True
         return False
 
-    async def _held(self, visit: HttpRequest, call: Callable[..., Coroutine[Any, Any, Reply]], wait: int) -> Reply:
-        """The answer to a call that is held open. An agent that hangs up takes the call back."""
-        held = asyncio.create_task(call(wait=wait), name="call")
-        left = asyncio.create_task(visit.left(), name="connection")
-        closing = asyncio.create_task(self._closing.wait(), name="closing")
+    async def _wait_for_result(
+        self, http_request: HttpRequest, call: Callable[..., Coroutine[Any, Any, Reply]], wait: int
+    ) -> Reply:
+        """Holds a call open until it ends. The call is withdrawn if the agent disconnects."""
+        call_task = asyncio.create_task(call(wait=wait), name="call")
+        disconnect_task = asyncio.create_task(http_request.wait_for_disconnect(), name="connection")
+        closing_task = asyncio.create_task(self._closing.wait(), name="closing")
         try:
-            await asyncio.wait({held, left, closing}, return_when=asyncio.FIRST_COMPLETED)
-            if held.done():
-                return held.result()
-            if left.done():
-                raise ClientGone
-            # The gate stops, which takes nothing back: the same call made without waiting joins the one that is
-            # held, and its agent is told to come again.
+            await asyncio.wait({call_task, disconnect_task, closing_task}, return_when=asyncio.FIRST_COMPLETED)
+            if call_task.done():
+                return call_task.result()
+            if disconnect_task.done():
+                raise ClientDisconnected
+            # The gate is stopping, which withdraws nothing: repeating the call without waiting joins the open request,
+            # and the agent is told to poll for the result.
             return await call(wait=None)
         finally:
-            for task in (held, left, closing):
+            for task in (call_task, disconnect_task, closing_task):
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
 
-    async def result(self, visit: HttpRequest) -> Response:
-        """How a call ended, or that it has not."""
-        visit.query()
-        return answered(await self._gate.result(visit.names["id"]))
+    async def result(self, http_request: HttpRequest) -> Response:
+        """Returns the result of a call, or that it is still open."""
+        http_request.query()
+        return reply_response(await self._gate.result(http_request.path_params["id"]))
 
 
-def _args(body: JsonObject) -> JsonObject:
+def _call_args(body: JsonObject) -> JsonObject:
     args = body.get("args", {})
     if not isinstance(args, dict):
         raise invalid_body(JsonError(f"expected an object, found {kind(args)}", "$.args"))
     return args
 
 
-def _identity(asker: Asker) -> str:
-    """Tells one agent's calls from another's, as far as agents name themselves. It must outlive the token.
+def _agent_identity(asker: Asker) -> str:
+    """Identifies an agent by the name and session it sends; it must stay the same when the token changes.
 
-    No header can hold a line break, so no agent's name can pass for another's name and session.
+    Headers cannot contain a line break, so one agent's name cannot look like another agent's name and session.
     """
     return f"{asker.agent}\n{asker.session}"

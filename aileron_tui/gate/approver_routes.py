@@ -1,4 +1,4 @@
-"""The approver's door: prove a key, see what waits, answer it, look back."""
+"""The HTTP routes for approvers: open a session, list and decide requests, read the history."""
 
 import asyncio
 import re
@@ -8,170 +8,184 @@ from starlette.responses import Response
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
 from aileron_tui.gate import history_routes
-from aileron_tui.gate.approver_sessions import NotProven, Sessions
+from aileron_tui.gate.approver_sessions import SessionRefused, Sessions
 from aileron_tui.gate.event_stream import EventStream, Watchers
 from aileron_tui.gate.http_limits import TokenBucket
-from aileron_tui.gate.http_request import HttpRequest, Refusal, answer, answered, invalid_body, no_such, too_many
+from aileron_tui.gate.http_request import (
+    HttpRequest,
+    Refusal,
+    invalid_body,
+    json_response,
+    not_found,
+    rate_limited,
+    reply_response,
+)
 from aileron_tui.gate.route_table import Route, RouteAccess
 
 if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
 
 _SURFACE: Final = re.compile(r"[a-z0-9-]{1,32}", re.ASCII)
-_PROOF: Final = ("challenge", "keyid", "signature")
-_SHOWN_AS_ONE: Final = 100
-"""How many requests that a new watch is shown count as much as one look."""
+_PROOF_FIELDS: Final = ("challenge", "keyid", "signature")
+_REQUESTS_PER_VIEW: Final = 100
+"""How many requests shown to a new watcher count as one view."""
 
-_UNRECORDED: Final = frozenset({"INVALID_STATE", "PREVIEW_PENDING", "invalid_body", "not_found"})
-_DECISION: Final = ("approved", "reason", "edited_payload", "envelope")
+_UNRECORDED_CODES: Final = frozenset({"INVALID_STATE", "PREVIEW_PENDING", "invalid_body", "not_found"})
+_DECISION_FIELDS: Final = ("approved", "reason", "edited_payload", "envelope")
 
 
 class ApproverRoutes:
-    """Everything that only a person with an enrolled key may ask."""
+    """The routes that need an enrolled key."""
 
     def __init__(self, gate: "Gate", sessions: Sessions, watchers: Watchers) -> None:
         self._gate = gate
         self._sessions = sessions
         self._watchers = watchers
-        waiting = "/v1/action-approvals"
+        base = "/v1/action-approvals"
         self.routes = (
             Route("POST", "/v1/approver/challenge", RouteAccess.HANDSHAKE, self.challenge),
-            Route("POST", "/v1/approver/session", RouteAccess.HANDSHAKE, self.begin),
-            Route("DELETE", "/v1/approver/session", RouteAccess.APPROVER, self.end),
-            Route("GET", waiting, RouteAccess.APPROVER, self.list),
-            Route("GET", f"{waiting}/watch", RouteAccess.APPROVER, self.watch),
-            Route("POST", f"{waiting}/batch/decide", RouteAccess.APPROVER, self.decide_batch),
-            Route("GET", f"{waiting}/{{id}}", RouteAccess.APPROVER, self.item),
-            Route("POST", f"{waiting}/{{id}}/decide", RouteAccess.APPROVER, self.decide),
-            Route("POST", f"{waiting}/{{id}}/refresh", RouteAccess.APPROVER, self.refresh),
+            Route("POST", "/v1/approver/session", RouteAccess.HANDSHAKE, self.open_session),
+            Route("DELETE", "/v1/approver/session", RouteAccess.APPROVER, self.close_session),
+            Route("GET", base, RouteAccess.APPROVER, self.list),
+            Route("GET", f"{base}/watch", RouteAccess.APPROVER, self.watch),
+            Route("POST", f"{base}/batch/decide", RouteAccess.APPROVER, self.decide_batch),
+            Route("GET", f"{base}/{{id}}", RouteAccess.APPROVER, self.show),
+            Route("POST", f"{base}/{{id}}/decide", RouteAccess.APPROVER, self.decide),
+            Route("POST", f"{base}/{{id}}/refresh", RouteAccess.APPROVER, self.refresh),
             Route("GET", "/v1/history", RouteAccess.APPROVER, self.history),
-            Route("GET", "/v1/history/{id}", RouteAccess.APPROVER, self.past),
+            Route("GET", "/v1/history/{id}", RouteAccess.APPROVER, self.history_request),
             Route("GET", "/v1/audit", RouteAccess.APPROVER, self.audit),
             Route("GET", "/v1/audit/{id}", RouteAccess.APPROVER, self.audit_event),
             Route("GET", "/v1/status", RouteAccess.APPROVER, self.status),
         )
 
-    async def challenge(self, visit: HttpRequest) -> Response:
-        """Something to sign."""
-        visit.query()
-        await visit.body(visit.limits.session_bytes, (), optional=True)
+    async def challenge(self, http_request: HttpRequest) -> Response:
+        """Returns a challenge to sign."""
+        http_request.query()
+        await http_request.body(http_request.limits.session_bytes, (), optional=True)
         gate = self._gate
-        return answer({"challenge": self._sessions.challenge(), "instance": gate.instance, "ledger": gate.ledger_id})
+        return json_response(
+            {"challenge": self._sessions.challenge(), "instance": gate.instance, "ledger": gate.ledger_id}
+        )
 
-    async def begin(self, visit: HttpRequest) -> Response:
-        """A session for a signed challenge."""
-        visit.query()
-        body = await visit.body(visit.limits.session_bytes, _PROOF)
-        challenge, keyid, signature = (_text(body, name) for name in _PROOF)
+    async def open_session(self, http_request: HttpRequest) -> Response:
+        """Opens a session for a signed challenge."""
+        http_request.query()
+        body = await http_request.body(http_request.limits.session_bytes, _PROOF_FIELDS)
+        challenge, keyid, signature = (_text_field(body, name) for name in _PROOF_FIELDS)
         try:
             token, session = self._sessions.open(challenge, keyid, signature)
-        except NotProven as error:
+        except SessionRefused as error:
             raise Refusal(403, error.code, str(error)) from None
-        return answer({"token": token, "expires_at": session.expires_at})
+        return json_response({"token": token, "expires_at": session.expires_at})
 
-    async def end(self, visit: HttpRequest) -> Response:
-        """Ends the session that asks."""
-        visit.query()
-        self._sessions.close(visit.session)
+    async def close_session(self, http_request: HttpRequest) -> Response:
+        """Closes the session of the caller."""
+        http_request.query()
+        self._sessions.close(http_request.session)
         return Response(status_code=204)
 
-    async def list(self, visit: HttpRequest) -> Response:
-        """What waits, oldest first."""
-        visit.query()
+    async def list(self, http_request: HttpRequest) -> Response:
+        """Lists the waiting requests, oldest first."""
+        http_request.query()
         items: list[Json] = [*self._gate.waiting()]
-        return answer({"items": items})
+        return json_response({"items": items})
 
-    async def watch(self, visit: HttpRequest) -> Response:
-        """Everything that changes, as it changes."""
-        surface = visit.query("surface").get("surface", ["unnamed"])[0]
+    async def watch(self, http_request: HttpRequest) -> Response:
+        """Streams every change as it happens."""
+        surface = http_request.query("surface").get("surface", ["unnamed"])[0]
         if not _SURFACE.fullmatch(surface):
-            raise Refusal(400, "invalid_query", "a surface is named by up to 32 small letters, digits and dashes")
+            raise Refusal(400, "invalid_query", "surface must be 1 to 32 lowercase letters, digits or dashes")
         if self._watchers.full:
-            raise Refusal(429, "too_many_watchers", "too many watch already; close one", {"Retry-After": "15"})
-        _bounded(visit.session.looks, "watches")
-        visit.session.looks.charge(1 + self._gate.shown(surface) // _SHOWN_AS_ONE)
-        return EventStream(visit, self._gate.feed, self._watchers, self._sessions)
+            raise Refusal(429, "too_many_watchers", "too many watchers; close one and try again", {"Retry-After": "15"})
+        _check_limit(http_request.session.view_limit, "watches")
+        http_request.session.view_limit.charge(1 + self._gate.record_watch(surface) // _REQUESTS_PER_VIEW)
+        return EventStream(http_request, self._gate.feed, self._watchers, self._sessions)
 
-    async def item(self, visit: HttpRequest) -> Response:
-        """One request, waiting or lately ended."""
-        visit.query()
-        found = self._gate.item(visit.names["id"])
+    async def show(self, http_request: HttpRequest) -> Response:
+        """Returns one request that is waiting or ended recently."""
+        http_request.query()
+        found = self._gate.find_request(http_request.path_params["id"])
         if found is None:
-            raise no_such("request")
-        return answer(found)
+            raise not_found("request")
+        return json_response(found)
 
-    async def decide(self, visit: HttpRequest) -> Response:
+    async def decide(self, http_request: HttpRequest) -> Response:
         """Takes a signed decision."""
-        visit.query()
-        _bounded(visit.session.faults, "refused answers")
-        body = await visit.body(visit.limits.decision_bytes, _DECISION)
-        reply = await self._gate.decide(visit.names["id"], body)
-        visit.session.faults.charge(_wasted(reply.body))
-        return answered(reply)
+        http_request.query()
+        _check_limit(http_request.session.refusal_limit, "refused decisions")
+        body = await http_request.body(http_request.limits.decision_bytes, _DECISION_FIELDS)
+        reply = await self._gate.decide(http_request.path_params["id"], body)
+        http_request.session.refusal_limit.charge(_is_recorded_refusal(reply.body))
+        return reply_response(reply)
 
-    async def decide_batch(self, visit: HttpRequest) -> Response:
-        """Takes several signed decisions; each stands or falls by itself."""
-        visit.query()
-        _bounded(visit.session.faults, "refused answers")
-        reply = await self._gate.decide_batch(await visit.body(visit.limits.batch_bytes, {"items"}))
+    async def decide_batch(self, http_request: HttpRequest) -> Response:
+        """Takes several signed decisions; each succeeds or fails on its own."""
+        http_request.query()
+        _check_limit(http_request.session.refusal_limit, "refused decisions")
+        reply = await self._gate.decide_batch(await http_request.body(http_request.limits.batch_bytes, {"items"}))
         items = reply.body.get("items")
-        visit.session.faults.charge(sum(map(_wasted, items if isinstance(items, list) else ())))
-        return answered(reply)
+        http_request.session.refusal_limit.charge(
+            sum(map(_is_recorded_refusal, items if isinstance(items, list) else ()))
+        )
+        return reply_response(reply)
 
-    async def refresh(self, visit: HttpRequest) -> Response:
-        """Fetches the preview again, perhaps for edited inputs."""
-        visit.query()
-        _bounded(visit.session.looks, "refreshes")
-        visit.session.looks.charge(1)
-        body = await visit.body(visit.limits.call_bytes, {"edited_payload"}, optional=True)
-        return answered(await self._gate.refresh(visit.names["id"], body))
+    async def refresh(self, http_request: HttpRequest) -> Response:
+        """Fetches the preview again, optionally for edited inputs."""
+        http_request.query()
+        _check_limit(http_request.session.view_limit, "refreshes")
+        http_request.session.view_limit.charge(1)
+        body = await http_request.body(http_request.limits.call_bytes, {"edited_payload"}, optional=True)
+        return reply_response(await self._gate.refresh(http_request.path_params["id"], body))
 
-    async def history(self, visit: HttpRequest) -> Response:
-        """Requests of the past, newest first, a page at a time."""
-        wanted = history_routes.read_search(visit.query(*history_routes.SEARCH))
-        return answer(await asyncio.to_thread(history_routes.search, self._gate.ledger_path, wanted))
+    async def history(self, http_request: HttpRequest) -> Response:
+        """Returns one page of the history, newest first."""
+        search = history_routes.read_search(http_request.query(*history_routes.SEARCH))
+        return json_response(await asyncio.to_thread(history_routes.search, self._gate.ledger_path, search))
 
-    async def past(self, visit: HttpRequest) -> Response:
-        """Everything the ledger has of one request."""
-        visit.query()
-        found = await asyncio.to_thread(history_routes.past, self._gate.ledger_path, visit.names["id"])
+    async def history_request(self, http_request: HttpRequest) -> Response:
+        """Returns everything the ledger has about one request."""
+        http_request.query()
+        found = await asyncio.to_thread(history_routes.past, self._gate.ledger_path, http_request.path_params["id"])
         if found is None:
-            raise no_such("request")
-        return answer(found)
+            raise not_found("request")
+        return json_response(found)
 
-    async def audit(self, visit: HttpRequest) -> Response:
-        """The same past as events in Aileron's shape."""
-        wanted = history_routes.read_audit(visit.query(*history_routes.AUDIT))
-        return answer(await asyncio.to_thread(history_routes.audit, self._gate.ledger_path, wanted))
+    async def audit(self, http_request: HttpRequest) -> Response:
+        """Returns the history as events in Aileron's format."""
+        search = history_routes.read_audit(http_request.query(*history_routes.AUDIT))
+        return json_response(await asyncio.to_thread(history_routes.audit, self._gate.ledger_path, search))
 
-    async def audit_event(self, visit: HttpRequest) -> Response:
-        """One such event."""
-        visit.query()
-        found = await asyncio.to_thread(history_routes.audit_event, self._gate.ledger_path, visit.names["id"])
+    async def audit_event(self, http_request: HttpRequest) -> Response:
+        """Returns one audit event."""
+        http_request.query()
+        found = await asyncio.to_thread(
+            history_routes.audit_event, self._gate.ledger_path, http_request.path_params["id"]
+        )
         if found is None:
-            raise no_such("event")
-        return answer(found)
+            raise not_found("event")
+        return json_response(found)
 
-    async def status(self, visit: HttpRequest) -> Response:
-        """How the gate is."""
-        visit.query()
-        return answer(self._gate.status())
-
-
-def _bounded(bucket: TokenBucket, what: str) -> None:
-    if seconds := bucket.empty():
-        raise too_many(what, seconds)
+    async def status(self, http_request: HttpRequest) -> Response:
+        """Returns the status of the gate."""
+        http_request.query()
+        return json_response(self._gate.status())
 
 
-def _wasted(told: Json) -> bool:
-    """Whether an answer was recorded as refused; one that only came too late is not recorded."""
-    match told:
+def _check_limit(bucket: TokenBucket, what: str) -> None:
+    if seconds := bucket.wait_seconds():
+        raise rate_limited(what, seconds)
+
+
+def _is_recorded_refusal(reply: Json) -> bool:
+    """Whether a refused decision was recorded in the ledger; one that merely came too late is not."""
+    match reply:
         case {"error": {"code": str(code)}}:
-            return code not in _UNRECORDED
+            return code not in _UNRECORDED_CODES
     return False
 
 
-def _text(body: JsonObject, name: str) -> str:
+def _text_field(body: JsonObject, name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str):
         raise invalid_body(JsonError(f"expected a string, found {kind(value)}", f"$.{name}"))

@@ -1,4 +1,4 @@
-"""Calls before they become requests: are the inputs those the manifest declares, and is it the same call again?"""
+"""Checks the inputs of a call against the manifest, and recognises repeated calls."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -18,48 +18,48 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 _ARTICLES: Final = {"integer": "an", "array": "an", "object": "an"}
 
 
-def faults(inputs: Iterable[Input], args: JsonObject) -> list[tuple[str, str]]:
-    """What is wrong with the arguments of a call: pairs of an input's name and a sentence."""
+def input_errors(inputs: Iterable[Input], args: JsonObject) -> list[tuple[str, str]]:
+    """Returns the errors in the arguments of a call, as pairs of input name and message."""
     declared = {field.name: field for field in inputs}
-    found = [(name, _unknown(name, declared)) for name in args if name not in declared]
+    errors = [(name, _unknown_input(name, declared)) for name in args if name not in declared]
     for name, field in declared.items():
         value = args.get(name)
         if value is None:
             if field.required:
-                found.append((name, f'"{name}" is required'))
-        elif not _fits(value, field.type):
-            found.append((name, f'"{name}" must be {_article(field.type)}, not {kind(value)}'))
+                errors.append((name, f'"{name}" is required'))
+        elif not _has_type(value, field.type):
+            errors.append((name, f'"{name}" must be {_with_article(field.type)}, not {kind(value)}'))
         elif field.items_type and isinstance(value, list):
-            found.extend((name, sentence) for sentence in _item_faults(name, value, field.items_type))
-    if not found:
+            errors.extend((name, message) for message in _item_errors(name, value, field.items_type))
+    if not errors:
         try:
             canonical(args)
         except JsonError as error:
             name = error.path.removeprefix("$.").partition(".")[0].partition("[")[0]
-            found.append((name, f'"{name}": {error.title}. {error.hint}'.strip()))
-    return found
+            errors.append((name, f'"{name}": {error.title}. {error.hint}'.strip()))
+    return errors
 
 
 def fingerprint(agent: str, action: str, args: JsonObject) -> str:
-    """Equal for equal calls of one agent."""
+    """Returns a hash that is equal for equal calls of the same agent."""
     return hashlib.sha256(canonical([agent, action, args])).hexdigest()
 
 
-def _unknown(name: str, declared: dict[str, Input]) -> str:
+def _unknown_input(name: str, declared: dict[str, Input]) -> str:
     known = ", ".join(declared) or "none"
-    return f'"{name}" is not an input of this action; its inputs are: {known}'
+    return f'"{name}" is not an input of this action; expected: {known}'
 
 
-def _fits(value: Json, type_: str) -> bool:
+def _has_type(value: Json, type_: str) -> bool:
     return isinstance(value, _TYPES[type_]) and isinstance(value, bool) == (type_ == "boolean")
 
 
-def _item_faults(name: str, items: list[Json], type_: str) -> Iterator[str]:
+def _item_errors(name: str, items: list[Json], type_: str) -> Iterator[str]:
     for index, item in enumerate(items):
-        if not _fits(item, type_):
-            yield f'"{name}"[{index}] must be {_article(type_)}, not {kind(item)}'
+        if not _has_type(item, type_):
+            yield f'"{name}"[{index}] must be {_with_article(type_)}, not {kind(item)}'
             return
 
 
-def _article(type_: str) -> str:
+def _with_article(type_: str) -> str:
     return f"{_ARTICLES.get(type_, 'a')} {type_}"

@@ -1,4 +1,4 @@
-"""The approver's side of a request: only the first signed answer counts, and only for exactly what was shown."""
+"""Handles decisions: only the first valid one counts, and only for exactly what was shown."""
 
 import contextlib
 from datetime import timedelta
@@ -12,7 +12,7 @@ from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.gate import agent_replies, replies
-from aileron_tui.gate.call_inputs import faults
+from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.decision_body import SubmittedDecision, read_decision
 from aileron_tui.gate.gate_request import Edit, GateRequest, PreviewState
 from aileron_tui.gate.gate_state import GateState, log
@@ -26,222 +26,221 @@ from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 
-_LONGEST_DETAIL: Final = 300
+_MAX_DETAIL_LENGTH: Final = 300
 
 
-FRESH: Final = timedelta(seconds=10)
-"""How old a preview may be when its approval comes, before it is fetched once more to compare."""
+PREVIEW_MAX_AGE: Final = timedelta(seconds=10)
+"""How old a preview may be at approval; an older one is fetched again and compared."""
 
 
 class DecisionHandler:
-    """Takes answers."""
+    """Verifies, records and applies decisions."""
 
-    def __init__(self, context: GateState, asking: RequestHandler, running: OpRunner) -> None:
-        self._context = context
-        self._asking = asking
-        self._running = running
-        self._known = (-1, Approvers())
+    def __init__(self, gate_state: GateState, requests: RequestHandler, op_runner: OpRunner) -> None:
+        self._gate_state = gate_state
+        self._requests = requests
+        self._op_runner = op_runner
+        self._cached_approvers = (-1, Approvers())
 
     def approvers(self) -> Approvers:
-        """Who may approve now; another process may have enrolled or revoked a key a moment ago."""
-        changed = self._context.reader.last_key_change()
-        if changed != self._known[0]:
-            self._known = changed, Approvers.of(self._context.reader.key_changes())
-        return self._known[1]
+        """Returns who may approve now; another process may have just enrolled or revoked a key."""
+        changed = self._gate_state.reader.last_key_change()
+        if changed != self._cached_approvers[0]:
+            self._cached_approvers = changed, Approvers.of(self._gate_state.reader.key_changes())
+        return self._cached_approvers[1]
 
     async def refresh(self, id_: str, body: JsonObject) -> Reply:
-        """Fetches the preview again, or makes the prompt for an edited call."""
-        live = self._context.live.get(id_)
-        if live is None or live.state is not RequestState.PENDING:
-            return self.not_waiting(id_)
+        """Fetches the preview again, or builds the prompt for an edited call."""
+        request = self._gate_state.open_requests.get(id_)
+        if request is None or request.state is not RequestState.PENDING:
+            return self.not_pending(id_)
         edits = body.get("edited_payload")
         if body.keys() - {"edited_payload"} or not isinstance(edits, dict | None):
-            return replies.error(400, "invalid_body", 'only "edited_payload", an object, is known here')
+            return replies.error(400, "invalid_body", 'expected {} or {"edited_payload": {…}}')
         if edits is not None:
-            return await self._edit(live, edits)
-        if live.fetching is PreviewState.READY:
-            await self._asking.prepare(live)
-        return Reply(200, {"item": self._context.item(live)})
+            return await self._edit(request, edits)
+        if request.preview_state is PreviewState.READY:
+            await self._requests.refresh_preview(request)
+        return Reply(200, {"item": self._gate_state.request_json(request)})
 
-    async def _edit(self, live: GateRequest, edits: JsonObject) -> Reply:
-        args = live.args | edits
-        if wrong := faults(live.action.inputs, args):
-            return replies.wrong_inputs(wrong)
+    async def _edit(self, request: GateRequest, edits: JsonObject) -> Reply:
+        args = request.args | edits
+        if errors := input_errors(request.action.inputs, args):
+            return replies.invalid_inputs(errors)
         try:
-            prompt = live.prompted(args, await self._asking.preview(live, args))
+            prompt = request.prompt_for(args, await self._requests.fetch_preview(request, args))
         except AileronError as error:
-            return replies.unrecorded(error)
-        if live.state is not RequestState.PENDING:
-            return self.not_waiting(live.id)
-        live.edit = Edit(edits, args, prompt, self._context.clock())
-        return Reply(200, {"item": self._edited_item(live, prompt)})
+            return replies.not_recorded(error)
+        if request.state is not RequestState.PENDING:
+            return self.not_pending(request.id)
+        request.edit = Edit(edits, args, prompt, self._gate_state.clock())
+        return Reply(200, {"item": self._edited_request_json(request, prompt)})
 
-    def _edited_item(self, live: GateRequest, prompt: Prompt) -> JsonObject:
-        return live.item(self._context.instance, self._context.recorder.head.hash, prompt)
+    def _edited_request_json(self, request: GateRequest, prompt: Prompt) -> JsonObject:
+        return request.to_json(self._gate_state.instance, self._gate_state.recorder.head.hash, prompt)
 
     async def decide(self, id_: str, body: JsonObject) -> Reply:
-        """Takes a signed answer; the same one sent again gets the same reply."""
+        """Takes a signed decision; sending the same one again gets the same reply."""
         try:
             decision = read_decision(body)
         except JsonError as error:
             return replies.error(400, "invalid_body", str(error))
-        live = self._context.find(id_)
-        if live is None:
-            return self.not_waiting(id_)
-        if decision.edits is not None and (live.edit is None or live.edit.edits != decision.edits):
-            if live.state is not RequestState.PENDING:
-                return self._again(live, decision)
-            reply = await self._edit(live, decision.edits)
-            return self._changed(live, reply.body["item"]) if reply.status == 200 else reply
-        async with live.ending:
-            if live.state is not RequestState.PENDING:
-                return self._again(live, decision)
-            if decision.approved and decision.edits is None and live.fetching is PreviewState.FETCHING:
-                message = "the preview is still being fetched; look at it, then approve"
-                return replies.error(409, "PREVIEW_PENDING", message, state=live.state)
-            return await self._settle(live, decision)
+        request = self._gate_state.find(id_)
+        if request is None:
+            return self.not_pending(id_)
+        if decision.edits is not None and (request.edit is None or request.edit.edits != decision.edits):
+            if request.state is not RequestState.PENDING:
+                return self._repeated(request, decision)
+            reply = await self._edit(request, decision.edits)
+            return self._prompt_changed(request, reply.body["item"]) if reply.status == 200 else reply
+        async with request.end_lock:
+            if request.state is not RequestState.PENDING:
+                return self._repeated(request, decision)
+            if decision.approved and decision.edits is None and request.preview_state is PreviewState.FETCHING:
+                message = "the preview is still being fetched; review it, then approve"
+                return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
+            return await self._apply(request, decision)
 
-    async def batch(self, body: JsonObject) -> Reply:
-        """Takes several answers, each for itself. What is not listed stays waiting."""
+    async def decide_batch(self, body: JsonObject) -> Reply:
+        """Takes several decisions, each on its own. Requests that are not listed keep waiting."""
         items = body.get("items")
         if not isinstance(items, list) or body.keys() != {"items"}:
             return replies.error(400, "invalid_body", 'expected {"items": […]}')
-        answered: list[tuple[str, JsonObject]] = []
+        decisions: list[tuple[str, JsonObject]] = []
         for item in items:
             if not isinstance(item, dict) or not isinstance(item.get("id"), str):
                 return replies.error(400, "invalid_body", 'each item needs an "id"')
-            answered.append((str(item["id"]), {key: value for key, value in item.items() if key != "id"}))
+            decisions.append((str(item["id"]), {key: value for key, value in item.items() if key != "id"}))
         counts = {"approved": 0, "denied": 0, "skipped": 0}
         outcomes: list[Json] = []
-        for id_, answer in answered:
-            reply = await self.decide(id_, answer)
-            good = reply.status == 200
-            outcome = ("approved" if answer.get("approved") is True else "denied") if good else "skipped"
+        for id_, decision_body in decisions:
+            reply = await self.decide(id_, decision_body)
+            accepted = reply.status == 200
+            outcome = ("approved" if decision_body.get("approved") is True else "denied") if accepted else "skipped"
             counts[outcome] += 1
-            told: JsonObject = {"id": id_, "outcome": outcome, "status": reply.status}
-            outcomes.append(told if good else told | reply.body)
+            result: JsonObject = {"id": id_, "outcome": outcome, "status": reply.status}
+            outcomes.append(result if accepted else result | reply.body)
         return Reply(200, {**counts, "items": outcomes})
 
-    async def _settle(self, live: GateRequest, decision: SubmittedDecision) -> Reply:
-        """Verifies an answer, records it, and only then lets it take effect."""
-        edit = live.edit if decision.edits is not None else None
-        digest = edit.prompt.digest if edit else live.digest
+    async def _apply(self, request: GateRequest, decision: SubmittedDecision) -> Reply:
+        """Verifies a decision, records it, and only then applies it."""
+        edit = request.edit if decision.edits is not None else None
+        digest = edit.prompt.digest if edit else request.digest
         try:
-            self._verify(live, decision, digest)
+            self._verify(request, decision, digest)
         except EnvelopeRefused as refused:
-            return await self._refuse(live, refused)
-        if decision.approved and (changed := await self._changed_meanwhile(live, edit)):
+            return await self._refuse(request, refused)
+        if decision.approved and (changed := await self._preview_changed(request, edit)):
             return changed
-        drafts = [EntryDraft(EntryKind.DECIDED, {"envelope": decision.envelope}, live.id)]
+        drafts = [EntryDraft(EntryKind.DECIDED, {"envelope": decision.envelope}, request.id)]
         if decision.approved:
-            # One commit for an approval and the start of what it approves: an approval never stands alone, so after
-            # a crash no request is found of which one would not know whether it may still be run.
-            drafts.append(EntryDraft(EntryKind.RUNNING, {"digest": digest}, live.id))
+            # The approval and the start of the op are one commit: otherwise a crash between the two would leave an
+            # approved request for which nobody knows whether it may still run.
+            drafts.append(EntryDraft(EntryKind.RUNNING, {"digest": digest}, request.id))
         try:
-            await self._context.recorder.record(*drafts)
+            await self._gate_state.recorder.record(*drafts)
         except InvalidTransition:
-            return self.not_waiting(live.id)
+            return self.not_pending(request.id)
         except EntryRefused as error:
             return replies.error(403, "not_admitted", str(error))
         except AileronError as error:
-            return replies.unrecorded(error)
-        live.decision, live.reason = decision.envelope, decision.reason
-        self._context.feed.publish("resolved", self._resolved(live, decision))
+            return replies.not_recorded(error)
+        request.decision, request.reason = decision.envelope, decision.reason
+        self._gate_state.feed.publish("resolved", self._resolved_event(request, decision))
         if decision.approved:
             if edit:
-                live.edited_from = live.prompt
-                live.args, live.preview = edit.prompt.args, edit.prompt.preview
-                live.revision += 1
-            self._running.start(live)
+                request.edited_from = request.prompt
+                request.args, request.preview = edit.prompt.args, edit.prompt.preview
+                request.revision += 1
+            self._op_runner.start(request)
         else:
-            answer = agent_replies.denied(live.id, decision.reason)
-            with contextlib.suppress(AileronError):  # the ledger has it; the answer can be made from there
-                await self._context.file(answer, live.call)
-            self._context.end(live, RequestState.DENIED, answer)
-        return _decided(live, decision.approved)
+            result = agent_replies.denied(request.id, decision.reason)
+            with contextlib.suppress(AileronError):  # the result can be rebuilt from the ledger
+                await self._gate_state.store_result(result, request.fingerprint)
+            self._gate_state.end(request, RequestState.DENIED, result)
+        return _decided(request, decision.approved)
 
-    async def _changed_meanwhile(self, live: GateRequest, edit: Edit | None) -> Reply | None:
-        """Looks once more at what an approval is about if that was fetched a while ago.
+    async def _preview_changed(self, request: GateRequest, edit: Edit | None) -> Reply | None:
+        """Fetches the preview again if it is old; returns a reply if it has changed.
 
-        The draft may have been rewritten since it was shown. What differs is a new prompt, not an approved one.
+        For example, a draft may have been edited since it was shown. A changed preview is a new prompt, which has not
+        been approved.
         """
-        prompt, fetched = (edit.prompt, edit.made) if edit else (live.prompt, live.previewed)
-        now = self._context.clock()
-        if prompt.preview is None or fetched is None or now - fetched < FRESH:
+        prompt, fetched_at = (edit.prompt, edit.fetched_at) if edit else (request.prompt, request.previewed_at)
+        now = self._gate_state.clock()
+        if prompt.preview is None or fetched_at is None or now - fetched_at < PREVIEW_MAX_AGE:
             return None
         try:
-            preview = await self._asking.preview(live, prompt.args)
+            preview = await self._requests.fetch_preview(request, prompt.args)
         except AileronError as error:
-            return replies.unrecorded(error)
+            return replies.not_recorded(error)
         if preview == prompt.preview:
             return None
         if edit:
-            live.edit = Edit(edit.edits, edit.args, live.prompted(edit.args, preview), now)
-            return self._changed(live, self._edited_item(live, live.edit.prompt))
-        live.preview, live.previewed, live.revision = preview, now, live.revision + 1
-        self._context.feed.publish("updated", self._context.item(live))
-        return self._changed(live, self._context.item(live))
+            request.edit = Edit(edit.edits, edit.args, request.prompt_for(edit.args, preview), now)
+            return self._prompt_changed(request, self._edited_request_json(request, request.edit.prompt))
+        request.preview, request.previewed_at, request.revision = preview, now, request.revision + 1
+        self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
+        return self._prompt_changed(request, self._gate_state.request_json(request))
 
-    def _verify(self, live: GateRequest, decision: SubmittedDecision, digest: str) -> None:
-        """The envelope must hold, and say the same as the fields around it, which other readers may look at."""
+    def _verify(self, request: GateRequest, decision: SubmittedDecision, digest: str) -> None:
+        """Verifies the envelope, and that the unsigned fields around it say the same."""
         statement = verify(
             decision.envelope,
             self.approvers(),
-            now=self._context.clock(),
-            instance=self._context.instance,
-            request=live.id,
+            now=self._gate_state.clock(),
+            instance=self._gate_state.instance,
+            request=request.id,
             digest=digest,
-            seen_nonce=self._context.reader.nonce_used,
+            seen_nonce=self._gate_state.reader.nonce_used,
         )
         signed = (statement.verdict is Verdict.APPROVE, statement.reason, statement.edits)
         if signed != (decision.approved, decision.reason, decision.edits):
-            raise EnvelopeRefused(
-                RefusalReason.MALFORMED, "the signed statement says something else than the fields around it"
-            )
-        if (statement.action, statement.connector) != (live.action.name, live.connector.hash):
-            raise EnvelopeRefused(RefusalReason.MALFORMED, "it names another action or connector")
+            raise EnvelopeRefused(RefusalReason.MALFORMED, "the signed statement differs from the fields around it")
+        if (statement.action, statement.connector) != (request.action.name, request.connector.hash):
+            raise EnvelopeRefused(RefusalReason.MALFORMED, "it is for another action or connector")
 
-    async def _refuse(self, live: GateRequest, refused: EnvelopeRefused) -> Reply:
-        # What is quoted here was sent by whoever holds a session, and may be as long as a body.
-        detail = clip(inline(refused.detail), _LONGEST_DETAIL)
-        log.warning("a decision on %s was refused: %s: %s", live.id, refused.reason.value, detail)
+    async def _refuse(self, request: GateRequest, refused: EnvelopeRefused) -> Reply:
+        # The detail quotes what the client sent, which may be as long as a request body.
+        detail = clip(inline(refused.detail), _MAX_DETAIL_LENGTH)
+        log.warning("a decision on %s was refused: %s: %s", request.id, refused.reason.value, detail)
         body: JsonObject = {"reason": refused.reason.value, "detail": detail}
-        with contextlib.suppress(AileronError):  # it is refused whether or not that can be recorded
-            await self._context.recorder.record(EntryDraft(EntryKind.REFUSED, body, live.id))
+        with contextlib.suppress(AileronError):  # the decision is refused even if that cannot be recorded
+            await self._gate_state.recorder.record(EntryDraft(EntryKind.REFUSED, body, request.id))
         if refused.reason is RefusalReason.DIGEST_DIFFERS:
-            return self._changed(live, self._context.item(live))
+            return self._prompt_changed(request, self._gate_state.request_json(request))
         return replies.error(403, refused.reason.name.lower(), str(refused))
 
-    def _changed(self, live: GateRequest, item: Json) -> Reply:
-        message = "what is to be approved is not what was signed; look at it, then decide"
-        return replies.error(409, "PROMPT_CHANGED", message, state=live.state, item=item)
+    def _prompt_changed(self, request: GateRequest, item: Json) -> Reply:
+        message = "the prompt has changed since it was signed; review it, then decide"
+        return replies.error(409, "PROMPT_CHANGED", message, state=request.state, item=item)
 
-    def _again(self, live: GateRequest, decision: SubmittedDecision) -> Reply:
-        if live.decision is not None and live.decision == decision.envelope:
+    def _repeated(self, request: GateRequest, decision: SubmittedDecision) -> Reply:
+        if request.decision is not None and request.decision == decision.envelope:
             return _decided(
-                live, live.state is not RequestState.DENIED
-            )  # as it was signed, whatever the fields around it say
-        return self.not_waiting(live.id)
+                request, request.state is not RequestState.DENIED
+            )  # as signed, whatever the fields around it say
+        return self.not_pending(request.id)
 
-    def not_waiting(self, id_: str) -> Reply:
-        """Why a request cannot be answered: it is in another state, or there is none."""
-        live = self._context.find(id_)
-        state = live.state if live else None
-        if state is None and (found := history_search.find(self._context.reader, id_)):
+    def not_pending(self, id_: str) -> Reply:
+        """Returns the reply for a request that is not pending or does not exist."""
+        request = self._gate_state.find(id_)
+        state = request.state if request else None
+        if state is None and (found := history_search.find(self._gate_state.reader, id_)):
             state = RequestState(found.outcome)
         if state is None:
-            return replies.unknown(id_)
+            return replies.unknown_request(id_)
         return replies.error(409, "INVALID_STATE", f"the request is {state}", state=state)
 
-    def _resolved(self, live: GateRequest, decision: SubmittedDecision) -> JsonObject:
+    def _resolved_event(self, request: GateRequest, decision: SubmittedDecision) -> JsonObject:
         event: JsonObject = {
-            "id": live.id,
+            "id": request.id,
             "kind": "action",
             "approved": decision.approved,
-            "decided_at": timestamp(self._context.clock()),
+            "decided_at": timestamp(self._gate_state.clock()),
         }
         return event | {"reason": decision.reason} if decision.reason else event
 
 
-def _decided(live: GateRequest, approved: bool) -> Reply:
-    return Reply(200, {"id": live.id, "state": RequestState.APPROVED if approved else RequestState.DENIED})
+def _decided(request: GateRequest, approved: bool) -> Reply:
+    return Reply(200, {"id": request.id, "state": RequestState.APPROVED if approved else RequestState.DENIED})

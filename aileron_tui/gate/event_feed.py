@@ -1,4 +1,4 @@
-"""What approvers watch: every change as an event with a number, so that a watcher who lost one can go on from it."""
+"""The feed of changes for approvers. Events are numbered, so that a watcher can resume after a lost connection."""
 
 import asyncio
 import json
@@ -10,16 +10,16 @@ from typing import Final, Self
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 
-_KEPT: Final = 4096
-_KEPT_BYTES: Final = 32 * 1024 * 1024
-_BEHIND: Final = 4096
-_BEHIND_BYTES: Final = 64 * 1024 * 1024
-_BATCH: Final = 64
+_MAX_HISTORY: Final = 4096
+_MAX_HISTORY_BYTES: Final = 32 * 1024 * 1024
+_MAX_QUEUED: Final = 4096
+_MAX_QUEUED_BYTES: Final = 64 * 1024 * 1024
+_BATCH_SIZE: Final = 64
 
 
 @dataclass(frozen=True)
 class FeedEvent:
-    """One change. Its JSON is written once, however many watch."""
+    """One change. Its JSON is encoded once for all watchers."""
 
     id: int
     name: str
@@ -32,100 +32,100 @@ class FeedEvent:
 
 
 class Subscription:
-    """The events of one watcher, in order. Iteration ends when the feed closes or the watcher falls far behind."""
+    """The events for one watcher, in order. Iteration ends when the feed closes or the watcher falls too far behind."""
 
-    def __init__(self, feed: "EventFeed", first: list[FeedEvent]) -> None:
+    def __init__(self, feed: "EventFeed", initial: list[FeedEvent]) -> None:
         self._feed = feed
-        self._events: deque[FeedEvent] = deque(first)
-        self._behind = 0
-        self._news = asyncio.Event()
+        self._events: deque[FeedEvent] = deque(initial)
+        self._queued_bytes = 0
+        self._changed = asyncio.Event()
         self._closed = False
-        if first:
-            self._news.set()
+        if initial:
+            self._changed.set()
 
-    def offer(self, event: FeedEvent) -> None:
-        """Takes an event in, or gives up on a watcher that does not read."""
-        self._behind += len(event.encoded)
-        if len(self._events) >= _BEHIND + 1 or (self._events and self._behind > _BEHIND_BYTES):
+    def push(self, event: FeedEvent) -> None:
+        """Queues an event, or closes the subscription if its watcher does not read."""
+        self._queued_bytes += len(event.encoded)
+        if len(self._events) >= _MAX_QUEUED + 1 or (self._events and self._queued_bytes > _MAX_QUEUED_BYTES):
             self.close()
             return
         self._events.append(event)
-        self._news.set()
+        self._changed.set()
 
     def close(self) -> None:
         """Ends the subscription."""
         self._closed = True
-        self._feed.leave(self)
-        self._news.set()
+        self._feed.unsubscribe(self)
+        self._changed.set()
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> FeedEvent:
-        if not await self._some():
+        if not await self._wait():
             raise StopAsyncIteration
-        return self._next()
+        return self._pop()
 
     async def batch(self) -> list[FeedEvent]:
-        """What has happened since, as soon as something has; nothing at the end."""
-        await self._some()
-        return [self._next() for _ in range(min(_BATCH, len(self._events)))]
+        """Waits for events and returns a batch of them; an empty list means that the subscription has ended."""
+        await self._wait()
+        return [self._pop() for _ in range(min(_BATCH_SIZE, len(self._events)))]
 
-    async def _some(self) -> bool:
+    async def _wait(self) -> bool:
         while not self._events and not self._closed:
-            self._news.clear()
-            await self._news.wait()
+            self._changed.clear()
+            await self._changed.wait()
         return bool(self._events)
 
-    def _next(self) -> FeedEvent:
+    def _pop(self) -> FeedEvent:
         event = self._events.popleft()
-        self._behind = max(0, self._behind - len(event.encoded))  # what it began with was never counted
+        self._queued_bytes = max(0, self._queued_bytes - len(event.encoded))  # the initial events were not counted
         return event
 
 
 class EventFeed:
-    """Publishes events to whoever watches and remembers the last few thousand."""
+    """Publishes events to all watchers and remembers the last few thousand."""
 
     def __init__(self, waiting: Callable[[], list[JsonObject]]) -> None:
         self._waiting = waiting
-        self._past: deque[FeedEvent] = deque()
-        self._past_bytes = 0
-        self._watchers: set[Subscription] = set()
-        self._last = 0
+        self._history: deque[FeedEvent] = deque()
+        self._history_bytes = 0
+        self._subscriptions: set[Subscription] = set()
+        self._last_id = 0
 
     @property
     def watched(self) -> bool:
-        """Whether anybody watches."""
-        return bool(self._watchers)
+        """Whether there are any watchers."""
+        return bool(self._subscriptions)
 
     def publish(self, name: str, data: JsonObject) -> None:
-        """Tells every watcher."""
-        self._last += 1
-        event = FeedEvent(self._last, name, data)
-        self._past.append(event)
-        self._past_bytes += len(event.encoded)
-        while len(self._past) > _KEPT or self._past_bytes > _KEPT_BYTES:
-            self._past_bytes -= len(self._past.popleft().encoded)
-        for watcher in tuple(self._watchers):
-            watcher.offer(event)
+        """Sends an event to every watcher."""
+        self._last_id += 1
+        event = FeedEvent(self._last_id, name, data)
+        self._history.append(event)
+        self._history_bytes += len(event.encoded)
+        while len(self._history) > _MAX_HISTORY or self._history_bytes > _MAX_HISTORY_BYTES:
+            self._history_bytes -= len(self._history.popleft().encoded)
+        for subscription in tuple(self._subscriptions):
+            subscription.push(event)
 
     def subscribe(self, after: int | None = None) -> Subscription:
-        """A new watcher: gets what came after the event it names if that is still known, else a snapshot first."""
-        oldest = self._past[0].id if self._past else self._last + 1
-        if after is not None and oldest - 1 <= after <= self._last:
-            first = [event for event in self._past if event.id > after]
+        """Adds a watcher; it starts with the events after `after` if they are still known, else with a snapshot."""
+        oldest = self._history[0].id if self._history else self._last_id + 1
+        if after is not None and oldest - 1 <= after <= self._last_id:
+            initial = [event for event in self._history if event.id > after]
         else:
             items: list[Json] = list(self._waiting())
-            first = [FeedEvent(self._last, "snapshot", {"items": items})]
-        watcher = Subscription(self, first)
-        self._watchers.add(watcher)
-        return watcher
+            initial = [FeedEvent(self._last_id, "snapshot", {"items": items})]
+        subscription = Subscription(self, initial)
+        self._subscriptions.add(subscription)
+        return subscription
 
-    def leave(self, watcher: Subscription) -> None:
-        """Forgets a watcher."""
-        self._watchers.discard(watcher)
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Removes a subscription."""
+        self._subscriptions.discard(subscription)
 
     def close(self) -> None:
         """Ends every subscription."""
-        for watcher in tuple(self._watchers):
-            watcher.close()
+        for subscription in tuple(self._subscriptions):
+            subscription.close()

@@ -1,4 +1,4 @@
-"""Watching over SSE: numbered events, a heartbeat, and an end for those who do not read or may no longer look."""
+"""Watching over SSE: numbered events and a heartbeat. Clients that stop reading or whose session ends are cut off."""
 
 import asyncio
 from contextlib import suppress
@@ -12,7 +12,7 @@ from aileron_tui.gate.event_feed import EventFeed, FeedEvent, Subscription
 from aileron_tui.gate.http_request import HttpRequest
 
 ABORT: Final = "aileron.abort"
-"""Where the server leaves a function in the scope that cuts the connection without waiting for the reader."""
+"""The key in the ASGI scope for a function that aborts the connection without waiting for the client."""
 
 _HEADERS: Final = {
     "Cache-Control": "no-cache, no-store",
@@ -23,95 +23,99 @@ _HEARTBEAT: Final = b": heartbeat\n\n"
 
 
 class Watchers:
-    """Everyone who watches now, so that they can be counted and sent away."""
+    """All current watchers, to limit their number and to end them."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._subscriptions: set[Subscription] = set()
         self._closed = False
 
     @property
     def full(self) -> bool:
-        """Whether one more would be too many."""
-        return self._closed or len(self._subscriptions) >= self._most
+        """Whether the limit is reached."""
+        return self._closed or len(self._subscriptions) >= self._limit
 
     def add(self, subscription: Subscription) -> None:
-        """Counts one in."""
+        """Adds a watcher."""
         self._subscriptions.add(subscription)
         if self._closed:
             subscription.close()
 
     def remove(self, subscription: Subscription) -> None:
-        """Counts one out and ends its subscription."""
+        """Removes a watcher and ends its subscription."""
         subscription.close()
         self._subscriptions.discard(subscription)
 
     def close(self) -> None:
-        """Sends everyone away; each stream ends after what it has to tell."""
+        """Ends all watchers; each stream first sends its queued events."""
         self._closed = True
         for subscription in tuple(self._subscriptions):
             subscription.close()
 
 
 class EventStream(Response):
-    """A response that goes on until the client leaves, stops reading, or its session ends."""
+    """A response that lasts until the client disconnects, stops reading, or its session ends."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, visit: HttpRequest, feed: EventFeed, watchers: Watchers, sessions: Sessions) -> None:
+    def __init__(self, http_request: HttpRequest, feed: EventFeed, watchers: Watchers, sessions: Sessions) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
-        self._visit = visit
+        self._http_request = http_request
         self._feed = feed
         self._watchers = watchers
         self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends what happens, as it happens."""
+        """Sends events as they happen."""
         del receive
-        after = _number(self._visit.request.headers.get("last-event-id", ""))
+        after = _event_id(self._http_request.raw.headers.get("last-event-id", ""))
         subscription = self._feed.subscribe(after)
         self._watchers.add(subscription)
-        left = asyncio.create_task(self._visit.left(), name="connection")
-        left.add_done_callback(lambda _: subscription.close())
+        disconnect_task = asyncio.create_task(self._http_request.wait_for_disconnect(), name="connection")
+        disconnect_task.add_done_callback(lambda _: subscription.close())
         try:
-            async with asyncio.timeout(None) as patience:
+            async with asyncio.timeout(None) as send_timeout:
                 await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                await self._stream(subscription, left, send, patience)
+                await self._stream(subscription, disconnect_task, send, send_timeout)
         except TimeoutError:
             if abort := scope.get(ABORT):
                 abort()
         finally:
             self._watchers.remove(subscription)
-            left.cancel()
+            disconnect_task.cancel()
             with suppress(asyncio.CancelledError):
-                await left
+                await disconnect_task
 
     async def _stream(
-        self, subscription: Subscription, left: "asyncio.Task[None]", send: Send, patience: asyncio.Timeout
+        self,
+        subscription: Subscription,
+        disconnect_task: "asyncio.Task[None]",
+        send: Send,
+        send_timeout: asyncio.Timeout,
     ) -> None:
-        limits = self._visit.limits
+        limits = self._http_request.limits
         loop = asyncio.get_running_loop()
         while True:
             try:
                 async with asyncio.timeout(limits.heartbeat_seconds):
                     events = await subscription.batch()
-                chunk = b"".join(map(frame, events))
+                chunk = b"".join(map(sse_frame, events))
             except TimeoutError:
                 chunk = _HEARTBEAT
-            if not chunk or left.done() or not self._sessions.renew(self._visit.session):
+            if not chunk or disconnect_task.done() or not self._sessions.renew(self._http_request.session):
                 break
-            patience.reschedule(loop.time() + limits.send_seconds)
+            send_timeout.reschedule(loop.time() + limits.send_seconds)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            patience.reschedule(None)
-        patience.reschedule(loop.time() + limits.send_seconds)
+            send_timeout.reschedule(None)
+        send_timeout.reschedule(loop.time() + limits.send_seconds)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def frame(event: FeedEvent) -> bytes:
-    """An event as SSE writes it. Its JSON is one line."""
+def sse_frame(event: FeedEvent) -> bytes:
+    """Formats an event for SSE; its JSON is a single line."""
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (event.id, event.name.encode(), event.encoded)
 
 
-def _number(text: str) -> int | None:
+def _event_id(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -1,4 +1,4 @@
-"""The gate: takes calls, asks, decides, runs, and has every step in the ledger before it takes effect."""
+"""The gate: takes calls, asks for approval and runs ops. Every step is in the ledger before it takes effect."""
 
 import asyncio
 import contextlib
@@ -16,11 +16,11 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import recovery, replies
-from aileron_tui.gate.call_inputs import faults
+from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_state import GateSetup, GateState, log, utc_now
-from aileron_tui.gate.installed_bundle import described, install, look_at, settings_of
+from aileron_tui.gate.installed_bundle import action_json, folder_state, install, sandbox_settings
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.outbox import Outbox
@@ -35,177 +35,177 @@ from aileron_tui.signing.approvers import Approvers
 LEDGER_FILE: Final = "ledger.db"
 OUTBOX_FILE: Final = "answers.db"
 
-_RUN_SECONDS: Final = 35.0
-_LOOK_SECONDS: Final = 2.0
+_STOP_SECONDS: Final = 35.0
+_MANIFEST_CHECK_SECONDS: Final = 2.0
 
 
 class Gate:
-    """One gate on one data folder. Everything runs on one event loop; sandboxes and files have threads."""
+    """One gate on one data folder. It runs on one event loop; sandbox calls and file access run on threads."""
 
     def __init__(self, setup: GateSetup, clock: Callable[[], datetime] = utc_now) -> None:
-        self._context = GateState(setup, clock)
-        self._asking = RequestHandler(self._context)
-        self._running = OpRunner(self._context, self._asking)
-        self._deciding = DecisionHandler(self._context, self._asking, self._running)
+        self._gate_state = GateState(setup, clock)
+        self._requests = RequestHandler(self._gate_state)
+        self._op_runner = OpRunner(self._gate_state, self._requests)
+        self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner)
         self.ledger_path = setup.data / LEDGER_FILE
-        self.ledger_id = ""  # of its first entry; known once it is started
+        self.ledger_id = ""  # the hash of its first entry; set by start()
 
     @property
     def instance(self) -> str:
-        """The name of this run of the gate; decisions are good for no other."""
-        return self._context.instance
+        """The id of this run of the gate; decisions are only valid for this run."""
+        return self._gate_state.instance
 
     @property
     def feed(self) -> EventFeed:
-        """What approvers watch."""
-        return self._context.feed
+        """The events that approvers watch."""
+        return self._gate_state.feed
 
     async def start(self) -> None:
-        """Opens the ledger, loads the bundle, settles what a crash left open, and begins to take calls."""
-        context, setup = self._context, self._context.setup
-        context.pool = ThreadPoolExecutor(setup.limits.threads, thread_name_prefix="sandbox")
-        settings = settings_of(setup.config, setup.cache, setup.keyring)
-        with contextlib.ExitStack() as undo:
-            undo.callback(context.pool.shutdown, wait=False)
-            context.recorder = LedgerRecorder(await asyncio.to_thread(Ledger, self.ledger_path))
-            undo.callback(context.recorder.close)
-            context.outbox = Outbox(setup.data / OUTBOX_FILE)
-            undo.callback(context.outbox.close)
-            context.reader = LedgerReader(self.ledger_path)
-            undo.callback(context.reader.close)
-            context.installed = await asyncio.to_thread(install, setup.manifests, settings)
-            await context.recorder.record(
+        """Opens the ledger, loads the bundle, recovers from a crash, and starts taking calls."""
+        state, setup = self._gate_state, self._gate_state.setup
+        state.pool = ThreadPoolExecutor(setup.limits.threads, thread_name_prefix="sandbox")
+        settings = sandbox_settings(setup.config, setup.cache, setup.keyring)
+        with contextlib.ExitStack() as cleanup:
+            cleanup.callback(state.pool.shutdown, wait=False)
+            state.recorder = LedgerRecorder(await asyncio.to_thread(Ledger, self.ledger_path))
+            cleanup.callback(state.recorder.close)
+            state.outbox = Outbox(setup.data / OUTBOX_FILE)
+            cleanup.callback(state.outbox.close)
+            state.reader = LedgerReader(self.ledger_path)
+            cleanup.callback(state.reader.close)
+            state.installed = await asyncio.to_thread(install, setup.manifests, settings)
+            await state.recorder.record(
                 EntryDraft(EntryKind.STARTED, {"instance": self.instance, "version": __version__})
             )
-            self.ledger_id = f"sha256:{next(context.reader.rows())[2].hex()}"
-            await recovery.recover(context, self._asking, self._running)
-            undo.pop_all()
-        self._report()
-        context.spawn(self._keep_looking(settings))
+            self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
+            await recovery.recover(state, self._requests, self._op_runner)
+            cleanup.pop_all()
+        self._log_bundle()
+        state.spawn(self._watch_manifests(settings))
 
     async def stop(self) -> None:
-        """Takes no more calls, lets what runs finish, marks what does not, and closes the ledger."""
-        context = self._context
-        context.feed.close()
-        await context.rest(self._running.tasks, _RUN_SECONDS)
-        for live in [live for live in context.live.values() if live.state is RequestState.RUNNING]:
-            await self._running.interrupt(live)
-        await context.recorder.record(EntryDraft(EntryKind.STOPPED, {"instance": self.instance}))
-        await asyncio.to_thread(context.recorder.close)
-        context.pool.shutdown(wait=False, cancel_futures=True)
-        # A preview that is under way ends by itself, and only then are the connections to be closed all there.
+        """Lets running ops finish, marks the others as interrupted, and closes the ledger."""
+        state = self._gate_state
+        state.feed.close()
+        await state.stop_background_work(self._op_runner.tasks, _STOP_SECONDS)
+        for request in [request for request in state.open_requests.values() if request.state is RequestState.RUNNING]:
+            await self._op_runner.interrupt(request)
+        await state.recorder.record(EntryDraft(EntryKind.STOPPED, {"instance": self.instance}))
+        await asyncio.to_thread(state.recorder.close)
+        state.pool.shutdown(wait=False, cancel_futures=True)
+        # Running previews end by themselves; the sandbox can only be closed after that.
         threading.Thread(target=self._close_sandbox, name="sandbox-closing").start()
-        context.outbox.close()
-        context.reader.close()
+        state.outbox.close()
+        state.reader.close()
 
     def _close_sandbox(self) -> None:
-        self._context.pool.shutdown(wait=True)
-        self._context.installed.sandbox.close()
+        self._gate_state.pool.shutdown(wait=True)
+        self._gate_state.installed.sandbox.close()
 
-    async def _keep_looking(self, settings: SandboxSettings) -> None:
-        """Loads the bundle anew when its folder changed. Requests that wait keep what they were asked with."""
-        context, folder = self._context, self._context.setup.manifests
+    async def _watch_manifests(self, settings: SandboxSettings) -> None:
+        """Reloads the bundle when its folder changes. Waiting requests keep the bundle they were made with."""
+        state, folder = self._gate_state, self._gate_state.setup.manifests
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
-            if await asyncio.to_thread(look_at, folder) == context.installed.look:
+            await asyncio.sleep(_MANIFEST_CHECK_SECONDS)
+            if await asyncio.to_thread(folder_state, folder) == state.installed.folder_state:
                 continue
             try:
-                context.installed = await asyncio.to_thread(install, folder, settings)
-                await context.recorder.record(
-                    EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were loaded anew"})
+                state.installed = await asyncio.to_thread(install, folder, settings)
+                await state.recorder.record(
+                    EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
                 )
             except AileronError as error:
-                log.error("the manifests changed and cannot be loaded: %s", inline(str(error)))
+                log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
             else:
-                self._report()
+                self._log_bundle()
 
-    def _report(self) -> None:
-        installed = self._context.installed
-        log.info("%d actions from %s", len(installed.actions), inline(str(self._context.setup.manifests)))
+    def _log_bundle(self) -> None:
+        installed = self._gate_state.installed
+        log.info("loaded %d actions from %s", len(installed.actions), inline(str(self._gate_state.setup.manifests)))
         for finding in installed.findings:
             log.warning("%s: %s [%s]", inline(f"{finding.file}:{finding.line}"), inline(finding.message), finding.rule)
         for name, failure in installed.failures.items():
             log.error("connector %s cannot be used: %s", inline(name), inline(failure.message))
 
-    # the agent's door
+    # for agents
 
     def actions(self) -> JsonObject:
-        """Every action that can be called."""
-        return self._context.installed.described()
+        """Lists all actions."""
+        return self._gate_state.installed.listing()
 
     def action(self, name: str) -> JsonObject | None:
-        """One action."""
-        action = self._context.installed.actions.get(name)
-        return described(action) if action else None
+        """Returns one action."""
+        action = self._gate_state.installed.actions.get(name)
+        return action_json(action) if action else None
 
     async def call(self, name: str, args: JsonObject, asker: Asker, *, agent: str, wait: float | None = None) -> Reply:
-        """Runs an action that needs no approval; else asks, and answers at once or after up to `wait` seconds."""
-        action = self._context.installed.actions.get(name)
+        """Runs an action; a gated one waits for approval, and the reply comes at once or within `wait` seconds."""
+        action = self._gate_state.installed.actions.get(name)
         if action is None:
-            return replies.error(404, "not_found", f"there is no action {name}")
-        if wrong := faults(action.inputs, args):
-            return replies.wrong_inputs(wrong)
-        args = {key: value for key, value in args.items() if value is not None}  # null is not supplied
+            return replies.error(404, "not_found", f"no action named {name}")
+        if errors := input_errors(action.inputs, args):
+            return replies.invalid_inputs(errors)
+        args = {key: value for key, value in args.items() if value is not None}  # null means not supplied
         if not action.gated:
-            return await self._running.ungated(action, args, asker)
-        return await self._asking.call(action, args, asker, agent, wait)
+            return await self._op_runner.run_ungated(action, args, asker)
+        return await self._requests.call(action, args, asker, agent, wait)
 
     async def result(self, id_: str) -> Reply:
-        """How a request stands, for the agent that polls."""
-        if live := self._context.live.get(id_):
-            return Reply(200, {"status": "pending_approval" if live.state is RequestState.PENDING else "running"})
+        """Returns the state or the result of a request, for an agent that polls."""
+        if request := self._gate_state.open_requests.get(id_):
+            return Reply(200, {"status": "pending_approval" if request.state is RequestState.PENDING else "running"})
         try:
-            answer = self._context.outbox.find(id_)
-            if answer is None and (record := history_search.find(self._context.reader, id_)):
-                answer = recovery.told(self._context.reader, record)
-            return await self._asking.delivered(answer) if answer else replies.unknown(id_)
+            result = self._gate_state.outbox.find(id_)
+            if result is None and (record := history_search.find(self._gate_state.reader, id_)):
+                result = recovery.result_from_ledger(self._gate_state.reader, record)
+            return await self._requests.deliver(result) if result else replies.unknown_request(id_)
         except AileronError as error:
-            return replies.unrecorded(error)
+            return replies.not_recorded(error)
 
-    # the approver's door
+    # for approvers
 
     def waiting(self) -> list[JsonObject]:
-        """Every request that waits for an answer, oldest first."""
-        return [self._context.item(live) for live in self._context.pending()]
+        """Returns all waiting requests, oldest first."""
+        return [self._gate_state.request_json(request) for request in self._gate_state.pending()]
 
-    def item(self, id_: str) -> JsonObject | None:
-        """One request, also if it ended a short while ago."""
-        live = self._context.find(id_)
-        return self._context.item(live) if live else None
+    def find_request(self, id_: str) -> JsonObject | None:
+        """Returns one request that is open or ended recently."""
+        request = self._gate_state.find(id_)
+        return self._gate_state.request_json(request) if request else None
 
-    def shown(self, surface: str) -> int:
-        """A surface began to watch, so everything that waits is shown there; how much that is."""
-        waiting = list(self._context.pending())
-        self._context.spawn(self._asking.note_shown(waiting, surface))
+    def record_watch(self, surface: str) -> int:
+        """Records that a new watcher was shown all waiting requests; returns their number."""
+        waiting = list(self._gate_state.pending())
+        self._gate_state.spawn(self._requests.record_shown(waiting, surface))
         return len(waiting)
 
     def approvers(self) -> Approvers:
-        """Who may approve now."""
-        return self._deciding.approvers()
+        """Returns who may approve now."""
+        return self._decisions.approvers()
 
     async def decide(self, id_: str, body: JsonObject) -> Reply:
-        """Takes a signed answer."""
-        return await self._deciding.decide(id_, body)
+        """Takes a signed decision."""
+        return await self._decisions.decide(id_, body)
 
     async def decide_batch(self, body: JsonObject) -> Reply:
-        """Takes several signed answers."""
-        return await self._deciding.batch(body)
+        """Takes several signed decisions."""
+        return await self._decisions.decide_batch(body)
 
     async def refresh(self, id_: str, body: JsonObject) -> Reply:
-        """Fetches a preview again, or makes the prompt for an edited call."""
-        return await self._deciding.refresh(id_, body)
+        """Fetches a preview again, or builds the prompt for an edited call."""
+        return await self._decisions.refresh(id_, body)
 
     def status(self) -> JsonObject:
-        """How the gate is."""
-        context = self._context
-        waiting = sum(1 for _ in context.pending())
+        """Returns the status of the gate."""
+        state = self._gate_state
+        waiting = sum(1 for _ in state.pending())
         return {
             "version": __version__,
             "instance": self.instance,
-            "action_count": len(context.installed.actions),
-            "connector_count": len(context.installed.connectors),
+            "action_count": len(state.installed.actions),
+            "connector_count": len(state.installed.connectors),
             "waiting": waiting,
-            "running": len(self._running.tasks),
-            "ledger_head": str(context.recorder.head),
+            "running": len(self._op_runner.tasks),
+            "ledger_head": str(state.recorder.head),
             "approvers": [approver.name for approver in self.approvers().active],
         }

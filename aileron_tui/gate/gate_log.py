@@ -1,6 +1,6 @@
-"""What a gate tells about itself while it runs: one line per event, for people or for machines.
+"""The log of a running gate: one line per event, as text or JSON.
 
-No line ever holds a token, an argument or a word of a preview; foreign text is made visible first.
+No line ever contains a token, an argument or any part of a preview. Foreign text is made visible first.
 """
 
 import json
@@ -14,7 +14,7 @@ from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.visible_text import clip, inline
 
-_WIDEST: Final = 300
+_MAX_LINE_LENGTH: Final = 300
 
 
 def _now() -> datetime:
@@ -22,7 +22,7 @@ def _now() -> datetime:
 
 
 class GateLog:
-    """Writes lines to a stream; without one it is silent."""
+    """Writes lines to a stream; writes nothing if there is none."""
 
     def __init__(
         self, stream: TextIO | None = None, *, as_json: bool = False, clock: Callable[[], datetime] = _now
@@ -32,36 +32,36 @@ class GateLog:
         self._clock = clock
 
     def note(self, event: str, text: str = "", **fields: Json) -> None:
-        """One event: its name, a text for people, and fields for machines."""
+        """Writes one event: its name, a text for people, and fields for the JSON format."""
         if self._stream is None:
             return
         now = timestamp(self._clock())
         if self._as_json:
             line = json.dumps({"time": now, "event": event, "text": inline(text), **fields})
         else:
-            line = f"{now[:19]}Z {event:<8} {clip(inline(text), _WIDEST)}".rstrip()
+            line = f"{now[:19]}Z {event:<8} {clip(inline(text), _MAX_LINE_LENGTH)}".rstrip()
         try:
             self._stream.write(line + "\n")
             self._stream.flush()
         except (OSError, ValueError):
-            # Whoever read the log is gone. The gate goes on; what matters is in the ledger.
+            # The reader of the log is gone. The gate goes on: everything important is in the ledger.
             self._stream = None
 
 
 class GateLogHandler(logging.Handler):
-    """Takes what the gate's parts log into the journal. Of an unforeseen failure it tells where, not with what."""
+    """Forwards log records to the gate log. For an exception it logs the type and location, not the message."""
 
-    def __init__(self, journal: GateLog) -> None:
+    def __init__(self, gate_log: GateLog) -> None:
         super().__init__(logging.INFO)
-        self._journal = journal
+        self._gate_log = gate_log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Notes one record."""
+        """Writes one record."""
         text, where = record.getMessage().strip(), ""
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
-            places = traceback.extract_tb(error.__traceback__)
-            where = " < ".join(f"{place.name}:{place.lineno}" for place in reversed(places[-6:]))
+            frames = traceback.extract_tb(error.__traceback__)
+            where = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-6:]))
             text = f"{text} ({type(error).__name__} at {where})"
         event = "gate" if record.levelno < logging.WARNING else record.levelname.lower()
-        self._journal.note(event, text, where=where)
+        self._gate_log.note(event, text, where=where)

@@ -1,4 +1,4 @@
-"""One gated call while it lives in the gate, and how approvers and its agent are told about it."""
+"""One request in the gate, and how it is presented to approvers and to its agent."""
 
 import asyncio
 import secrets
@@ -19,7 +19,7 @@ from aileron_tui.sandbox.sandbox import Sandbox
 
 
 class PreviewState(StrEnum):
-    """How far the preview is."""
+    """The state of the preview."""
 
     NONE = "none"
     FETCHING = "fetching"
@@ -28,25 +28,26 @@ class PreviewState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """An edited form of the call: what the operator changed, and the prompt that came of it."""
+    """An edited call: what the operator changed, and the resulting prompt."""
 
     edits: JsonObject
     args: JsonObject
     prompt: Prompt
-    made: datetime
+    fetched_at: datetime
 
 
 @dataclass(slots=True, eq=False)
 class GateRequest:
-    """A gated call. Whoever ends it holds `ending` while the end is recorded, so that no second end begins.
+    """One gated call that waits or runs.
 
-    `polled` is set once an agent was told to come back for the answer; `holders` counts those who wait for it on an
-    open connection. `decision` is the envelope that decided it; `edited_from` is what the agent asked, if an edited
-    call was approved instead.
+    `end_lock` is held while the end of the request is recorded, so that it cannot end twice. `polled` is set once an
+    agent was told to poll for the result; `waiting_clients` counts the connections that are held open for it.
+    `decision` is the envelope that decided it. `edited_from` is the prompt of the original call if an edited one was
+    approved. `repeats` is the id of the interrupted request that this one asks about again.
     """
 
     id: str
-    call: str
+    fingerprint: str
     agent: str
     action: Action
     args: JsonObject
@@ -54,47 +55,47 @@ class GateRequest:
     risk: Risk
     connector: ConnectorRef
     sandbox: Sandbox
-    asked: datetime
-    expires: datetime
-    fetching: PreviewState
+    asked_at: datetime
+    expires_at: datetime
+    preview_state: PreviewState
     size: int = 0
     preview: PreviewResult | None = None
-    previewed: datetime | None = None
+    previewed_at: datetime | None = None
     state: RequestState = RequestState.PENDING
     revision: int = 0
     polled: bool = False
-    holders: int = 0
+    waiting_clients: int = 0
     edit: Edit | None = None
     edited_from: Prompt | None = None
     decision: Json = None
     reason: str = ""
     error: str = ""
-    after: str = ""
-    answer: StoredResult | None = None
+    repeats: str = ""
+    result: StoredResult | None = None
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
-    ending: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _shown: "tuple[tuple[int, int], Prompt, JsonObject] | None" = None
+    end_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _rendered: "tuple[tuple[int, int], Prompt, JsonObject] | None" = None
 
     @property
     def prompt(self) -> Prompt:
-        """What the operator is shown."""
+        """The prompt that the operator is shown."""
         return self._current()[0]
 
     @property
     def digest(self) -> str:
-        """The digest of what the operator is shown."""
+        """The digest of the prompt."""
         return str(self._current()[1]["digest"])
 
-    def prompted(self, args: JsonObject, preview: PreviewResult | None) -> Prompt:
-        """The prompt for these arguments."""
+    def prompt_for(self, args: JsonObject, preview: PreviewResult | None) -> Prompt:
+        """Builds the prompt for these arguments."""
         rows = input_rows(self.action.inputs, args)
         return Prompt("action", self.action.name, self.connector, args, rows, preview, self.asker, self.risk)
 
-    def item(self, instance: str, head: str, prompt: Prompt | None = None) -> JsonObject:
-        """The request as approvers get it: Aileron's fields, and everything a signed decision needs."""
-        item = self._described(prompt) if prompt else dict(self._current()[1])
-        item |= {"state": self.state, "preview_state": self.fetching, "instance": instance, "head": head}
+    def to_json(self, instance: str, head: str, prompt: Prompt | None = None) -> JsonObject:
+        """Returns the request as sent to approvers: Aileron's fields, and everything a signed decision needs."""
+        item = self._prompt_json(prompt) if prompt else dict(self._current()[1])
+        item |= {"state": self.state, "preview_state": self.preview_state, "instance": instance, "head": head}
         if self.reason:
             item["reason"] = self.reason
         if self.error:
@@ -104,53 +105,53 @@ class GateRequest:
         return item
 
     def _current(self) -> tuple[Prompt, JsonObject]:
-        """What is shown now, without what changes by itself; made once for each revision."""
+        """Returns the prompt and its JSON, built once per revision."""
         key = (self.revision, id(self.args))
-        if self._shown is None or self._shown[0] != key:
-            prompt = self.prompted(self.args, self.preview)
-            self._shown = (key, prompt, self._described(prompt))
-        return self._shown[1:]
+        if self._rendered is None or self._rendered[0] != key:
+            prompt = self.prompt_for(self.args, self.preview)
+            self._rendered = (key, prompt, self._prompt_json(prompt))
+        return self._rendered[1:]
 
-    def _described(self, shown: Prompt) -> JsonObject:
+    def _prompt_json(self, prompt: Prompt) -> JsonObject:
         item: JsonObject = {
             "id": self.id,
-            "kind": shown.kind,
+            "kind": prompt.kind,
             "action_name": self.action.name,
             "connector_fqn": self.connector.name,
-            "args": shown.args,
-            "requested_at": timestamp(self.asked),
-            "expires_at": timestamp(self.expires),
+            "args": prompt.args,
+            "requested_at": timestamp(self.asked_at),
+            "expires_at": timestamp(self.expires_at),
             "revision": self.revision,
-            "digest": shown.digest,
-            "prompt": shown.fields(),
+            "digest": prompt.digest,
+            "prompt": prompt.fields(),
             "inputs": [asdict(field) for field in self.action.inputs],
         }
         if self.asker.session:
             item["session_id"] = self.asker.session
-        if shown.inputs:
-            item["input_fields"] = _fields(shown.inputs)
-        if shown.preview:
-            lost = shown.preview.unavailable
+        if prompt.inputs:
+            item["input_fields"] = _rows_json(prompt.inputs)
+        if prompt.preview:
+            reason = prompt.preview.unavailable
             item["preview"] = (
-                {"unavailable": unavailable_line(lost)} if lost else {"fields": _fields(shown.preview.rows)}
+                {"unavailable": unavailable_line(reason)} if reason else {"fields": _rows_json(prompt.preview.rows)}
             )
-        if self.previewed:
-            item["previewed_at"] = timestamp(self.previewed)
-        if self.after:
-            item["asked_again"] = self.after
+        if self.previewed_at:
+            item["previewed_at"] = timestamp(self.previewed_at)
+        if self.repeats:
+            item["asked_again"] = self.repeats
         return item
 
-    def pending(self) -> JsonObject:
-        """What an agent is told that has to come back."""
-        message = f"Waiting for a person to approve {self.action.name}. Ask again for the result of {self.id}."
+    def pending_reply(self) -> JsonObject:
+        """The reply that tells an agent to poll for the result."""
+        message = f"Waiting for approval of {self.action.name}. Poll for the result of {self.id}."
         return {"status": "pending_approval", "approval_id": self.id, "message": message}
 
 
 def new_id(now: datetime) -> str:
-    """An id that sorts by time and cannot be guessed."""
+    """Returns an id that sorts by time and cannot be guessed."""
     return f"act-{now:%Y%m%dT%H%M%S}-{secrets.token_hex(8)}"
 
 
-def _fields(rows: tuple[Row, ...]) -> Json:
-    """Rows in Aileron's shape, which leaves out what is empty or false."""
+def _rows_json(rows: tuple[Row, ...]) -> Json:
+    """Rows in Aileron's format, which omits empty and false values."""
     return [{"label": row.label, **{key: item for key, item in asdict(row).items() if item}} for row in rows]

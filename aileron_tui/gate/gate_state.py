@@ -1,4 +1,4 @@
-"""What the parts of the gate share: its files, its clock, the requests it knows, and its background work."""
+"""The state shared by the parts of a gate: its files, clock, open requests and background tasks."""
 
 import asyncio
 import logging
@@ -29,14 +29,14 @@ from aileron_tui.sandbox.connector_package import PublisherKeyring
 
 T = TypeVar("T")
 
-_KEPT_ENDED: Final = 1000
+_MAX_RECENTLY_ENDED: Final = 1000
 
 log: Final = logging.getLogger("aileron_tui.gate")
 
 
 @dataclass(frozen=True, slots=True)
 class GateLimits:
-    """How much may wait, and how many calls are in sandboxes at once."""
+    """Limits on waiting requests and on concurrent sandbox calls."""
 
     waiting: int = 10_000
     waiting_per_agent: int = 2_000
@@ -46,7 +46,7 @@ class GateLimits:
 
 @dataclass(frozen=True)
 class GateSetup:
-    """What a gate is made of."""
+    """The configuration of a gate."""
 
     data: Path
     manifests: Path
@@ -57,12 +57,12 @@ class GateSetup:
 
 
 def utc_now() -> datetime:
-    """The time by the system's clock."""
+    """Returns the current time."""
     return datetime.now(UTC)
 
 
 class GateState:
-    """One gate's state. Everything here belongs to one event loop."""
+    """The state of one gate. Must only be used from its event loop."""
 
     installed: InstalledBundle
     recorder: LedgerRecorder
@@ -74,11 +74,11 @@ class GateState:
         self.instance = f"gate-{secrets.token_hex(8)}"
         self.setup = setup
         self.clock = clock
-        self.feed = EventFeed(lambda: [self.item(live) for live in self.pending()])
-        self.calls: dict[str, GateRequest] = {}
-        self.live: dict[str, GateRequest] = {}
-        self._ended: dict[str, GateRequest] = {}
-        self._counts: dict[str, int] = {}
+        self.feed = EventFeed(lambda: [self.request_json(request) for request in self.pending()])
+        self.open_by_call: dict[str, GateRequest] = {}
+        self.open_requests: dict[str, GateRequest] = {}
+        self._recently_ended: dict[str, GateRequest] = {}
+        self._open_counts: dict[str, int] = {}
         self.bytes_waiting = 0
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -86,108 +86,110 @@ class GateState:
     # requests
 
     def find(self, id_: str) -> GateRequest | None:
-        """A request that lives, or ended a short while ago."""
-        return self.live.get(id_) or self._ended.get(id_)
+        """Returns a request that is open or ended recently."""
+        return self.open_requests.get(id_) or self._recently_ended.get(id_)
 
     def pending(self) -> Iterator[GateRequest]:
-        """What waits for an answer, oldest first."""
-        return (live for live in tuple(self.live.values()) if live.state is RequestState.PENDING)
+        """The requests that wait for an answer, oldest first."""
+        return (request for request in tuple(self.open_requests.values()) if request.state is RequestState.PENDING)
 
-    def count(self, agent: str) -> int:
-        """How many requests of an agent live."""
-        return self._counts.get(agent, 0)
+    def open_count(self, agent: str) -> int:
+        """Returns the number of open requests of an agent."""
+        return self._open_counts.get(agent, 0)
 
-    def item(self, live: GateRequest) -> JsonObject:
-        """A request as approvers get it."""
-        return live.item(self.instance, self.recorder.head.hash)
+    def request_json(self, request: GateRequest) -> JsonObject:
+        """Returns a request as sent to approvers."""
+        return request.to_json(self.instance, self.recorder.head.hash)
 
-    def enter(self, live: GateRequest) -> None:
-        """Takes a request in."""
-        self.live[live.id] = live
-        self.calls[live.call] = live
-        self._counts[live.agent] = self.count(live.agent) + 1
-        self.bytes_waiting += live.size
+    def add(self, request: GateRequest) -> None:
+        """Adds an open request."""
+        self.open_requests[request.id] = request
+        self.open_by_call[request.fingerprint] = request
+        self._open_counts[request.agent] = self.open_count(request.agent) + 1
+        self.bytes_waiting += request.size
 
-    def at(self, live: GateRequest, moment: datetime, act: Callable[[], object]) -> None:
-        """Does something at a time, unless the request has left or was answered before."""
-        seconds = (moment - self.clock()).total_seconds()
-        timer = asyncio.get_running_loop().call_later(max(0.0, seconds), act)
-        self._timers.setdefault(live.id, []).append(timer)
+    def schedule(self, request: GateRequest, when: datetime, callback: Callable[[], object]) -> None:
+        """Calls something at a given time, unless the request is answered or ends before."""
+        seconds = (when - self.clock()).total_seconds()
+        timer = asyncio.get_running_loop().call_later(max(0.0, seconds), callback)
+        self._timers.setdefault(request.id, []).append(timer)
 
-    def still(self, live: GateRequest) -> None:
-        """Stops the timers of a request."""
-        for timer in self._timers.pop(live.id, ()):
+    def cancel_timers(self, request: GateRequest) -> None:
+        """Cancels the timers of a request."""
+        for timer in self._timers.pop(request.id, ()):
             timer.cancel()
 
-    def leave(self, live: GateRequest) -> None:
-        """Lets a request go."""
-        self.still(live)
-        if self.live.pop(live.id, None) is None:
+    def remove(self, request: GateRequest) -> None:
+        """Removes a request from the open ones."""
+        self.cancel_timers(request)
+        if self.open_requests.pop(request.id, None) is None:
             return
-        if self.calls.get(live.call) is live:
-            del self.calls[live.call]
-        self.bytes_waiting -= live.size
-        self._counts[live.agent] = self.count(live.agent) - 1
-        if not self._counts[live.agent]:
-            del self._counts[live.agent]
+        if self.open_by_call.get(request.fingerprint) is request:
+            del self.open_by_call[request.fingerprint]
+        self.bytes_waiting -= request.size
+        self._open_counts[request.agent] = self.open_count(request.agent) - 1
+        if not self._open_counts[request.agent]:
+            del self._open_counts[request.agent]
 
-    def end(self, live: GateRequest, state: RequestState, answer: StoredResult | None) -> None:
-        """A request has ended, and that is on record."""
-        live.state, live.answer = state, answer
-        self.leave(live)
-        self._ended[live.id] = live
-        while len(self._ended) > _KEPT_ENDED:
-            del self._ended[next(iter(self._ended))]
-        live.ended.set()
-        log.info("%s %s is %s", live.id, inline(live.action.name), state)
-        self.feed.publish("updated", self.item(live))
+    def end(self, request: GateRequest, state: RequestState, result: StoredResult | None) -> None:
+        """Marks a request as ended; the end must already be recorded."""
+        request.state, request.result = state, result
+        self.remove(request)
+        self._recently_ended[request.id] = request
+        while len(self._recently_ended) > _MAX_RECENTLY_ENDED:
+            del self._recently_ended[next(iter(self._recently_ended))]
+        request.ended.set()
+        log.info("%s %s is %s", request.id, inline(request.action.name), state)
+        self.feed.publish("updated", self.request_json(request))
 
-    # records
+    # results
 
-    async def file(self, answer: StoredResult, call: str) -> None:
-        """Keeps an answer for the agent."""
-        await asyncio.to_thread(self.outbox.put, answer, call, timestamp(self.clock()))
+    async def store_result(self, result: StoredResult, call: str) -> None:
+        """Stores a result for the agent."""
+        await asyncio.to_thread(self.outbox.put, result, call, timestamp(self.clock()))
 
-    async def deliver(self, answer: StoredResult, record: EntryDraft) -> bool:
-        """Notes, once, that an agent was given its answer; False if it was before."""
-        if not await asyncio.to_thread(self.outbox.deliver, answer.request):
+    async def mark_delivered(self, result: StoredResult, entry: EntryDraft) -> bool:
+        """Records that an agent received its result; returns False if it already had."""
+        if not await asyncio.to_thread(self.outbox.deliver, result.request):
             return False
         try:
-            await self.recorder.record(record)
+            await self.recorder.record(entry)
         except AileronError as error:
-            # The answer is true whether or not it is on record that it was given; to withhold it would be worse.
-            log.error("the answer to %s is given, which cannot be recorded: %s", answer.request, inline(str(error)))
+            # The result is true even if its delivery cannot be recorded; withholding it would be worse.
+            log.error(
+                "the result of %s was delivered, but this cannot be recorded: %s", result.request, inline(str(error))
+            )
         return True
 
     def default_expiry(self, action: Action, now: datetime) -> datetime:
-        """Until when a request waits: as its manifest says, else as the configuration does."""
+        """Returns when a request expires, by its manifest or else by the configuration."""
         return now + timedelta(seconds=action.approval.timeout or self.setup.config.policy.timeout)
 
-    # work
+    # background work
 
     def in_sandbox(
         self, work: Callable[[Action, JsonObject], T], action: Action, args: JsonObject
     ) -> "asyncio.Future[T]":
-        """Begins blocking sandbox work on a thread."""
+        """Starts a blocking sandbox call on a thread."""
         return asyncio.get_running_loop().run_in_executor(self.pool, work, action, args)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Does something in the background; a failure there is logged, never lost."""
+        """Runs a coroutine in the background; failures are logged."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._finished)
+        task.add_done_callback(self._log_failure)
         return task
 
-    async def rest(self, but: set[asyncio.Task[None]], seconds: float) -> None:
-        """Cancels all background work except some, which is given time to finish."""
-        for task in self._tasks - but:
+    async def stop_background_work(self, keep: set[asyncio.Task[None]], seconds: float) -> None:
+        """Cancels all background tasks except `keep`, which get some time to finish."""
+        for task in self._tasks - keep:
             task.cancel()
-        if but:
-            await asyncio.wait(but, timeout=seconds)
-        for live in tuple(self.live.values()):
-            self.still(live)
+        if keep:
+            await asyncio.wait(keep, timeout=seconds)
+        for request in tuple(self.open_requests.values()):
+            self.cancel_timers(request)
 
-    def _finished(self, task: asyncio.Task[None]) -> None:
+    def _log_failure(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            log.error("the gate failed in the background: %s", inline(str(error)), exc_info=error)
+            log.error("a background task of the gate failed: %s", inline(str(error)), exc_info=error)

@@ -1,10 +1,10 @@
-"""The past over HTTP: the history as approvers search it, and the same facts as events in Aileron's shape.
+"""The history over HTTP: as approvers search it, and as audit events in Aileron's format.
 
-Everything here reads the ledger with a connection of its own and may take a while: call it from a thread.
+Every function opens its own ledger connection and may take a while, so call it from a thread.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -16,25 +16,20 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.gate.http_request import Refusal
 from aileron_tui.ledger import history_pages
 from aileron_tui.ledger import history_search as ledger_search
+from aileron_tui.ledger.audit_entries import entry_at, newest_entries
 from aileron_tui.ledger.history_pages import SEARCH, Query, past, search
-from aileron_tui.ledger.reader import LedgerReader, read_entry, translating
+from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.request_index import decision_of
 
-__all__ = ["AUDIT", "SEARCH", "AuditSearch", "audit", "audit_event", "past", "read_audit", "read_search", "search"]
+__all__ = ["AUDIT", "SEARCH", "AuditQuery", "audit", "audit_event", "past", "read_audit", "read_search", "search"]
 
 AUDIT: Final = ("since", "audit_id", "connector_fqn", "class", "limit")
 
-_MOST_EVENTS: Final = 1000
-_EVENTS: Final = 100
-_FEW: Final = 1000
-_OF_CONNECTOR: Final = """
-SELECT seq, data FROM steps JOIN entries USING (seq)
-WHERE request IN (SELECT id FROM requests WHERE connector = ?) ORDER BY seq DESC
-"""
-_PLAIN: Final = re.compile(r"[a-z_]{4,64}", re.ASCII)
+_MAX_EVENTS: Final = 1000
+_DEFAULT_EVENTS: Final = 100
 _AUDIT_ID: Final = re.compile(r"audit-(?:([0-9]{1,15})|([A-Za-z][A-Za-z0-9-]{1,100}))", re.ASCII)
 
-_TYPES: Final = {
+_EVENT_TYPES: Final = {
     EntryKind.REQUESTED: ("approval.requested", "agent"),
     EntryKind.RUNNING: ("execution.started", "connector_runtime"),
     EntryKind.EXECUTED: ("execution.succeeded", "connector_runtime"),
@@ -43,130 +38,116 @@ _TYPES: Final = {
     EntryKind.EXPIRED: ("approval.expired", "service"),
     EntryKind.WITHDRAWN: ("approval.withdrawn", "agent"),
 }
-_CLASSES: Final = {
+_FAILURE_CLASSES: Final = {
     EntryKind.EXPIRED: "approval_timeout",
     EntryKind.WITHDRAWN: "withdrawn",
     EntryKind.INTERRUPTED: "outcome_unknown",
 }
-_ENDS: Final = frozenset({EntryKind.EXECUTED, EntryKind.FAILED, EntryKind.INTERRUPTED})
+_END_KINDS: Final = frozenset({EntryKind.EXECUTED, EntryKind.FAILED, EntryKind.INTERRUPTED})
 
 
 @dataclass(frozen=True, slots=True)
-class AuditSearch:
-    """Which events are wanted; empty fields do not restrict."""
+class AuditQuery:
+    """Selects audit events; empty fields match everything."""
 
     since: str = ""
     audit_id: str = ""
     connector: str = ""
     class_: str = ""
-    limit: int = _EVENTS
+    limit: int = _DEFAULT_EVENTS
 
 
 def read_search(query: Query) -> history_pages.HistoryPageQuery:
-    """The page of the history that a query string asks for."""
-    with _refusing():
+    """Reads a history search from a query string."""
+    with _refuse_bad_query():
         return history_pages.read_search(query)
 
 
-def read_audit(query: Query) -> AuditSearch:
-    """The events that a query string asks for."""
-    with _refusing():
-        limit = history_pages.number(query, "limit", _EVENTS, _MOST_EVENTS)
+def read_audit(query: Query) -> AuditQuery:
+    """Reads an audit query from a query string."""
+    with _refuse_bad_query():
+        limit = history_pages.number(query, "limit", _DEFAULT_EVENTS, _MAX_EVENTS)
         audit_id, connector, class_ = (
             history_pages.one(query, name) for name in ("audit_id", "connector_fqn", "class")
         )
-        return AuditSearch(history_pages.time(query, "since"), audit_id, connector, class_, limit)
+        return AuditQuery(history_pages.time(query, "since"), audit_id, connector, class_, limit)
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _refuse_bad_query() -> Iterator[None]:
     try:
         yield
     except history_pages.BadHistoryQuery as error:
         raise Refusal(400, "invalid_query", error.title) from None
 
 
-def audit(ledger: Path, wanted: AuditSearch) -> JsonObject:
-    """Events, newest first."""
-    if wanted.audit_id:
-        event = audit_event(ledger, wanted.audit_id)
+def audit(ledger: Path, query: AuditQuery) -> JsonObject:
+    """Returns matching audit events, newest first."""
+    if query.audit_id:
+        event = audit_event(ledger, query.audit_id)
         return {
-            "events": [event] if event and _wanted(event, wanted) and str(event["timestamp"]) >= wanted.since else []
+            "events": [event] if event and _matches(event, query) and str(event["timestamp"]) >= query.since else []
         }
     events: list[Json] = []
-    with LedgerReader(ledger) as reader, translating(ledger):
-        for seq, data in _rows(reader, wanted):
-            entry = read_entry(ledger, seq, data)
-            if entry.time < wanted.since:
+    with LedgerReader(ledger) as reader:
+        for entry in _candidates(reader, query):
+            if entry.time < query.since:
                 break
             event = _event(reader, entry)
-            if event is not None and _wanted(event, wanted):
+            if event is not None and _matches(event, query):
                 events.append(event)
-                if len(events) == wanted.limit:
+                if len(events) == query.limit:
                     break
     return {"events": events}
 
 
-def _rows(reader: LedgerReader, wanted: AuditSearch) -> Iterable[tuple[int, bytes]]:
-    """The entries that may be wanted, newest first. SQLite passes over the others faster than we could read them."""
-    db = reader.db
-    if wanted.connector and _is_rare(reader, wanted.connector):
-        return db.execute(_OF_CONNECTOR, (wanted.connector,))
-    if _PLAIN.fullmatch(wanted.class_):
-        kind = next((kind for kind, class_ in _CLASSES.items() if class_ == wanted.class_), None)
-        needle = (kind or wanted.class_).encode()
-        return db.execute("SELECT seq, data FROM entries WHERE instr(data, ?) ORDER BY seq DESC", (needle,))
-    return db.execute("SELECT seq, data FROM entries ORDER BY seq DESC")
-
-
-def _is_rare(reader: LedgerReader, connector: str) -> bool:
-    """Whether so few requests are of a connector that it is quicker to look for those than to go through the newest."""
-    query = "SELECT count(*) FROM (SELECT 1 FROM requests WHERE connector = ? LIMIT ?)"
-    return int(reader.db.execute(query, (connector, _FEW + 1)).fetchone()[0]) <= _FEW
+def _candidates(reader: LedgerReader, query: AuditQuery) -> Iterator[Entry]:
+    """The entries that may match, newest first."""
+    kind = next((kind for kind, class_ in _FAILURE_CLASSES.items() if class_ == query.class_), None)
+    return newest_entries(reader, query.connector, kind or query.class_)
 
 
 def audit_event(ledger: Path, audit_id: str) -> JsonObject | None:
-    """The event with this id."""
+    """Returns the audit event with this id."""
     found = _AUDIT_ID.fullmatch(audit_id)
     if found is None:
         return None
     with LedgerReader(ledger) as reader:
         if found[2]:
-            entries = [entry for entry in reader.of_request(found[2]) if entry.kind in _ENDS]
+            ends = [entry for entry in reader.of_request(found[2]) if entry.kind in _END_KINDS]
+            entry = ends[-1] if ends else None
         else:
-            with translating(ledger):
-                rows = reader.db.execute("SELECT seq, data FROM entries WHERE seq = ?", (int(found[1]),)).fetchall()
-            entries = [read_entry(ledger, *row) for row in rows]
-        event = _event(reader, entries[-1]) if entries else None
+            entry = entry_at(reader, int(found[1]))
+        event = _event(reader, entry) if entry else None
     return event if event and event["audit_id"] == audit_id else None
 
 
 def _event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
-    """An entry as an event, or None where Aileron has no event for it."""
+    """Returns an entry as an audit event, or None if Aileron has no such event."""
     if entry.kind == EntryKind.DECIDED:
-        return _decided(reader, entry)
-    if entry.kind not in _TYPES:
+        return _decision_event(reader, entry)
+    if entry.kind not in _EVENT_TYPES:
         return None
     kind = EntryKind(entry.kind)
-    type_, actor = _TYPES[kind]
-    payload = _about(reader, entry)
-    if kind is EntryKind.FAILED or kind in _CLASSES:
-        words = entry.body.get("error") or entry.body.get("reason") or ""
-        class_, _, message = str(words).partition(": ")
-        payload["aileron.failure.class"] = _CLASSES.get(kind, class_)
-        payload["aileron.failure.message"] = str(words) if kind in _CLASSES else message
-    return _shaped(entry, type_, {"type": actor, "id": "agent" if actor == "agent" else "aileron-tui"}, payload)
+    type_, actor = _EVENT_TYPES[kind]
+    payload = _request_payload(reader, entry)
+    if kind is EntryKind.FAILED or kind in _FAILURE_CLASSES:
+        text = entry.body.get("error") or entry.body.get("reason") or ""
+        class_, _, message = str(text).partition(": ")
+        payload["aileron.failure.class"] = _FAILURE_CLASSES.get(kind, class_)
+        payload["aileron.failure.message"] = str(text) if kind in _FAILURE_CLASSES else message
+    return _audit_event(entry, type_, {"type": actor, "id": "agent" if actor == "agent" else "aileron-tui"}, payload)
 
 
-def _decided(reader: LedgerReader, entry: Entry) -> JsonObject | None:
+def _decision_event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
     found = decision_of(entry)
     if found is None:
         return None
     statement, signer = found
-    word = "approved" if statement.verdict is Verdict.APPROVE else "denied"
+    verdict = "approved" if statement.verdict is Verdict.APPROVE else "denied"
     record = ledger_search.find(reader, entry.request)
-    payload = _about(reader, entry) | {
-        "aileron.approval.decision": word,
+    payload = _request_payload(reader, entry) | {
+        "aileron.approval.decision": verdict,
         "aileron.approval.edited": statement.edits is not None,
         "aileron.approval.wait_ms": round((record.took or 0) * 1000) if record else 0,
         "aileron.approval.surface": statement.surface,
@@ -174,10 +155,10 @@ def _decided(reader: LedgerReader, entry: Entry) -> JsonObject | None:
     }
     if statement.reason:
         payload["aileron.approval.reason"] = statement.reason
-    return _shaped(entry, f"approval.{word}", {"type": "human", "id": "user"}, payload)
+    return _audit_event(entry, f"approval.{verdict}", {"type": "human", "id": "user"}, payload)
 
 
-def _about(reader: LedgerReader, entry: Entry) -> JsonObject:
+def _request_payload(reader: LedgerReader, entry: Entry) -> JsonObject:
     record = ledger_search.find(reader, entry.request)
     if record is None:
         return {"aileron.approval.action": str(entry.body.get("action", ""))} if entry.body.get("action") else {}
@@ -193,9 +174,9 @@ def _about(reader: LedgerReader, entry: Entry) -> JsonObject:
     return payload
 
 
-def _shaped(entry: Entry, type_: str, actor: JsonObject, payload: JsonObject) -> JsonObject:
-    """The id of an end is the one that the agent was given with the result."""
-    id_ = entry.request if entry.kind in _ENDS and entry.request else entry.seq
+def _audit_event(entry: Entry, type_: str, actor: JsonObject, payload: JsonObject) -> JsonObject:
+    """Builds an audit event; the end of a request has the id that the agent received with the result."""
+    id_ = entry.request if entry.kind in _END_KINDS and entry.request else entry.seq
     return {
         "audit_id": f"audit-{id_}",
         "event_type": type_,
@@ -205,11 +186,11 @@ def _shaped(entry: Entry, type_: str, actor: JsonObject, payload: JsonObject) ->
     }
 
 
-def _wanted(event: JsonObject, wanted: AuditSearch) -> bool:
+def _matches(event: JsonObject, query: AuditQuery) -> bool:
     payload = event["payload"]
     fields = payload if isinstance(payload, dict) else {}
     return (
-        wanted.audit_id in ("", event["audit_id"])
-        and wanted.connector in ("", fields.get("aileron.connector.fqn"))
-        and wanted.class_ in ("", fields.get("aileron.failure.class"))
+        query.audit_id in ("", event["audit_id"])
+        and query.connector in ("", fields.get("aileron.connector.fqn"))
+        and query.class_ in ("", fields.get("aileron.failure.class"))
     )

@@ -1,6 +1,6 @@
-"""The gate over HTTP: every request passes the border, then the door it may use, then its route.
+"""The gate over HTTP: checks the origin of each HTTP request, then the caller's access, then runs the route.
 
-Who is asking is settled before what is asked for, so an agent learns nothing about routes that are not its own.
+The caller is identified before the route is looked up, so an agent learns nothing about routes it may not use.
 """
 
 import asyncio
@@ -29,64 +29,64 @@ from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
 from aileron_tui.gate.http_request import (
     AgentCaller,
-    ClientGone,
+    ClientDisconnected,
     HttpRequest,
     Refusal,
-    answer,
-    answered,
-    no_such,
-    too_many,
-    unauthorised,
+    json_response,
+    not_found,
+    rate_limited,
+    reply_response,
+    unauthorized,
 )
-from aileron_tui.gate.origin_check import OriginCheck, segments
+from aileron_tui.gate.origin_check import OriginCheck, path_segments
 from aileron_tui.gate.route_table import Route, RouteAccess, RouteTable
 
 if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
-_CLOSED: Final = 499
+_CLIENT_CLOSED: Final = 499
 
 
 class GateApp:
-    """The ASGI application. `close` ends what would go on for ever."""
+    """The ASGI application. `close` ends open-ended responses."""
 
-    def __init__(  # noqa: PLR0913  # each has a default that serves; tests and the server choose their own
+    def __init__(  # noqa: PLR0913  # the last three are optional
         self,
         gate: "Gate",
-        border: OriginCheck,
+        origin_check: OriginCheck,
         agent_token: str,
         *,
         limits: HttpLimits | None = None,
-        journal: GateLog | None = None,
+        gate_log: GateLog | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._gate = gate
-        self._border = border
+        self._origin_check = origin_check
         self._agent_digest = _digest(agent_token)
         self._limits = limits or HttpLimits()
-        self._journal = journal or GateLog()
+        self._gate_log = gate_log or GateLog()
         self._bucket = TokenBucket(self._limits.calls_per_second, self._limits.burst)
         self._closing = asyncio.Event()
         self._watchers = Watchers(self._limits.watchers)
         self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock, self._limits)
-        approver = ApproverRoutes(gate, self.sessions, self._watchers)
+        approver_routes = ApproverRoutes(gate, self.sessions, self._watchers)
         self.table = RouteTable(
             (
                 Route("GET", "/v1/health", RouteAccess.OPEN, self.health),
                 *AgentRoutes(gate, self._closing).routes,
-                *approver.routes,
+                *approver_routes.routes,
             )
         )
 
     def close(self) -> None:
-        """Ends every watch, and tells agents whose call is held to come back for the answer."""
+        """Ends all event streams, and tells agents with held calls to poll for their result."""
         self._closing.set()
         self._watchers.close()
 
-    async def health(self, visit: HttpRequest) -> Response:
-        """That this is a gate, and which."""
-        visit.query()
+    async def health(self, http_request: HttpRequest) -> Response:
+        """Reports that this is a gate, and its instance."""
+        http_request.query()
         health: JsonObject = {
             "status": "ok",
             "service": "aileron",
@@ -94,65 +94,68 @@ class GateApp:
             "timestamp": timestamp(datetime.now(UTC)),
             "instance": self._gate.instance,
         }
-        return answer(health)
+        return json_response(health)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request and notes it in the journal."""
+        """Responds to one HTTP request and logs it."""
         if scope["type"] != "http":
             return
-        began = time.perf_counter()
-        request = Request(scope, receive)
-        visit = HttpRequest(request, self._limits)
-        asked = request.headers.get("x-request-id", "")
-        number = asked if _REQUEST_ID.fullmatch(asked) else secrets.token_hex(8)
-        status = _CLOSED
+        started_at = time.perf_counter()
+        raw = Request(scope, receive)
+        http_request = HttpRequest(raw, self._limits)
+        given_id = raw.headers.get("x-request-id", "")
+        request_id = given_id if _REQUEST_ID.fullmatch(given_id) else secrets.token_hex(8)
+        status = _CLIENT_CLOSED
         try:
-            response = await self._respond(visit)
-            response.headers["X-Request-ID"] = number
+            response = await self._respond(http_request)
+            response.headers["X-Request-ID"] = request_id
             status = response.status_code
             await response(scope, receive, send)
-        except ClientGone:
-            # There is nobody to answer, but the server insists on an answer to close the books with.
-            await Response(status_code=_CLOSED, headers={"Connection": "close"})(scope, receive, send)
+        except ClientDisconnected:
+            # The client is gone, but the server needs a response to finish the exchange.
+            await Response(status_code=_CLIENT_CLOSED, headers={"Connection": "close"})(scope, receive, send)
         finally:
-            self._note(visit, status, began, number)
+            self._log_request(http_request, status, started_at, request_id)
 
-    async def _respond(self, visit: HttpRequest) -> Response:
+    async def _respond(self, http_request: HttpRequest) -> Response:
         try:
-            return await self._route(visit)
+            return await self._route(http_request)
         except Refusal as refusal:
-            return answered(refusal.reply, refusal.headers)
+            return reply_response(refusal.reply, refusal.headers)
         except AileronError as error:
-            self._journal.note("failed", str(error))
-            return answered(Refusal(503, "unavailable", error.title).reply)
+            self._gate_log.note("failed", str(error))
+            return reply_response(Refusal(503, "unavailable", error.title).reply)
 
-    async def _route(self, visit: HttpRequest) -> Response:
-        scope = visit.request.scope
-        self._border.check(scope["headers"])
-        method = visit.request.method
+    async def _route(self, http_request: HttpRequest) -> Response:
+        scope = http_request.raw.scope
+        self._origin_check.check(scope["headers"])
+        method = http_request.raw.method
         if method == "OPTIONS":
-            raise Refusal(405, "method_not_allowed", "there is nothing to negotiate", {"Allow": "GET, POST, DELETE"})
-        names = segments(scope["raw_path"])
-        visit.caller = self._caller(visit.request)
-        route, found, others = self.table.find(method, names or [])
-        if isinstance(visit.caller, AgentCaller):
-            self._slow_down()
+            raise Refusal(405, "method_not_allowed", "OPTIONS is not supported", {"Allow": "GET, POST, DELETE"})
+        segments = path_segments(scope["raw_path"])
+        http_request.caller = self._caller(http_request.raw)
+        route, path_params, allowed_methods = self.table.find(method, segments or [])
+        if isinstance(http_request.caller, AgentCaller):
+            self._check_rate()
         if route is None:
-            self._admit(visit, RouteAccess.CATALOGUE if isinstance(visit.caller, Session) else RouteAccess.APPROVER)
-            if others:
-                allowed = {"Allow": ", ".join(others)}
-                raise Refusal(405, "method_not_allowed", "this method is not possible here", allowed)
-            raise no_such("route")
-        self._admit(visit, route.door)
-        visit.names = found
-        return await route.handler(visit)
+            self._check_access(
+                http_request,
+                RouteAccess.CATALOGUE if isinstance(http_request.caller, Session) else RouteAccess.APPROVER,
+            )
+            if allowed_methods:
+                allowed = {"Allow": ", ".join(allowed_methods)}
+                raise Refusal(405, "method_not_allowed", "this method is not allowed here", allowed)
+            raise not_found("route")
+        self._check_access(http_request, route.access)
+        http_request.path_params = path_params
+        return await route.handler(http_request)
 
-    def _caller(self, request: Request) -> AgentCaller | Session | None:
-        """Whose token it is. A token that nobody has is as good as none."""
-        given = request.headers.getlist("authorization")
-        if len(given) != 1:
+    def _caller(self, raw: Request) -> AgentCaller | Session | None:
+        """Returns who sent the token. An unknown token counts as none."""
+        headers = raw.headers.getlist("authorization")
+        if len(headers) != 1:
             return None
-        scheme, _, token = given[0].partition(" ")
+        scheme, _, token = headers[0].partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
             return None
@@ -160,32 +163,34 @@ class GateApp:
             return AgentCaller()
         return self.sessions.find(token)
 
-    def _admit(self, visit: HttpRequest, door: RouteAccess) -> None:
-        caller = visit.caller
-        if door is RouteAccess.OPEN:
+    def _check_access(self, http_request: HttpRequest, access: RouteAccess) -> None:
+        caller = http_request.caller
+        if access is RouteAccess.OPEN:
             return
         if isinstance(caller, AgentCaller):
-            if door not in (RouteAccess.AGENT, RouteAccess.CATALOGUE):
-                raise Refusal(403, "forbidden", "an agent may list and run actions and ask for results, nothing else")
+            if access not in (RouteAccess.AGENT, RouteAccess.CATALOGUE):
+                raise Refusal(403, "forbidden", "agents may only list actions, run them and fetch results")
         elif isinstance(caller, Session):
-            if door is RouteAccess.AGENT:
-                raise Refusal(403, "forbidden", "an approver does not act for an agent")
-        elif door is not RouteAccess.HANDSHAKE:
-            raise unauthorised()
+            if access is RouteAccess.AGENT:
+                raise Refusal(403, "forbidden", "approvers cannot run actions or fetch results")
+        elif access is not RouteAccess.HANDSHAKE:
+            raise unauthorized()
 
-    def _slow_down(self) -> None:
+    def _check_rate(self) -> None:
         if seconds := self._bucket.take():
-            raise too_many("calls", seconds)
+            raise rate_limited("calls", seconds)
 
-    def _note(self, visit: HttpRequest, status: int, began: float, number: str) -> None:
-        """One line. The path is noted only where it is one of ours; the query never."""
-        caller = visit.caller
-        who = "agent" if isinstance(caller, AgentCaller) else caller.name if isinstance(caller, Session) else ""
-        names = segments(visit.request.scope["raw_path"]) or []
-        path = "/" + "/".join(names) if self.table.find(visit.request.method, names)[0] else "(no route)"
-        took, method = round((time.perf_counter() - began) * 1000), visit.request.method[:16]
-        text = f"{method} {path} {status} {took} ms {who}"
-        self._journal.note("http", text, method=method, path=path, status=status, ms=took, by=who, request=number)
+    def _log_request(self, http_request: HttpRequest, status: int, started_at: float, request_id: str) -> None:
+        """Logs one line. The path is only logged if it is a known route; the query never."""
+        caller = http_request.caller
+        caller_name = "agent" if isinstance(caller, AgentCaller) else caller.name if isinstance(caller, Session) else ""
+        segments = path_segments(http_request.raw.scope["raw_path"]) or []
+        path = "/" + "/".join(segments) if self.table.find(http_request.raw.method, segments)[0] else "(no route)"
+        milliseconds, method = round((time.perf_counter() - started_at) * 1000), http_request.raw.method[:16]
+        text = f"{method} {path} {status} {milliseconds} ms {caller_name}"
+        self._gate_log.note(
+            "http", text, method=method, path=path, status=status, ms=milliseconds, by=caller_name, request=request_id
+        )
 
 
 def _digest(token: str) -> bytes:

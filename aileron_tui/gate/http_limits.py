@@ -1,4 +1,4 @@
-"""How much the doors take in before they refuse, and how fast."""
+"""Size and rate limits of the HTTP API."""
 
 import math
 import time
@@ -10,9 +10,9 @@ from aileron_tui.core.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """The bounds of the HTTP doors; how many requests may wait is the service's own matter.
+    """The limits of the HTTP API; `GateLimits` limits how many requests may wait.
 
-    Inputs may be nested less deeply than JSON in general, because an item carries them several levels down.
+    Inputs may be nested less deeply than other JSON, because responses contain them several levels down.
     """
 
     call_bytes: int = 1024 * 1024
@@ -22,17 +22,17 @@ class HttpLimits:
     depth: int = 32
     values: int = 20_000
     body_seconds: float = 10.0
-    longest_wait: int = 300
+    max_wait_seconds: int = 300
     calls_per_second: float = 100.0
     burst: int = 1000
-    writes_per_second: float = 2.0  # what is recorded and decides nothing, of one session
+    writes_per_second: float = 2.0  # per session, for ledger entries that decide nothing
     writes_burst: int = 120
     watchers: int = 64
     heartbeat_seconds: float = 15.0
     send_seconds: float = 20.0
 
     def json(self, size: int) -> jsontext.JsonLimits:
-        """The bounds for one JSON body of at most this size."""
+        """Returns the JSON limits for a body of at most this size."""
         return jsontext.JsonLimits(size, self.depth, self.values)
 
 
@@ -43,23 +43,23 @@ class TokenBucket:
         self._rate = rate
         self._burst = burst
         self._clock = clock
-        self._left = float(burst)
-        self._filled = clock()
+        self._tokens = float(burst)
+        self._updated_at = clock()
 
     def take(self) -> int:
-        """0 if a call may pass, else the whole seconds after which it is worth trying again."""
-        if seconds := self.empty():
+        """Takes a token and returns 0; if there is none, returns the seconds to wait."""
+        if seconds := self.wait_seconds():
             return seconds
-        self._left -= 1
+        self._tokens -= 1
         return 0
 
-    def empty(self) -> int:
-        """The same without taking anything."""
+    def wait_seconds(self) -> int:
+        """Returns the seconds to wait for a token, 0 if there is one; takes none."""
         now = self._clock()
-        self._left = min(self._burst, self._left + max(0.0, now - self._filled) * self._rate)
-        self._filled = now
-        return 0 if self._left >= 1 else max(1, math.ceil((1 - self._left) / self._rate))
+        self._tokens = min(self._burst, self._tokens + max(0.0, now - self._updated_at) * self._rate)
+        self._updated_at = now
+        return 0 if self._tokens >= 1 else max(1, math.ceil((1 - self._tokens) / self._rate))
 
     def charge(self, count: int) -> None:
-        """Takes what was not known before to be taken; what is not there is owed, up to another burst."""
-        self._left = max(-float(self._burst), self._left - count)
+        """Takes tokens after the fact; missing ones are owed, up to another burst."""
+        self._tokens = max(-float(self._burst), self._tokens - count)

@@ -1,4 +1,4 @@
-"""One HTTP request as the doors see it: bounded and strict on the way in, one shape of error on the way out."""
+"""One HTTP request to the gate: strict, limited reading of bodies and queries, and a common format for errors."""
 
 import asyncio
 import json
@@ -14,179 +14,180 @@ from starlette.responses import Response
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read_object
 from aileron_tui.core.values import dataclass
+from aileron_tui.gate import replies
 from aileron_tui.gate.approver_sessions import Session
 from aileron_tui.gate.http_limits import HttpLimits
-from aileron_tui.gate.replies import Reply, error
+from aileron_tui.gate.replies import Reply
 
-LONGEST_NAME: Final = 200
+MAX_NAME_LENGTH: Final = 200
 
 _WAIT: Final = re.compile(r'\s*wait\s*=\s*"?\s*(\d{1,9})\s*"?\s*(?:;.*)?', re.ASCII | re.IGNORECASE | re.DOTALL)
 _DRAIN_BYTES: Final = 16 * 1024 * 1024
 _DRAIN_SECONDS: Final = 2.0
-_LATER_SECONDS: Final = 5
-_LAST: Final = {"Connection": "close"}
+_RETRY_SECONDS: Final = 5
+_CLOSE_CONNECTION: Final = {"Connection": "close"}
 
 
 class Refusal(Exception):
-    """A request that goes no further; carries what is answered."""
+    """Ends an HTTP request with an error reply."""
 
     def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
-        self.reply = error(status, code, message)
+        self.reply = replies.error(status, code, message)
         self.headers = headers or {}
 
 
-class ClientGone(Exception):
-    """The client hung up; there is nobody to answer."""
+class ClientDisconnected(Exception):
+    """The client closed the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentCaller:
-    """Whoever shows the agent token."""
+    """A caller with the agent token."""
 
 
 @dataclass(slots=True)
 class HttpRequest:
-    """A request that passed the border, with who sends it and the names in its path."""
+    """An HTTP request with its caller and its path parameters."""
 
-    request: Request
+    raw: Request
     limits: HttpLimits
     caller: AgentCaller | Session | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
+    path_params: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def session(self) -> Session:
-        """The approver's session; only routes of the approver's door ask for it."""
+        """The approver's session; only approver routes use it."""
         if not isinstance(self.caller, Session):
-            raise unauthorised()
+            raise unauthorized()
         return self.caller
 
     async def body(self, size: int, fields: Collection[str], *, optional: bool = False) -> JsonObject:
-        """The JSON object that was sent, with none but these fields."""
-        data = await self._read(size)
+        """Reads the JSON body, which may only have these fields."""
+        data = await self._read_body(size)
         if not data and optional:
             return {}
-        kind = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
+        media_type = self.raw.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type != "application/json":
             raise Refusal(415, "unsupported_media_type", "send the body as Content-Type: application/json")
         try:
             body = read_object(data, self.limits.json(size))
-        except JsonError as fault:
-            raise invalid_body(fault) from None
+        except JsonError as error:
+            raise invalid_body(error) from None
         if unknown := sorted(body.keys() - set(fields)):
-            known = ", ".join(sorted(fields)) or "none"
-            _refuse_unknown("field", unknown, known, "invalid_body")
+            allowed = ", ".join(sorted(fields)) or "none"
+            _refuse_unknown("field", unknown, allowed, "invalid_body")
         return body
 
-    def query(self, *known: str) -> dict[str, list[str]]:
-        """The parameters after the question mark, with none but these names."""
+    def query(self, *allowed: str) -> dict[str, list[str]]:
+        """Reads the query parameters, which may only have these names."""
         try:
-            text = self.request.scope["query_string"].decode("ascii")
+            text = self.raw.scope["query_string"].decode("ascii")
             pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=100)
         except ValueError:
-            raise Refusal(400, "invalid_query", "the parameters after the question mark cannot be read") from None
+            raise Refusal(400, "invalid_query", "the query string is not valid") from None
         found: dict[str, list[str]] = {}
         for name, value in pairs:
             found.setdefault(name, []).append(value)
-        if unknown := sorted(found.keys() - set(known)):
-            _refuse_unknown("parameter", unknown, ", ".join(known) or "none", "invalid_query")
+        if unknown := sorted(found.keys() - set(allowed)):
+            _refuse_unknown("parameter", unknown, ", ".join(allowed) or "none", "invalid_query")
         return found
 
     def wait(self) -> int | None:
-        """How many seconds the agent prefers to wait for the end (RFC 7240), within our limit."""
-        for value in self.request.headers.getlist("prefer"):
+        """Returns how many seconds the agent prefers to wait (RFC 7240), up to the limit."""
+        for value in self.raw.headers.getlist("prefer"):
             for preference in value.split(","):
                 if found := _WAIT.fullmatch(preference):
-                    return min(int(found[1]), self.limits.longest_wait) or None
+                    return min(int(found[1]), self.limits.max_wait_seconds) or None
         return None
 
-    def told(self, header: str) -> str:
-        """A name the agent gives itself or its work; nobody has verified it."""
-        values = self.request.headers.getlist(header)
+    def agent_header(self, header: str) -> str:
+        """Returns a header in which the agent describes itself; it is not verified."""
+        values = self.raw.headers.getlist(header)
         text = ", ".join(values).encode("latin-1").decode("utf-8", errors="replace").strip()
-        if len(text) > LONGEST_NAME:
-            raise Refusal(400, "invalid_header", f"{header} is longer than {LONGEST_NAME} characters")
+        if len(text) > MAX_NAME_LENGTH:
+            raise Refusal(400, "invalid_header", f"{header} is longer than {MAX_NAME_LENGTH} characters")
         return text
 
-    async def left(self) -> None:
-        """Returns when the client has hung up."""
-        while (await self.request.receive())["type"] != "http.disconnect":
+    async def wait_for_disconnect(self) -> None:
+        """Returns when the client has disconnected."""
+        while (await self.raw.receive())["type"] != "http.disconnect":
             pass
 
-    async def _read(self, size: int) -> bytes:
-        declared = self.request.headers.get("content-length", "0")
+    async def _read_body(self, size: int) -> bytes:
+        declared = self.raw.headers.get("content-length", "0")
         if not declared.isascii() or not declared.isdigit():
-            raise Refusal(400, "invalid_request", "Content-Length is not a number", _LAST)
+            raise Refusal(400, "invalid_request", "Content-Length is not a number", _CLOSE_CONNECTION)
         if int(declared) > size:
             await self._refuse_size(size)
         data = bytearray()
         try:
             async with asyncio.timeout(self.limits.body_seconds):
-                async for chunk in self.request.stream():
+                async for chunk in self.raw.stream():
                     data += chunk
                     if len(data) > size:
                         await self._refuse_size(size)
         except TimeoutError:
             message = f"the body did not arrive within {self.limits.body_seconds:g} seconds"
-            raise Refusal(408, "request_timeout", message, _LAST) from None
+            raise Refusal(408, "request_timeout", message, _CLOSE_CONNECTION) from None
         except ClientDisconnect:
-            raise ClientGone from None
+            raise ClientDisconnected from None
         return bytes(data)
 
     async def _refuse_size(self, size: int) -> NoReturn:
-        """Refuses; but first lets some of the rest run into the void, or many clients would never see why."""
-        if "expect" not in self.request.headers:
-            left = _DRAIN_BYTES
+        """Refuses the body, but first reads and discards some of the rest, or many clients would not see the error."""
+        if "expect" not in self.raw.headers:
+            remaining = _DRAIN_BYTES
             with suppress(TimeoutError):
                 async with asyncio.timeout(_DRAIN_SECONDS):
-                    while left > 0:
-                        message = await self.request.receive()
-                        left -= len(message.get("body", b""))
+                    while remaining > 0:
+                        message = await self.raw.receive()
+                        remaining -= len(message.get("body", b""))
                         if not message.get("more_body"):
                             break
-        raise Refusal(413, "body_too_large", f"the body has more than the {size:,} bytes that are allowed", _LAST)
+        raise Refusal(413, "body_too_large", f"the body is larger than the limit of {size:,} bytes", _CLOSE_CONNECTION)
 
 
-def unauthorised() -> Refusal:
-    """Neither token nor session, or one that is not valid."""
+def unauthorized() -> Refusal:
+    """The error for a missing or invalid token."""
     headers = {"WWW-Authenticate": "Bearer"}
     return Refusal(401, "unauthorized", "missing or invalid token", headers)
 
 
-def invalid_body(fault: JsonError) -> Refusal:
-    """A body that is not what the route takes; the message names the place."""
-    return Refusal(400, "invalid_body", f"{fault}. {fault.hint}" if fault.hint else str(fault))
+def invalid_body(error: JsonError) -> Refusal:
+    """The error for an invalid body; the message says where."""
+    return Refusal(400, "invalid_body", f"{error}. {error.hint}" if error.hint else str(error))
 
 
-def too_many(what: str, seconds: int) -> Refusal:
-    """More of something than is good for the gate."""
+def rate_limited(what: str, seconds: int) -> Refusal:
+    """The error for exceeding a rate limit."""
     headers = {"Retry-After": str(seconds)}
     return Refusal(429, "too_many_requests", f"too many {what}; try again in {seconds} s", headers)
 
 
-def no_such(what: str) -> Refusal:
-    """There is nothing here by that name."""
-    return Refusal(404, "not_found", f"there is no such {what}")
+def not_found(what: str) -> Refusal:
+    """The error for something that does not exist."""
+    return Refusal(404, "not_found", f"no such {what}")
 
 
-def answered(reply: Reply, headers: Mapping[str, str] | None = None) -> Response:
-    """The reply as an HTTP response; one that says "too much" also says when to try again."""
-    later = {"Retry-After": str(_LATER_SECONDS)} if reply.status == 429 else {}
-    return answer(reply.body, reply.status, {**later, **(headers or {})})
+def reply_response(reply: Reply, headers: Mapping[str, str] | None = None) -> Response:
+    """Returns a reply as an HTTP response; adds Retry-After to a 429."""
+    retry = {"Retry-After": str(_RETRY_SECONDS)} if reply.status == 429 else {}
+    return json_response(reply.body, reply.status, {**retry, **(headers or {})})
 
 
-def answer(body: JsonObject, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Compact JSON, not to be stored by anyone on the way."""
+def json_response(body: JsonObject, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Returns a JSON response that must not be cached."""
     fixed = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return Response(encoded(body), status, {**fixed, **(headers or {})}, "application/json")
+    return Response(compact_json(body), status, {**fixed, **(headers or {})}, "application/json")
 
 
-def encoded(body: Json) -> bytes:
-    """One line of JSON."""
+def compact_json(body: Json) -> bytes:
+    """Encodes JSON compactly, on one line."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _refuse_unknown(noun: str, unknown: list[str], known: str, code: str) -> NoReturn:
-    names = ", ".join(json.dumps(name[:LONGEST_NAME]) for name in unknown[:8])
+def _refuse_unknown(noun: str, unknown: list[str], allowed: str, code: str) -> NoReturn:
+    names = ", ".join(json.dumps(name[:MAX_NAME_LENGTH]) for name in unknown[:8])
     plural = "s" if len(unknown) > 1 else ""
-    raise Refusal(400, code, f"unknown {noun}{plural} {names}; known here: {known}")
+    raise Refusal(400, code, f"unknown {noun}{plural} {names}; expected: {allowed}")

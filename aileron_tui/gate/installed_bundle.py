@@ -1,4 +1,4 @@
-"""What can be called now: the actions of a bundle folder, their connectors loaded, and how the folder looked then."""
+"""An installed bundle: its actions, its loaded connectors, and the state of its folder when it was read."""
 
 import os
 import weakref
@@ -12,7 +12,7 @@ from aileron_tui.core.prompt import ConnectorRef
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.manifest_files import load_bundle
-from aileron_tui.sandbox.connector_call import CallBounds
+from aileron_tui.sandbox.connector_call import CallLimits
 from aileron_tui.sandbox.connector_package import PublisherKeyring, read_packages
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromCommand, FromEnvironment, FromKeyring
 from aileron_tui.sandbox.failure import Failure
@@ -20,28 +20,28 @@ from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.network import UpstreamClient
 from aileron_tui.sandbox.sandbox import Sandbox
 
-Look = tuple[tuple[str, int, int], ...]
+FolderState = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledBundle:
-    """A bundle, ready to be called. A change of the folder makes a new one; requests keep the one they began with."""
+    """A bundle whose actions can be called. Open requests keep theirs when the folder changes."""
 
     actions: Mapping[str, Action]
     connectors: Mapping[str, ConnectorRef]
     findings: tuple[Finding, ...]
     failures: Mapping[str, Failure]
     sandbox: Sandbox
-    look: Look
+    folder_state: FolderState
 
-    def ref(self, action: Action) -> ConnectorRef:
-        """The connector of an action's first step, as far as it is known."""
+    def connector_ref(self, action: Action) -> ConnectorRef:
+        """Returns the connector of an action's first step."""
         name = action.execute[0].connector
         return self.connectors.get(name) or ConnectorRef(name, trust="not installed")
 
-    def described(self) -> JsonObject:
-        """The actions as agents list them, and what could not be loaded."""
-        listing: JsonObject = {"items": [described(action) for action in self.actions.values()]}
+    def listing(self) -> JsonObject:
+        """Lists the actions for agents, and what could not be loaded."""
+        listing: JsonObject = {"items": [action_json(action) for action in self.actions.values()]}
         errors: list[Json] = [
             {"class": finding.rule, "message": finding.message, "file": Path(finding.file).name, "line": finding.line}
             for finding in self.findings
@@ -51,12 +51,12 @@ class InstalledBundle:
 
 
 def install(folder: Path, settings: SandboxSettings) -> InstalledBundle:
-    """Reads a bundle folder and loads its connectors. Slow the first time, when modules are compiled."""
-    look = look_at(folder)
+    """Reads a bundle folder and loads its connectors. The first time is slow, because modules are compiled."""
+    state = folder_state(folder)
     bundle = load_bundle(folder)
     client = UpstreamClient()
     sandbox = Sandbox(read_packages(folder), settings, client)
-    weakref.finalize(sandbox, client.close)  # one that was replaced lives as long as a request that began with it
+    weakref.finalize(sandbox, client.close)  # a replaced sandbox lives until its last request ends
     failures = sandbox.prepare(bundle.actions.values())
     refs = {
         requirement.name: ConnectorRef(
@@ -65,15 +65,15 @@ def install(folder: Path, settings: SandboxSettings) -> InstalledBundle:
         for action in bundle.actions.values()
         for requirement in action.requires
     }
-    return InstalledBundle(bundle.actions, refs, bundle.findings, failures, sandbox, look)
+    return InstalledBundle(bundle.actions, refs, bundle.findings, failures, sandbox, state)
 
 
-def look_at(folder: Path) -> Look:
-    """Names, times and sizes of everything that is read from a bundle folder, to notice a change."""
-    return tuple(sorted(_entries(folder)))
+def folder_state(folder: Path) -> FolderState:
+    """Returns the names, times and sizes of all files in a bundle folder, to detect changes."""
+    return tuple(sorted(_file_states(folder)))
 
 
-def _entries(folder: Path) -> Iterator[tuple[str, int, int]]:
+def _file_states(folder: Path) -> Iterator[tuple[str, int, int]]:
     for root, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name != "source"]
         for name in files:
@@ -85,8 +85,8 @@ def _entries(folder: Path) -> Iterator[tuple[str, int, int]]:
             yield str(path), status.st_mtime_ns, status.st_size
 
 
-def described(action: Action) -> JsonObject:
-    """An action in the shape of Aileron's API; how an operator is shown it is not the agent's business."""
+def action_json(action: Action) -> JsonObject:
+    """Returns an action in the format of Aileron's API, without what only concerns the operator."""
     inputs: list[Json] = [
         {
             "name": field.name,
@@ -108,24 +108,26 @@ def described(action: Action) -> JsonObject:
     }
 
 
-def settings_of(config: Config, cache: Path | None, keyring: PublisherKeyring) -> SandboxSettings:
-    """The sandbox's settings from the user's configuration."""
+def sandbox_settings(config: Config, cache: Path | None, keyring: PublisherKeyring) -> SandboxSettings:
+    """Builds the sandbox settings from the user's configuration."""
     bindings: dict[str, Binding] = {}
-    bounds: dict[str, CallBounds] = {}
+    limits: dict[str, CallLimits] = {}
     for name, connector in config.connectors.items():
         if source := connector.credential:
             service, _, user = source.keyring.partition("/")
-            origin = (
+            secret_source = (
                 FromEnvironment(source.env)
                 if source.env
                 else FromCommand(source.command)
                 if source.command
                 else FromKeyring(service, user)
             )
-            bindings[name] = Binding(origin, source.region, source.access_key_id)
-        bound = CallBounds()
-        bounds[name] = CallBounds(
-            memory=connector.memory_mib * 1024 * 1024 if connector.memory_mib else bound.memory,
-            preview_methods=bound.preview_methods | {"POST"} if connector.preview_may_post else bound.preview_methods,
+            bindings[name] = Binding(secret_source, source.region, source.access_key_id)
+        defaults = CallLimits()
+        limits[name] = CallLimits(
+            memory=connector.memory_mib * 1024 * 1024 if connector.memory_mib else defaults.memory,
+            preview_methods=defaults.preview_methods | {"POST"}
+            if connector.preview_may_post
+            else defaults.preview_methods,
         )
-    return SandboxSettings(cache=cache, credentials=Credentials(bindings), keyring=keyring, bounds_of=bounds)
+    return SandboxSettings(cache=cache, credentials=Credentials(bindings), keyring=keyring, limits_by_connector=limits)

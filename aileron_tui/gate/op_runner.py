@@ -1,4 +1,4 @@
-"""Running what was approved: once, with exactly what was shown, and the outcome kept before it is told."""
+"""Runs approved ops: once, with exactly the inputs shown, and stores the outcome before reporting it."""
 
 import asyncio
 import secrets
@@ -19,93 +19,92 @@ from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.writer import EntryDraft
 from aileron_tui.sandbox.execution import Execution
-from aileron_tui.sandbox.failure import Failure
-from aileron_tui.sandbox.failure import FailureKind as Failing
+from aileron_tui.sandbox.failure import Failure, FailureKind
 
 _STATUS: Final = {
-    Failing.BINDING_REQUIRED: 412,
-    Failing.CAPABILITY_DENIED: 403,
-    Failing.NETWORK_ERROR: 502,
-    Failing.EXTERNAL_API_ERROR: 502,
+    FailureKind.BINDING_REQUIRED: 412,
+    FailureKind.CAPABILITY_DENIED: 403,
+    FailureKind.NETWORK_ERROR: 502,
+    FailureKind.EXTERNAL_API_ERROR: 502,
 }
 
 
 class OpRunner:
-    """The ops in flight."""
+    """Runs ops and tracks those in progress."""
 
-    def __init__(self, context: GateState, asking: RequestHandler) -> None:
-        self._context = context
-        self._asking = asking
+    def __init__(self, gate_state: GateState, requests: RequestHandler) -> None:
+        self._gate_state = gate_state
+        self._requests = requests
         self.tasks: set[asyncio.Task[None]] = set()
 
-    async def ungated(self, action: Action, args: JsonObject, asker: Asker) -> Reply:
+    async def run_ungated(self, action: Action, args: JsonObject, asker: Asker) -> Reply:
         """Runs an action that needs no approval."""
         id_ = f"run-{secrets.token_hex(8)}"
-        about: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, "args": args}
-        record = self._context.recorder.record
+        start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, "args": args}
+        record = self._gate_state.recorder.record
         try:
-            await record(EntryDraft(EntryKind.RUNNING, about, id_))
+            await record(EntryDraft(EntryKind.RUNNING, start, id_))
         except AileronError as error:
-            return replies.unrecorded(error)
-        done = await self._context.in_sandbox(self._context.installed.sandbox.execute, action, args)
-        end: JsonObject = {"gated": False, **_error(done.failure)}
+            return replies.not_recorded(error)
+        execution = await self._gate_state.in_sandbox(self._gate_state.installed.sandbox.execute, action, args)
+        end: JsonObject = {"gated": False, **_error_body(execution.failure)}
         try:
-            await record(EntryDraft(EntryKind.FAILED if done.failure else EntryKind.EXECUTED, end, id_))
+            await record(EntryDraft(EntryKind.FAILED if execution.failure else EntryKind.EXECUTED, end, id_))
         except AileronError as error:
             log.error("%s ran, but its outcome cannot be recorded: %s", id_, inline(str(error)))
-            return replies.outcome_unrecorded()
-        if done.failure:
-            return Reply(_STATUS.get(done.failure.agent_kind, 500), done.failure.envelope())
-        return Reply(200, {"audit_id": f"audit-{id_}", "result": done.text})
+            return replies.outcome_not_recorded()
+        if execution.failure:
+            return Reply(_STATUS.get(execution.failure.agent_kind, 500), execution.failure.envelope())
+        return Reply(200, {"audit_id": f"audit-{id_}", "result": execution.text})
 
-    def start(self, live: GateRequest) -> None:
-        """Runs a request whose approval and start are on record."""
-        live.state = RequestState.RUNNING
-        work = self._context.in_sandbox(live.sandbox.execute, live.action, live.args)
-        task = self._context.spawn(self._run(live, work))
+    def start(self, request: GateRequest) -> None:
+        """Runs a request whose approval and start have been recorded."""
+        request.state = RequestState.RUNNING
+        execution_future = self._gate_state.in_sandbox(request.sandbox.execute, request.action, request.args)
+        task = self._gate_state.spawn(self._run(request, execution_future))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
-        self._context.still(live)
-        self._context.feed.publish("updated", self._context.item(live))
+        self._gate_state.cancel_timers(request)
+        self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
 
-    async def _run(self, live: GateRequest, work: "asyncio.Future[Execution]") -> None:
-        done = await work
-        if done.failure:
-            answer = agent_replies.failed(live.id, done.failure.envelope())
+    async def _run(self, request: GateRequest, execution_future: "asyncio.Future[Execution]") -> None:
+        execution = await execution_future
+        if execution.failure:
+            result = agent_replies.failed(request.id, execution.failure.envelope())
         else:
-            answer = agent_replies.completed(live.id, done.text)
+            result = agent_replies.completed(request.id, execution.text)
         try:
-            await self.close(live, answer, _error(done.failure))
+            await self.finish(request, result, _error_body(execution.failure))
         except AileronError as error:
-            log.error("%s ran, but its outcome cannot be recorded: %s", live.id, inline(str(error)))
-            self._context.end(live, RequestState.FAILED if done.failure else RequestState.EXECUTED, None)
+            log.error("%s ran, but its outcome cannot be recorded: %s", request.id, inline(str(error)))
+            self._gate_state.end(request, RequestState.FAILED if execution.failure else RequestState.EXECUTED, None)
 
-    async def close(self, live: GateRequest, answer: StoredResult, error: JsonObject) -> None:
-        """Keeps the outcome, then records the end: in this order a crash in between can be made good."""
-        await self._context.file(answer, live.call)
-        await self._context.recorder.record(
-            EntryDraft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, live.id)
+    async def finish(self, request: GateRequest, result: StoredResult, error: JsonObject) -> None:
+        """Stores the outcome, then records the end; in this order, recovery can complete what a crash interrupts."""
+        await self._gate_state.store_result(result, request.fingerprint)
+        await self._gate_state.recorder.record(
+            EntryDraft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, request.id)
         )
-        live.error = str(error.get("error", ""))
-        self._context.end(live, RequestState.FAILED if error else RequestState.EXECUTED, answer)
+        request.error = str(error.get("error", ""))
+        self._gate_state.end(request, RequestState.FAILED if error else RequestState.EXECUTED, result)
 
-    async def interrupt(self, live: GateRequest) -> GateRequest:
-        """The op began and its end is not known. It is never run again by itself; a person is asked.
+    async def interrupt(self, request: GateRequest) -> GateRequest:
+        """Marks a running request as interrupted, because its outcome is unknown, and makes a new request for it.
 
-        One commit for the end and the new question, so that a crash in between cannot drop the question. Returns the
-        new request, which is recorded and not yet shown.
+        The op is never run again without asking. The end and the new request are one commit, so that a crash cannot
+        lose the new request. Returns the new request, which is recorded but not yet shown.
         """
-        fresh = self._asking.made(live.action, live.args, live.asker, live.agent)
-        fresh.after, fresh.polled, fresh.edited_from = live.id, True, live.edited_from
-        body: JsonObject = {"error": "outcome unknown", "asked_again": fresh.id}
-        await self._context.recorder.record(
-            EntryDraft(EntryKind.INTERRUPTED, body, live.id), self._asking.request(fresh)
+        new_request = self._requests.new_request(request.action, request.args, request.asker, request.agent)
+        new_request.repeats, new_request.polled, new_request.edited_from = request.id, True, request.edited_from
+        body: JsonObject = {"error": "outcome unknown", "asked_again": new_request.id}
+        await self._gate_state.recorder.record(
+            EntryDraft(EntryKind.INTERRUPTED, body, request.id), self._requests.request_entry(new_request)
         )
-        answer = agent_replies.ended(live.id, RequestState.INTERRUPTED, asked_again=fresh.id)
-        await self._context.file(answer, "")
-        self._context.end(live, RequestState.INTERRUPTED, answer)
-        return fresh
+        result = agent_replies.ended(request.id, RequestState.INTERRUPTED, asked_again=new_request.id)
+        await self._gate_state.store_result(result, "")
+        self._gate_state.end(request, RequestState.INTERRUPTED, result)
+        return new_request
 
 
-def _error(failure: Failure | None) -> JsonObject:
+def _error_body(failure: Failure | None) -> JsonObject:
     return {} if failure is None else {"error": f"{failure.agent_kind}: {failure.message}"}

@@ -1,4 +1,4 @@
-"""After a crash: what waited waits on; what ran without a known end is `interrupted`, and a person is asked again."""
+"""Recovery after a crash: waiting requests keep waiting; running ones become `interrupted` and are asked again."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -10,7 +10,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.gate import agent_replies
-from aileron_tui.gate.call_inputs import faults, fingerprint
+from aileron_tui.gate.call_inputs import fingerprint, input_errors
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState
 from aileron_tui.gate.op_runner import OpRunner
@@ -21,107 +21,109 @@ from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.request_index import decision_of
 from aileron_tui.ledger.writer import EntryDraft
 
-_ANSWERS_KEPT: Final = timedelta(days=1)
-_UNCOLLECTED_KEPT: Final = timedelta(days=7)
-_NEWEST: Final = 100
+_KEEP_DELIVERED: Final = timedelta(days=1)
+_KEEP_UNDELIVERED: Final = timedelta(days=7)
+_MAX_RESTORED: Final = 100
 
 
-async def recover(context: GateState, asking: RequestHandler, running: OpRunner) -> None:
-    """Settles every request the ledger has no end for, and answers that were recorded but not kept."""
+async def recover(gate_state: GateState, requests: RequestHandler, op_runner: OpRunner) -> None:
+    """Restores or ends every request without a recorded end, and restores missing results."""
     unfinished = history_search.HistoryFilter(
         outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING)
     )
-    for record in reversed(list(history_search.every(context.reader, unfinished))):
-        if record.outcome != RequestState.PENDING and (answer := context.outbox.find(record.id)):
-            error = _error(answer)
-            await context.recorder.record(
+    for record in reversed(list(history_search.every(gate_state.reader, unfinished))):
+        if record.outcome != RequestState.PENDING and (result := gate_state.outbox.find(record.id)):
+            error = _error_body(result)
+            await gate_state.recorder.record(
                 EntryDraft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, record.id)
             )
             continue
-        live = _revived(context, asking, record)
-        if live is None:
-            await _abandon(context, record)
+        request = _restored(gate_state, requests, record)
+        if request is None:
+            await _abandon(gate_state, record)
             continue
         if record.outcome != RequestState.PENDING:
-            live = await running.interrupt(live)
-        context.enter(live)
-        asking.open(live)
-    unrun = history_search.HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
-    for record in history_search.page(context.reader, unrun, limit=_NEWEST):
-        await _keep_answer(context, record)
-    now = context.clock()
-    context.outbox.forget(timestamp(now - _ANSWERS_KEPT), timestamp(now - _UNCOLLECTED_KEPT))
+            request = await op_runner.interrupt(request)
+        gate_state.add(request)
+        requests.open(request)
+    not_run = history_search.HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
+    for record in history_search.page(gate_state.reader, not_run, limit=_MAX_RESTORED):
+        await _restore_result(gate_state, record)
+    now = gate_state.clock()
+    gate_state.outbox.forget(timestamp(now - _KEEP_DELIVERED), timestamp(now - _KEEP_UNDELIVERED))
 
 
-def told(reader: LedgerReader, record: HistoryRecord) -> StoredResult | None:
-    """The answer to a request that ended without a known outcome, from what the ledger says."""
+def result_from_ledger(reader: LedgerReader, record: HistoryRecord) -> StoredResult | None:
+    """Rebuilds the result of a request that did not complete, from the ledger."""
     match RequestState(record.outcome):
         case RequestState.DENIED:
             return agent_replies.denied(record.id, record.reason)
         case RequestState.INTERRUPTED as state:
             found = (entry.body.get("asked_again") for entry in reader.of_request(record.id))
-            again = next((id_ for id_ in found if isinstance(id_, str)), None)
-            return agent_replies.ended(record.id, state, **({"asked_again": again} if again else {}))
+            new_id = next((id_ for id_ in found if isinstance(id_, str)), None)
+            return agent_replies.ended(record.id, state, **({"asked_again": new_id} if new_id else {}))
         case RequestState.EXPIRED | RequestState.WITHDRAWN as state:
             return agent_replies.ended(record.id, state)
         case _:
             return None
 
 
-def _revived(context: GateState, asking: RequestHandler, record: HistoryRecord) -> GateRequest | None:
-    """A request as the ledger has it, or None if its action is gone or now means other bytes."""
-    entries = context.reader.of_request(record.id)
+def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRecord) -> GateRequest | None:
+    """Rebuilds a request from the ledger; returns None if its action is gone or its connector has changed."""
+    entries = gate_state.reader.of_request(record.id)
     body = entries[0].body
-    action = context.installed.actions.get(record.action)
+    action = gate_state.installed.actions.get(record.action)
     args, connector, expires = body.get("args"), body.get("connector"), body.get("expires")
     if action is None or not isinstance(args, dict) or not isinstance(connector, dict) or not isinstance(expires, str):
         return None
-    asked = _asked(context.reader, body)
+    original_args = _original_args(gate_state.reader, body)
     for entry in entries:
         if found := decision_of(entry):
             args = args | (found[0].edits or {})
-    if connector.get("hash") != context.installed.ref(action).hash or faults(action.inputs, args):
+    if connector.get("hash") != gate_state.installed.connector_ref(action).hash or input_errors(action.inputs, args):
         return None
     agent, session, folder = (str(body.get(key, "")) for key in ("agent", "session", "folder"))
-    live = asking.made(action, args, Asker(agent, session, folder), str(body.get("caller", "")), record.id)
-    live.asked, live.expires = datetime.fromisoformat(record.asked), datetime.fromisoformat(expires)
-    live.after, live.polled = str(body.get("after", "")), True
-    live.edited_from = live.prompted(asked, None) if asked != args else None
-    return live
+    request = requests.new_request(action, args, Asker(agent, session, folder), str(body.get("caller", "")), record.id)
+    request.asked_at, request.expires_at = datetime.fromisoformat(record.asked), datetime.fromisoformat(expires)
+    request.repeats, request.polled = str(body.get("after", "")), True
+    request.edited_from = request.prompt_for(original_args, None) if original_args != args else None
+    return request
 
 
-def _asked(reader: LedgerReader, body: JsonObject) -> JsonObject:
-    """The inputs the agent sent, also where what a person made of them was interrupted and is asked again."""
+def _original_args(reader: LedgerReader, body: JsonObject) -> JsonObject:
+    """Returns the inputs the agent sent, even if an edited call was interrupted and is asked again."""
     while body.get("after") and (earlier := reader.of_request(str(body["after"]))):
         body = earlier[0].body
     args = body.get("args")
     return args if isinstance(args, dict) else {}
 
 
-async def _abandon(context: GateState, record: HistoryRecord) -> None:
-    """Ends a request that cannot be shown any more as it was asked."""
-    why = "its action is no longer installed as it was when it was asked"
+async def _abandon(gate_state: GateState, record: HistoryRecord) -> None:
+    """Ends a request that can no longer be shown as it was asked."""
+    why = "its action has been changed or removed since it was asked"
     if record.outcome == RequestState.PENDING:
-        await context.recorder.record(EntryDraft(EntryKind.WITHDRAWN, {"error": why}, record.id))
-        await context.file(agent_replies.ended(record.id, RequestState.WITHDRAWN, f"nothing was run: {why}"), "")
+        await gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, {"error": why}, record.id))
+        await gate_state.store_result(
+            agent_replies.ended(record.id, RequestState.WITHDRAWN, f"nothing was run: {why}"), ""
+        )
     else:
-        await context.recorder.record(EntryDraft(EntryKind.INTERRUPTED, {"error": why}, record.id))
-        await context.file(agent_replies.ended(record.id, RequestState.INTERRUPTED), "")
+        await gate_state.recorder.record(EntryDraft(EntryKind.INTERRUPTED, {"error": why}, record.id))
+        await gate_state.store_result(agent_replies.ended(record.id, RequestState.INTERRUPTED), "")
 
 
-async def _keep_answer(context: GateState, record: HistoryRecord) -> None:
-    """A crash between the record of an end and its answer leaves no answer to collect; this makes up for it."""
-    if context.outbox.find(record.id) is not None:
+async def _restore_result(gate_state: GateState, record: HistoryRecord) -> None:
+    """Stores the result of a request if a crash prevented that after its end was recorded."""
+    if gate_state.outbox.find(record.id) is not None:
         return
-    entries = context.reader.of_request(record.id)
-    answer, body = told(context.reader, record), entries[0].body
+    entries = gate_state.reader.of_request(record.id)
+    result, body = result_from_ledger(gate_state.reader, record), entries[0].body
     args = body.get("args")
-    if answer and isinstance(args, dict) and not any(entry.kind == EntryKind.DELIVERED for entry in entries):
-        await context.file(answer, fingerprint(str(body.get("caller", "")), record.action, args))
+    if result and isinstance(args, dict) and not any(entry.kind == EntryKind.DELIVERED for entry in entries):
+        await gate_state.store_result(result, fingerprint(str(body.get("caller", "")), record.action, args))
 
 
-def _error(answer: StoredResult) -> JsonObject:
-    """What the ledger says of a failure that only the kept answer knows."""
-    failure = answer.body.get("failure")
+def _error_body(result: StoredResult) -> JsonObject:
+    """Returns the ledger entry body for a failed result."""
+    failure = result.body.get("failure")
     error = failure.get("error") if isinstance(failure, dict) else None
     return {"error": f"{error.get('class')}: {error.get('message')}"} if isinstance(error, dict) else {}

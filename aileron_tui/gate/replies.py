@@ -1,4 +1,4 @@
-"""What a door answers: a status and a body in Aileron's shapes."""
+"""Replies to API calls: a status and a body in Aileron's format."""
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -14,30 +14,30 @@ class Reply:
 
 
 def error(status: int, code: str, message: str, **more: Json) -> Reply:
-    """A refusal. `details` go into the error, everything else beside it."""
+    """An error reply. `details` go inside the error, all other fields next to it."""
     body: JsonObject = {"code": code, "message": message}
     if (details := more.pop("details", None)) is not None:
         body["details"] = details
     return Reply(status, {"error": body, **more})
 
 
-def wrong_inputs(faults: list[tuple[str, str]]) -> Reply:
-    """Arguments that are not those the action declares, each named."""
-    details: list[Json] = [{"input": name, "message": message} for name, message in faults]
-    return error(422, "invalid_inputs", "; ".join(message for _, message in faults), details=details)
+def invalid_inputs(errors: list[tuple[str, str]]) -> Reply:
+    """The reply to a call with invalid inputs; names each of them."""
+    details: list[Json] = [{"input": name, "message": message} for name, message in errors]
+    return error(422, "invalid_inputs", "; ".join(message for _, message in errors), details=details)
 
 
-def unknown(id_: str) -> Reply:
-    """There is no such request."""
-    return error(404, "not_found", f"there is no request {id_}")
+def unknown_request(id_: str) -> Reply:
+    """The reply for a request that does not exist."""
+    return error(404, "not_found", f"no request with id {id_}")
 
 
-def unrecorded(failure: AileronError) -> Reply:
-    """The ledger cannot be written, so nothing may happen."""
+def not_recorded(failure: AileronError) -> Reply:
+    """The reply when the ledger cannot be written, so that nothing was done."""
     return error(503, "not_recorded", f"nothing was done, because it could not be recorded: {failure}")
 
 
-def outcome_unrecorded() -> Reply:
-    """It ran, but how it ended is not on record; whoever hears this must not take it for undone."""
-    message = "it ran, but its outcome could not be recorded; the gate's log says why"
+def outcome_not_recorded() -> Reply:
+    """The reply when an action ran but its outcome could not be recorded; it must not read as if nothing happened."""
+    message = "the action ran, but its outcome could not be recorded; see the gate's log"
     return error(503, "outcome_not_recorded", message)

@@ -1,4 +1,4 @@
-"""From a call to a prompt: a request is recorded, its preview fetched, and it waits until somebody or time ends it."""
+"""Turns gated calls into requests: records them, fetches previews, and waits until they are answered or expire."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,199 +23,203 @@ from aileron_tui.gate.replies import Reply
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.writer import EntryDraft
 
-_REMIND_ABOVE: Final = timedelta(seconds=1)
+_MIN_WAIT_FOR_REMINDER: Final = timedelta(seconds=1)
 
 
 class RequestHandler:
-    """The agent's side of a request."""
+    """Creates requests and delivers their results to agents."""
 
-    def __init__(self, context: GateState) -> None:
-        self._context = context
+    def __init__(self, gate_state: GateState) -> None:
+        self._gate_state = gate_state
 
     async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
-        """Joins the same call if it waits, collects its answer if that was never fetched, else asks a person."""
-        context = self._context
+        """Joins an identical open call, delivers its result if that was never fetched, else makes a new request."""
+        gate_state = self._gate_state
         call = fingerprint(agent, action.name, args)
         try:
-            if call not in context.calls:
-                answer = context.outbox.undelivered(call)
-                if answer and await self._deliver(answer):
-                    return Reply(200, answer.body)
-            live = context.calls.get(call)
-            if live is None:
-                if full := self._full(agent):
-                    return full
-                live = self.made(action, args, asker, agent)
-                context.enter(live)
-                context.spawn(self._ask(live))
-            return await self._attend(live, wait)
+            if call not in gate_state.open_by_call:
+                result = gate_state.outbox.undelivered(call)
+                if result and await self._mark_delivered(result):
+                    return Reply(200, result.body)
+            request = gate_state.open_by_call.get(call)
+            if request is None:
+                if refused := self._limit_reply(agent):
+                    return refused
+                request = self.new_request(action, args, asker, agent)
+                gate_state.add(request)
+                gate_state.spawn(self._record_and_open(request))
+            return await self._wait(request, wait)
         except AileronError as error:
-            return replies.unrecorded(error)
+            return replies.not_recorded(error)
 
-    async def delivered(self, answer: StoredResult) -> Reply:
-        """An answer, noted as given."""
-        await self._deliver(answer)
-        return Reply(200, answer.body)
+    async def deliver(self, result: StoredResult) -> Reply:
+        """Returns a result and records that it was delivered."""
+        await self._mark_delivered(result)
+        return Reply(200, result.body)
 
-    async def _deliver(self, answer: StoredResult) -> bool:
-        return await self._context.deliver(answer, EntryDraft(EntryKind.DELIVERED, {}, answer.request))
+    async def _mark_delivered(self, result: StoredResult) -> bool:
+        return await self._gate_state.mark_delivered(result, EntryDraft(EntryKind.DELIVERED, {}, result.request))
 
-    async def _attend(self, live: GateRequest, wait: float | None) -> Reply:
-        """Waits until the request is recorded and, if the agent wants to, until it ends.
+    async def _wait(self, request: GateRequest, wait: float | None) -> Reply:
+        """Waits until the request is recorded and, if `wait` is given, until it ends.
 
-        An agent that goes away while it waits takes its request with it, unless others wait for it.
+        If the agent disconnects while waiting, the request is withdrawn, unless others also wait for it.
         """
-        live.holders += 1
+        request.waiting_clients += 1
         try:
-            await asyncio.shield(live.recorded)
+            await asyncio.shield(request.recorded)
             if wait is not None:
-                await asyncio.wait_for(live.ended.wait(), wait)
+                await asyncio.wait_for(request.ended.wait(), wait)
         except TimeoutError:
             wait = None
         except asyncio.CancelledError:
-            if wait is not None and live.holders == 1 and not live.polled:
-                self._context.spawn(self.finish(live, RequestState.WITHDRAWN))
+            if wait is not None and request.waiting_clients == 1 and not request.polled:
+                self._gate_state.spawn(self.end_unanswered(request, RequestState.WITHDRAWN))
             raise
         finally:
-            live.holders -= 1
+            request.waiting_clients -= 1
         if wait is None:
-            live.polled = True
-            return Reply(202, live.pending())
-        if live.answer is None:
-            return replies.outcome_unrecorded()
-        return await self.delivered(live.answer)
+            request.polled = True
+            return Reply(202, request.pending_reply())
+        if request.result is None:
+            return replies.outcome_not_recorded()
+        return await self.deliver(request.result)
 
-    def _full(self, agent: str) -> Reply | None:
-        limits = self._context.setup.limits
-        if len(self._context.live) >= limits.waiting:
-            message = f"{limits.waiting:,} requests wait already; try again when some are answered"
-        elif self._context.count(agent) >= limits.waiting_per_agent:
-            message = f"{limits.waiting_per_agent:,} requests of this agent wait already; let some be answered first"
-        elif self._context.bytes_waiting >= limits.waiting_bytes:
-            message = "the requests that wait already are too large together; try again when some are answered"
+    def _limit_reply(self, agent: str) -> Reply | None:
+        limits = self._gate_state.setup.limits
+        if len(self._gate_state.open_requests) >= limits.waiting:
+            message = f"{limits.waiting:,} requests are already waiting; try again when some are answered"
+        elif self._gate_state.open_count(agent) >= limits.waiting_per_agent:
+            message = f"this agent has {limits.waiting_per_agent:,} waiting requests; try again when some are answered"
+        elif self._gate_state.bytes_waiting >= limits.waiting_bytes:
+            message = "the waiting requests are too large in total; try again when some are answered"
         else:
             return None
         return replies.error(429, "too_many_waiting", message)
 
-    def made(self, action: Action, args: JsonObject, asker: Asker, agent: str, id_: str = "") -> GateRequest:
-        """A request for a call, not yet recorded."""
-        now, installed = self._context.clock(), self._context.installed
+    def new_request(self, action: Action, args: JsonObject, asker: Asker, agent: str, id_: str = "") -> GateRequest:
+        """Creates a request for a call; does not record it yet."""
+        now, installed = self._gate_state.clock(), self._gate_state.installed
         return GateRequest(
             id=id_ or new_id(now),
-            call=fingerprint(agent, action.name, args),
+            fingerprint=fingerprint(agent, action.name, args),
             agent=agent,
             action=action,
             args=args,
             asker=asker,
-            risk=assess(action, self._context.setup.config.risk),
-            connector=installed.ref(action),
+            risk=assess(action, self._gate_state.setup.config.risk),
+            connector=installed.connector_ref(action),
             sandbox=installed.sandbox,
-            asked=now,
-            expires=self._context.default_expiry(action, now),
-            fetching=PreviewState.FETCHING if action.approval.preview else PreviewState.NONE,
+            asked_at=now,
+            expires_at=self._gate_state.default_expiry(action, now),
+            preview_state=PreviewState.FETCHING if action.approval.preview else PreviewState.NONE,
             size=len(canonical(args)),
         )
 
-    async def _ask(self, live: GateRequest) -> None:
-        """Records a request, then shows it. Whoever makes the same call meanwhile waits for the same record."""
-        writing = self._context.recorder.record(self.request(live))
+    async def _record_and_open(self, request: GateRequest) -> None:
+        """Records a request, then opens it. Identical calls made in the meantime wait for the same record."""
+        recording = self._gate_state.recorder.record(self.request_entry(request))
         await asyncio.sleep(0)
-        self._context.item(live)  # made while the disk is busy, and kept for those who watch
+        self._gate_state.request_json(request)  # built while the disk is busy, and cached for the watchers
         try:
-            await writing
+            await recording
         except AileronError as error:
-            self._context.leave(live)
-            live.recorded.set_exception(error)
-            live.recorded.exception()  # nobody may be waiting for it
+            self._gate_state.remove(request)
+            request.recorded.set_exception(error)
+            request.recorded.exception()  # marks it as retrieved, in case nobody is waiting for it
         else:
-            self.open(live)
+            self.open(request)
 
-    def request(self, live: GateRequest) -> EntryDraft:
-        """The fact that something is asked."""
-        connector = live.connector
+    def request_entry(self, request: GateRequest) -> EntryDraft:
+        """Returns the ledger entry for a new request."""
+        connector = request.connector
         body: JsonObject = {
-            "action": live.action.name,
-            "version": live.action.version,
+            "action": request.action.name,
+            "version": request.action.version,
             "connector": {"name": connector.name, "version": connector.version, "hash": connector.hash},
-            "agent": live.asker.agent,
-            "session": live.asker.session,
-            "folder": live.asker.folder,
-            "caller": live.agent,
-            "risk": live.risk.level,
-            "args": live.args,
-            "expires": timestamp(live.expires),
+            "agent": request.asker.agent,
+            "session": request.asker.session,
+            "folder": request.asker.folder,
+            "caller": request.agent,
+            "risk": request.risk.level,
+            "args": request.args,
+            "expires": timestamp(request.expires_at),
         }
-        if live.after:
-            body["after"] = live.after
-        return EntryDraft(EntryKind.REQUESTED, body, live.id)
+        if request.repeats:
+            body["after"] = request.repeats
+        return EntryDraft(EntryKind.REQUESTED, body, request.id)
 
-    def open(self, live: GateRequest) -> None:
-        """A recorded request begins to wait. Those who watch come first, then the agent, then the preview."""
-        context = self._context
-        context.feed.publish("pending", context.item(live))
-        live.recorded.set_result(None)
-        context.at(live, live.expires, lambda: context.spawn(self.finish(live, RequestState.EXPIRED)))
-        if live.expires - live.asked > _REMIND_ABOVE:
-            context.at(live, live.asked + (live.expires - live.asked) / 2, lambda: self._remind(live))
-        context.spawn(self.prepare(live))
+    def open(self, request: GateRequest) -> None:
+        """Opens a recorded request: informs the watchers, then the agent, then fetches the preview."""
+        gate_state = self._gate_state
+        gate_state.feed.publish("pending", gate_state.request_json(request))
+        request.recorded.set_result(None)
+        gate_state.schedule(
+            request, request.expires_at, lambda: gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
+        )
+        if request.expires_at - request.asked_at > _MIN_WAIT_FOR_REMINDER:
+            gate_state.schedule(
+                request, request.asked_at + (request.expires_at - request.asked_at) / 2, lambda: self._remind(request)
+            )
+        gate_state.spawn(self.refresh_preview(request))
 
-    def _remind(self, live: GateRequest) -> None:
-        if live.state is RequestState.PENDING:
-            self._context.feed.publish("updated", self._context.item(live) | {"reminder": True})
+    def _remind(self, request: GateRequest) -> None:
+        if request.state is RequestState.PENDING:
+            self._gate_state.feed.publish("updated", self._gate_state.request_json(request) | {"reminder": True})
 
-    async def prepare(self, live: GateRequest) -> None:
-        """Fetches the preview, anew each time, and shows what came of it."""
-        if live.fetching is not PreviewState.NONE:
-            live.fetching = PreviewState.FETCHING
+    async def refresh_preview(self, request: GateRequest) -> None:
+        """Fetches the preview and publishes the updated request."""
+        if request.preview_state is not PreviewState.NONE:
+            request.preview_state = PreviewState.FETCHING
             try:
-                preview = await self.preview(live, live.args)
+                preview = await self.fetch_preview(request, request.args)
             except AileronError as error:
                 preview = PreviewResult(unavailable=f"it could not be recorded: {error}")
-            if live.state is not RequestState.PENDING:
+            if request.state is not RequestState.PENDING:
                 return
-            live.preview, live.fetching, live.edit = preview, PreviewState.READY, None
-            live.previewed = self._context.clock()
-            live.revision += 1
-        await self.note_shown([live])
-        if live.fetching is not PreviewState.NONE and live.state is RequestState.PENDING:
-            self._context.feed.publish("updated", self._context.item(live))
+            request.preview, request.preview_state, request.edit = preview, PreviewState.READY, None
+            request.previewed_at = self._gate_state.clock()
+            request.revision += 1
+        await self.record_shown([request])
+        if request.preview_state is not PreviewState.NONE and request.state is RequestState.PENDING:
+            self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
 
-    async def preview(self, live: GateRequest, args: JsonObject) -> PreviewResult | None:
-        """What the operator is shown besides these arguments; that it was fetched is recorded."""
-        outcome = await self._context.in_sandbox(live.sandbox.preview, live.action, args)
+    async def fetch_preview(self, request: GateRequest, args: JsonObject) -> PreviewResult | None:
+        """Fetches and records the preview for these arguments; returns None if the action has no preview."""
+        outcome = await self._gate_state.in_sandbox(request.sandbox.preview, request.action, args)
         if outcome is None:
             return None
         shown = outcome.result
-        body = preview_body(shown.fields(), keep=self._context.setup.config.policy.keep_previews)
+        body = preview_body(shown.fields(), keep=self._gate_state.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
-        await self._context.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, live.id))
+        await self._gate_state.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, request.id))
         return shown
 
-    async def note_shown(self, requests: Sequence[GateRequest], surface: str = "") -> None:
-        """Records what watching surfaces were given; with nobody watching nothing was shown."""
-        if not surface and not self._context.feed.watched:
+    async def record_shown(self, requests: Sequence[GateRequest], surface: str = "") -> None:
+        """Records that requests were shown; does nothing if there are no watchers."""
+        if not surface and not self._gate_state.feed.watched:
             return
         drafts: list[EntryDraft] = []
-        for live in requests:
-            if live.state is RequestState.PENDING:
-                body: JsonObject = {"digest": live.digest}
-                drafts.append(EntryDraft(EntryKind.SHOWN, body | {"surface": surface} if surface else body, live.id))
+        for request in requests:
+            if request.state is RequestState.PENDING:
+                body: JsonObject = {"digest": request.digest}
+                drafts.append(EntryDraft(EntryKind.SHOWN, body | {"surface": surface} if surface else body, request.id))
         if drafts:
-            await self._context.recorder.record(*drafts)
+            await self._gate_state.recorder.record(*drafts)
 
-    async def finish(self, live: GateRequest, state: RequestState) -> None:
-        """Ends a request that nobody answered or that nobody wants any more, unless it was just answered."""
-        async with live.ending:
-            if live.state is not RequestState.PENDING:
+    async def end_unanswered(self, request: GateRequest, state: RequestState) -> None:
+        """Ends a request that expired or was withdrawn, unless it was just answered."""
+        async with request.end_lock:
+            if request.state is not RequestState.PENDING:
                 return
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
-            answer = agent_replies.ended(live.id, state)
+            result = agent_replies.ended(request.id, state)
             try:
-                await asyncio.shield(live.recorded)
-                await self._context.recorder.record(EntryDraft(kind, {}, live.id))
-                await self._context.file(answer, live.call)
+                await asyncio.shield(request.recorded)
+                await self._gate_state.recorder.record(EntryDraft(kind, {}, request.id))
+                await self._gate_state.store_result(result, request.fingerprint)
             except AileronError as error:
-                log.error("%s cannot be ended: %s", live.id, inline(str(error)))
+                log.error("cannot end %s: %s", request.id, inline(str(error)))
                 return
-            self._context.end(live, state, answer)
+            self._gate_state.end(request, state, result)

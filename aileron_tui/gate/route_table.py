@@ -1,4 +1,4 @@
-"""The table of routes: what can be asked over HTTP, and through which door."""
+"""The routes of the HTTP API, and who may use them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from enum import StrEnum
@@ -14,8 +14,8 @@ Handler = Callable[[HttpRequest], Awaitable[Response]]
 class RouteAccess(StrEnum):
     """Who may use a route."""
 
-    OPEN = "open"  # everybody who can reach the address
-    HANDSHAKE = "handshake"  # whoever is about to prove that they hold a key; never an agent
+    OPEN = "open"  # anyone who can reach the address
+    HANDSHAKE = "handshake"  # anyone who is about to prove that they hold a key, but never an agent
     AGENT = "agent"  # the agent token
     CATALOGUE = "catalogue"  # the agent token or a session
     APPROVER = "approver"  # a session
@@ -23,41 +23,41 @@ class RouteAccess(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A method and a path; `{name}` in the path stands for one name."""
+    """A method and a path; `{name}` in the path matches one segment."""
 
     method: str
     path: str
-    door: RouteAccess
+    access: RouteAccess
     handler: Handler
 
-    def match(self, names: list[str]) -> Mapping[str, str] | None:
-        """The names that stand for `{…}` if the path is this one."""
-        wanted = self.path.split("/")[1:]
-        if len(wanted) != len(names):
+    def match(self, segments: list[str]) -> Mapping[str, str] | None:
+        """Returns the path parameters if the path matches this route."""
+        patterns = self.path.split("/")[1:]
+        if len(patterns) != len(segments):
             return None
-        found: dict[str, str] = {}
-        for pattern, name in zip(wanted, names, strict=True):
+        params: dict[str, str] = {}
+        for pattern, segment in zip(patterns, segments, strict=True):
             if pattern.startswith("{"):
-                found[pattern[1:-1]] = name
-            elif pattern != name:
+                params[pattern[1:-1]] = segment
+            elif pattern != segment:
                 return None
-        return found
+        return params
 
 
 class RouteTable:
-    """Routes in order; the first that matches counts, so fixed names stand before `{…}`."""
+    """Routes in order; the first match counts, so fixed segments come before `{…}`."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = tuple(routes)
 
-    def find(self, method: str, names: list[str]) -> tuple[Route | None, Mapping[str, str], tuple[str, ...]]:
-        """The route, the names in its path, and the methods that would be possible if this one is not."""
-        others: dict[str, None] = {}
+    def find(self, method: str, segments: list[str]) -> tuple[Route | None, Mapping[str, str], tuple[str, ...]]:
+        """Returns the route and its path parameters; if the method does not match, the methods that would."""
+        other_methods: dict[str, None] = {}
         for route in self.routes:
-            found = route.match(names)
-            if found is None:
+            params = route.match(segments)
+            if params is None:
                 continue
             if route.method == method:
-                return route, found, ()
-            others[route.method] = None
-        return None, {}, tuple(others)
+                return route, params, ()
+            other_methods[route.method] = None
+        return None, {}, tuple(other_methods)

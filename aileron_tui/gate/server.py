@@ -1,4 +1,4 @@
-"""A gate on a port: binds, tells where it is and how agents get in, and stops cleanly."""
+"""Serves a gate on a port: binds, publishes its address and the agent token, and stops cleanly."""
 
 import asyncio
 import errno
@@ -38,21 +38,21 @@ DEFAULT_PORT: Final = 8722
 DISCOVERY_FILE: Final = "gate.json"
 TOKEN_FILE: Final = "agent.token"  # noqa: S105  # the name of a file
 
-_HEADER_SECONDS: Final = 10.0
+_HEADER_TIMEOUT_SECONDS: Final = 10.0
 _KEEP_ALIVE_SECONDS: Final = 65
-_STOP_SECONDS: Final = 3
-_CONNECTIONS: Final = 2000
-_LONGEST_HEADERS: Final = 32 * 1024
+_SHUTDOWN_SECONDS: Final = 3
+_MAX_CONNECTIONS: Final = 2000
+_MAX_HEADERS_SIZE: Final = 32 * 1024
 _LOGGERS: Final = ("aileron_tui", "uvicorn.error")
 
 
 class GateStartError(AileronError):
-    """The gate cannot be reached where it was asked to be."""
+    """The gate cannot listen on the requested address."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where to listen. Port 0 lets the system choose; other machines must be allowed in on purpose."""
+    """Where to listen. Port 0 lets the system choose; `remote` must be set to allow other machines."""
 
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
@@ -60,15 +60,15 @@ class ListenAddress:
 
 
 def bind(address: ListenAddress) -> socket.socket:
-    """A listening socket, or words about why not."""
+    """Opens a listening socket."""
     if not address.remote and not is_loopback(address.host):
         raise GateStartError(
-            f"a gate on {address.host} could be reached from other machines",
-            "the connection is not encrypted, and whoever sees the agent token can use it",
-            "Listen on 127.0.0.1, or say --allow-remote if the network is yours alone.",
+            f"a gate on {address.host} can be reached from other machines",
+            "connections are not encrypted, and anyone who sees the agent token can use it",
+            "Listen on 127.0.0.1, or pass --allow-remote if you trust the network.",
         )
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # Named as TCP, or asyncio leaves Nagle on, which holds back the second half of each answer for some 40 ms.
+    # With an explicit TCP protocol asyncio turns off Nagle, which would delay part of each response by about 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -76,40 +76,44 @@ def bind(address: ListenAddress) -> socket.socket:
         listener.listen(1024)
     except (OSError, OverflowError) as error:
         listener.close()
-        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-        detail = "another program uses this port" if taken else str(getattr(error, "strerror", None) or error)
-        hint = "Is a gate running already? Else choose another port with --port." if taken else "Choose another."
+        in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        detail = "another program uses this port" if in_use else str(getattr(error, "strerror", None) or error)
+        hint = (
+            "If no gate is running already, choose another port with --port."
+            if in_use
+            else "Choose another address or port."
+        )
         raise GateStartError(f"cannot listen on {authority(address.host, address.port)}", detail, hint) from None
     listener.setblocking(False)
     return listener
 
 
 def new_token() -> str:
-    """A token for agents, good for as long as the gate runs."""
+    """Returns a new token for agents, valid while the gate runs."""
     return secrets.token_hex(32)
 
 
 @asynccontextmanager
-async def serving(  # noqa: PLR0913  # the last two are for tests and for processes that keep a journal
+async def serving(  # noqa: PLR0913  # the last two are optional
     gate: "Gate",
     host: str = DEFAULT_HOST,
     port: int = 0,
     *,
     agent_token: str,
     limits: HttpLimits | None = None,
-    journal: GateLog | None = None,
+    gate_log: GateLog | None = None,
 ) -> AsyncIterator[str]:
-    """Serves a gate that was started, on this machine only, for as long as the block lasts; gives the URL."""
+    """Serves an already started gate on this machine during the block; yields its URL."""
     listener = bind(ListenAddress(host, port))
-    border = OriginCheck(host, int(listener.getsockname()[1]))
-    async with _listening(GateApp(gate, border, agent_token, limits=limits, journal=journal), listener):
-        yield border.url
+    origin_check = OriginCheck(host, int(listener.getsockname()[1]))
+    async with _serve(GateApp(gate, origin_check, agent_token, limits=limits, gate_log=gate_log), listener):
+        yield origin_check.url
 
 
 @asynccontextmanager
-async def _listening(doors: GateApp, listener: socket.socket) -> AsyncIterator[None]:
+async def _serve(app: GateApp, listener: socket.socket) -> AsyncIterator[None]:
     config = uvicorn.Config(
-        doors,
+        app,
         http=_Connection,
         ws="none",
         lifespan="off",
@@ -118,9 +122,9 @@ async def _listening(doors: GateApp, listener: socket.socket) -> AsyncIterator[N
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=_STOP_SECONDS,
-        limit_concurrency=_CONNECTIONS,
-        h11_max_incomplete_event_size=_LONGEST_HEADERS,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        limit_concurrency=_MAX_CONNECTIONS,
+        h11_max_incomplete_event_size=_MAX_HEADERS_SIZE,
     )
     server = _GateServer(config)
     task = asyncio.create_task(server.serve(sockets=[listener]), name="server")
@@ -129,51 +133,58 @@ async def _listening(doors: GateApp, listener: socket.socket) -> AsyncIterator[N
             await asyncio.sleep(0.001)
         yield
     finally:
-        doors.close()
+        app.close()
         server.should_exit = True
         await task
         listener.close()
 
 
-async def run(gate: "Gate", data: Path, address: ListenAddress, *, ready: TextIO, journal: GateLog) -> None:
-    """A whole gate process: starts it, says where it is, and stops it on SIGINT or SIGTERM."""
+async def run(gate: "Gate", data: Path, address: ListenAddress, *, output: TextIO, gate_log: GateLog) -> None:
+    """Runs a complete gate process: starts it, prints its address, and stops it on SIGINT or SIGTERM."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def asked() -> None:
+    def on_signal() -> None:
         if stop.is_set():
-            os._exit(128 + signal.SIGTERM)  # the second time: at once; the ledger is made for that
-        journal.note("stopping")
+            os._exit(128 + signal.SIGTERM)  # on a second signal: exit at once; the ledger survives that
+        gate_log.note("stopping")
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, asked)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, on_signal)
     try:
-        async with opened(gate, data, address, journal) as place:
-            ready.write(json.dumps(place) + "\n")
-            ready.flush()
-            journal.note("ready", f"{gate.instance} at {place['url']}", url=place["url"], instance=gate.instance)
+        async with started_gate(gate, data, address, gate_log) as discovery_info:
+            output.write(json.dumps(discovery_info) + "\n")
+            output.flush()
+            gate_log.note(
+                "ready",
+                f"{gate.instance} at {discovery_info['url']}",
+                url=discovery_info["url"],
+                instance=gate.instance,
+            )
             await stop.wait()
-        journal.note("stopped")
+        gate_log.note("stopped")
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(signal_number)
 
 
 @asynccontextmanager
-async def opened(gate: "Gate", data: Path, address: ListenAddress, journal: GateLog) -> AsyncIterator[dict[str, str]]:
-    """A gate that is started, listens and can be found, for as long as the block lasts; gives where it is."""
-    # Before the gate starts: a port that is taken must not leave traces in the ledger.
+async def started_gate(
+    gate: "Gate", data: Path, address: ListenAddress, gate_log: GateLog
+) -> AsyncIterator[dict[str, str]]:
+    """Starts, serves and announces a gate during the block; yields its address."""
+    # Bind before the gate starts, so that a port in use leaves no entries in the ledger.
     listener = bind(address)
     try:
-        with _logging(journal):
+        with _log_to(gate_log):
             await gate.start()
             try:
                 token = new_token()
-                border = OriginCheck(address.host, int(listener.getsockname()[1]))
-                async with _listening(GateApp(gate, border, token, journal=journal), listener):
-                    with _announced(gate.instance, border.url, token, data) as place:
-                        yield place
+                origin_check = OriginCheck(address.host, int(listener.getsockname()[1]))
+                async with _serve(GateApp(gate, origin_check, token, gate_log=gate_log), listener):
+                    with _announce(gate.instance, origin_check.url, token, data) as discovery_info:
+                        yield discovery_info
             finally:
                 await gate.stop()
     finally:
@@ -181,25 +192,25 @@ async def opened(gate: "Gate", data: Path, address: ListenAddress, journal: Gate
 
 
 @contextmanager
-def _announced(instance: str, url: str, token: str, data: Path) -> Iterator[dict[str, str]]:
-    """Writes the agents' token, and where this gate is for whoever looks; takes both away at the end."""
-    token_file, discovery = data / TOKEN_FILE, data / DISCOVERY_FILE
-    place = {"url": url, "instance": instance, "agent_token_file": str(token_file)}
-    about = {"pid": os.getpid(), "version": __version__, "started_at": timestamp(datetime.now(UTC))}
+def _announce(instance: str, url: str, token: str, data: Path) -> Iterator[dict[str, str]]:
+    """Writes the agent token and the discovery file; removes both at the end."""
+    token_file, discovery_file = data / TOKEN_FILE, data / DISCOVERY_FILE
+    discovery_info = {"url": url, "instance": instance, "agent_token_file": str(token_file)}
+    details = {"pid": os.getpid(), "version": __version__, "started_at": timestamp(datetime.now(UTC))}
     write_private(token_file, f"{token}\n".encode(), replace=True)
     try:
-        write_private(discovery, json.dumps(place | about, indent=2).encode() + b"\n", replace=True)
-        yield place
+        write_private(discovery_file, json.dumps(discovery_info | details, indent=2).encode() + b"\n", replace=True)
+        yield discovery_info
     finally:
-        discovery.unlink(missing_ok=True)
+        discovery_file.unlink(missing_ok=True)
         token_file.unlink(missing_ok=True)
 
 
 @contextmanager
-def _logging(journal: GateLog) -> Iterator[None]:
-    handler = GateLogHandler(journal)
+def _log_to(gate_log: GateLog) -> Iterator[None]:
+    handler = GateLogHandler(gate_log)
     loggers = [logging.getLogger(name) for name in _LOGGERS]
-    before = [(logger.level, logger.propagate) for logger in loggers]
+    previous = [(logger.level, logger.propagate) for logger in loggers]
     for logger in loggers:
         logger.addHandler(handler)
         logger.setLevel(logging.INFO if logger.name.startswith("aileron") else logging.ERROR)
@@ -207,51 +218,51 @@ def _logging(journal: GateLog) -> Iterator[None]:
     try:
         yield
     finally:
-        for logger, (level, propagate) in zip(loggers, before, strict=True):
+        for logger, (level, propagate) in zip(loggers, previous, strict=True):
             logger.removeHandler(handler)
             logger.setLevel(level)
             logger.propagate = propagate
 
 
 class _GateServer(uvicorn.Server):
-    """A server that leaves signals to the process it is part of."""
+    """A server that leaves signal handling to its process."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Nothing is captured."""
+        """Captures no signals."""
         yield
 
 
 class _Connection(H11Protocol):
-    """A connection that must send the head of each request within a few seconds, and that can be cut."""
+    """A connection that must send the headers of each request within a few seconds, and that can be aborted."""
 
-    _patience: asyncio.TimerHandle | None = None
+    _header_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its parent does
-        """Begins to wait for the first request."""
+        """Starts the timer for the first request."""
         super().connection_made(transport)
         self.app = _with_abort(self.app, transport)
-        self._expect()
+        self._update_header_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Takes what came and goes on waiting if it was not a whole head."""
+        """Processes data and updates the timer."""
         super().data_received(data)
-        self._expect()
+        self._update_header_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stops waiting."""
-        if self._patience is not None:
-            self._patience.cancel()
+        """Cancels the timer."""
+        if self._header_timer is not None:
+            self._header_timer.cancel()
         super().connection_lost(exc)
 
-    def _expect(self) -> None:
+    def _update_header_timer(self) -> None:
         cycle: RequestResponseCycle | None = self.cycle
         idle = cycle is None or cycle.response_complete
-        if not idle and self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
-        elif idle and self._patience is None:
-            self._patience = self.loop.call_later(_HEADER_SECONDS, self.transport.abort)
+        if not idle and self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
+        elif idle and self._header_timer is None:
+            self._header_timer = self.loop.call_later(_HEADER_TIMEOUT_SECONDS, self.transport.abort)
 
 
 def _with_abort(app: Any, transport: asyncio.Transport) -> "ASGIApp":

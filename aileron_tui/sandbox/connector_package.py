@@ -1,4 +1,4 @@
-"""Connector packages and what is known about their bytes: the pinned hash, the publisher's signature."""
+"""Connector packages, and the checks on their bytes: the pinned hash and the publisher's signature."""
 
 import base64
 import binascii
@@ -38,7 +38,7 @@ class PackageError(AileronError):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorPackage:
-    """A connector as it was released: module, manifest, and the publisher's signature over both."""
+    """A connector as released: its module, its manifest, and the publisher's signature over both."""
 
     wasm: bytes = field(repr=False)
     manifest: bytes = field(repr=False)
@@ -47,7 +47,7 @@ class ConnectorPackage:
 
 @dataclass(frozen=True, slots=True)
 class PinnedPackage:
-    """A package whose bytes are the ones that were asked for."""
+    """A package whose bytes match the hash that the action pins."""
 
     package: ConnectorPackage
     connector: Connector
@@ -58,12 +58,12 @@ class PinnedPackage:
 
 @dataclass(frozen=True, slots=True)
 class PublisherKeyring:
-    """The publishers whose signatures count: authority to public keys of 32 bytes."""
+    """The trusted publishers: public keys (32 bytes each) by authority."""
 
     publishers: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
 
     def keys(self, connector: str) -> tuple[str, tuple[bytes, ...]]:
-        """The nearest authority that has keys for a connector, its repository before its owner."""
+        """Returns the most specific authority with keys for a connector: its repository, else its owner."""
         scheme, _, rest = connector.partition("://")
         owner, _, path = rest.partition("/")
         owner = f"{scheme}://{owner}"
@@ -75,56 +75,56 @@ class PublisherKeyring:
 
 
 def read_keyring(data: bytes) -> PublisherKeyring:
-    """The keyring in a `keyring.json`."""
+    """Parses the contents of a `keyring.json`."""
     try:
         table = read_object(data)
     except JsonError as error:
-        raise PackageError("the keyring is not readable", str(error)) from None
+        raise PackageError("cannot read the keyring", str(error)) from None
     publishers = table.get("publishers", {})
     if table.get("version") != _KEYRING_VERSION or not isinstance(publishers, dict):
-        raise PackageError("the keyring has another version or form", "version 1 is known")
-    read: dict[str, tuple[bytes, ...]] = {}
+        raise PackageError("the keyring has an unsupported version or format", "only version 1 is supported")
+    keys_by_authority: dict[str, tuple[bytes, ...]] = {}
     for authority, keys in publishers.items():
         if not isinstance(keys, list):
-            raise PackageError("the keyring is not readable", f"the keys of {authority} are not a list")
-        read[authority] = tuple(_key(authority, key) for key in keys)
-    return PublisherKeyring(read)
+            raise PackageError("cannot read the keyring", f"the keys of {authority} are not a list")
+        keys_by_authority[authority] = tuple(_decoded_key(authority, key) for key in keys)
+    return PublisherKeyring(keys_by_authority)
 
 
 def load_keyring(path: Path) -> PublisherKeyring:
-    """The publishers a file names; without the file nobody is trusted."""
+    """Loads the trusted publishers from a file; a missing file means that no publisher is trusted."""
     if not path.exists():
         return PublisherKeyring()
     try:
         return read_keyring(read_file(str(path)))
     except UnreadableFile as error:
-        raise PackageError("the keyring cannot be read", f"{path}: {error}") from None
+        raise PackageError("cannot read the keyring", f"{path}: {error}") from None
 
 
-def _key(authority: str, text: object) -> bytes:
+def _decoded_key(authority: str, text: object) -> bytes:
     plain = str(text).rstrip("=").replace("-", "+").replace("_", "/")
     try:
         key = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):
         key = b""
     if len(key) != _KEY_SIZE:
-        raise PackageError("the keyring is not readable", f"a key of {authority} is not 32 bytes in base64")
+        raise PackageError("cannot read the keyring", f"a key of {authority} is not 32 bytes in base64")
     return key
 
 
 def read_package(folder: Path) -> ConnectorPackage:
-    """The package in a connector's folder. Who may write there does not matter: the pin decides what may run."""
+    """Reads the package in a connector's folder. The folder need not be private: the pin decides what may run."""
     try:
         wasm = read_file(str(folder / MODULE_FILE), LARGEST_MODULE)
         manifest = read_file(str(folder / CONNECTOR_FILE))
         signature = folder / SIGNATURE_FILE
         return ConnectorPackage(wasm, manifest, read_file(str(signature), 4096) if signature.exists() else None)
     except UnreadableFile as error:
-        raise PackageError(f"the connector in {folder} cannot be read", str(error)) from None
+        raise PackageError(f"cannot read the connector in {folder}", str(error)) from None
 
 
 def read_packages(bundle: Path) -> dict[str, ConnectorPackage]:
-    """The packages of a bundle folder by the name of their connector; folders without a module are left out."""
+    """Reads the packages of a bundle folder, by connector name; skips folders without a module."""
     packages: dict[str, ConnectorPackage] = {}
     for module in sorted((bundle / "connectors").glob(f"*/{MODULE_FILE}")):
         package = read_package(module.parent)
@@ -135,22 +135,22 @@ def read_packages(bundle: Path) -> dict[str, ConnectorPackage]:
 
 
 def pin(package: ConnectorPackage, requirement: Requirement, keyring: PublisherKeyring) -> PinnedPackage:
-    """The package, if its bytes have the hash the action pins and no signature contradicts it; raises Refused."""
+    """Checks that a package has the pinned hash and that its signature, if any, is valid; raises CallRefused."""
     digest = hashlib.sha256(package.wasm)
     wasm_digest = digest.hexdigest()
     digest.update(package.manifest)
-    found = f"sha256:{digest.hexdigest()}"
-    if not hmac.compare_digest(found.encode(), requirement.hash.lower().encode()):
-        raise CallRefused(_mismatch(requirement, found))
+    computed = f"sha256:{digest.hexdigest()}"
+    if not hmac.compare_digest(computed.encode(), requirement.hash.lower().encode()):
+        raise CallRefused(_hash_mismatch(requirement, computed))
     reading = read_connector(package.manifest, CONNECTOR_FILE)
     connector = reading.value
     if connector is None:
-        why = reading.findings[0].message if reading.findings else "it is not readable"
-        raise CallRefused(_other(f"the manifest of {requirement.name} is not valid: {why}"))
+        why = reading.findings[0].message if reading.findings else "it cannot be parsed"
+        raise CallRefused(_wrong_package(f"the manifest of {requirement.name} is not valid: {why}"))
     if (connector.name, connector.version) != (requirement.name, requirement.version):
         asked, got = f"{requirement.name}@{requirement.version}", f"{connector.name}@{connector.version}"
-        raise CallRefused(_other(f"the package holds {got}, not {asked}"))
-    return PinnedPackage(package, connector, found, wasm_digest, _trust(package, requirement.name, keyring))
+        raise CallRefused(_wrong_package(f"the package contains {got}, not {asked}"))
+    return PinnedPackage(package, connector, computed, wasm_digest, _trust(package, requirement.name, keyring))
 
 
 def _trust(package: ConnectorPackage, connector: str, keyring: PublisherKeyring) -> str:
@@ -164,7 +164,7 @@ def _trust(package: ConnectorPackage, connector: str, keyring: PublisherKeyring)
             Failure(
                 FailureKind.SIGNATURE_FAILURE,
                 f'signature does not verify against any key registered for authority "{authority}"',
-                f"the connector's signature is not by {authority}",
+                f"the connector's signature was not made by {authority}",
                 Boundary.CONNECTOR_MANIFEST,
                 details={"authority": authority},
             )
@@ -186,15 +186,15 @@ def _verifies(key: bytes, package: ConnectorPackage) -> bool:
     return True
 
 
-def _mismatch(requirement: Requirement, found: str) -> Failure:
+def _hash_mismatch(requirement: Requirement, computed: str) -> Failure:
     return Failure(
         FailureKind.HASH_MISMATCH,
-        f"computed hash does not match declared hash: the action pins {requirement.hash}, the connector has {found}",
-        f"the connector's bytes are not the pinned ones: pinned {requirement.hash}, found {found}",
+        f"computed hash does not match declared hash: the action pins {requirement.hash}, the connector has {computed}",
+        f"the connector does not match its pin: pinned {requirement.hash}, found {computed}",
         Boundary.RUNTIME,
-        details={"connector": requirement.name, "declared": requirement.hash, "computed": found},
+        details={"connector": requirement.name, "declared": requirement.hash, "computed": computed},
     )
 
 
-def _other(message: str) -> Failure:
+def _wrong_package(message: str) -> Failure:
     return Failure(FailureKind.HASH_MISMATCH, message, message, Boundary.CONNECTOR_MANIFEST)

@@ -1,4 +1,4 @@
-"""The one wasmtime engine of the process: its settings, its clock of epochs, and the modules it has loaded."""
+"""The wasmtime engine of this process: its settings, its epoch ticker, and its loaded modules."""
 
 import math
 import threading
@@ -15,62 +15,62 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.compile_cache import CompileCache
 from aileron_tui.sandbox.failure import CRASHED, Boundary, CallRefused, Failure, FailureKind
 
-LARGEST_MODULE: Final = 64 * 1024 * 1024
-_KEPT_MODULES: Final = 64
-_STACK: Final = 1024 * 1024
-_PERIOD: Final = 0.01
+MAX_MODULE_SIZE: Final = 64 * 1024 * 1024
+_MAX_CACHED_MODULES: Final = 64
+_STACK_SIZE: Final = 1024 * 1024
+_TICK_SECONDS: Final = 0.01
 _MODULE_MAGIC: Final = b"\0asm\x01\0\0\0"
 _COMPONENT_MAGIC: Final = b"\0asm\x0d\0\x01\0"
 
 
 class EpochTicker:
-    """Advances the epoch while calls run, and sleeps without waking while none do.
+    """Increments the epoch while calls run, and blocks while none do.
 
-    Python threads may be late by many periods; the ticker makes up for lost ones, so that a deadline given in ticks
-    stays a deadline in time.
+    Python threads can wake up many ticks late. The ticker catches up on missed ticks, so that a deadline in ticks
+    matches the deadline in seconds.
     """
 
-    def __init__(self, beat: Callable[[], None]) -> None:
-        self._beat = beat
-        self._changed = threading.Condition()
-        self._running = 0
+    def __init__(self, increment_epoch: Callable[[], None]) -> None:
+        self._increment_epoch = increment_epoch
+        self._condition = threading.Condition()
+        self._running_calls = 0
         self._epoch = 0
-        self._zero = 0.0
+        self._epoch_zero_time = 0.0
         self._thread: threading.Thread | None = None
 
     @contextmanager
     def running(self, deadline: float) -> Iterator[int]:
-        """Ticks during the block; gives the number of ticks from now to the deadline on the monotonic clock."""
-        with self._changed:
-            if self._running == 0:
-                self._zero = time.monotonic() - self._epoch * _PERIOD
-            self._running += 1
+        """Ticks during the block; yields the number of ticks until the deadline (on the monotonic clock)."""
+        with self._condition:
+            if self._running_calls == 0:
+                self._epoch_zero_time = time.monotonic() - self._epoch * _TICK_SECONDS
+            self._running_calls += 1
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="sandbox-epochs", daemon=True)
                 self._thread.start()
-            self._changed.notify()
-            ticks = math.ceil((deadline - self._zero) / _PERIOD) - self._epoch
+            self._condition.notify()
+            ticks = math.ceil((deadline - self._epoch_zero_time) / _TICK_SECONDS) - self._epoch
         try:
             yield max(ticks, 1)
         finally:
-            with self._changed:
-                self._running -= 1
+            with self._condition:
+                self._running_calls -= 1
 
     def _run(self) -> None:
         while True:
-            with self._changed:
-                while self._running == 0:
-                    self._changed.wait()
-                due = int((time.monotonic() - self._zero) / _PERIOD) - self._epoch
+            with self._condition:
+                while self._running_calls == 0:
+                    self._condition.wait()
+                due = int((time.monotonic() - self._epoch_zero_time) / _TICK_SECONDS) - self._epoch
                 for _ in range(due):
-                    self._beat()
+                    self._increment_epoch()
                 self._epoch += max(due, 0)
-            time.sleep(_PERIOD)
+            time.sleep(_TICK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedModule:
-    """A module ready to be instantiated, its imports already resolved."""
+    """A module ready to be instantiated, with its imports resolved."""
 
     instance: wasmtime.InstancePre
     digest: str
@@ -78,13 +78,13 @@ class LoadedModule:
 
 
 class WasmEngine:
-    """A wasmtime engine with the host's functions defined once; modules are loaded at most once each."""
+    """A wasmtime engine with the host functions defined; each module is loaded at most once."""
 
-    def __init__(self, define: Callable[[wasmtime.Linker], None]) -> None:
+    def __init__(self, define_functions: Callable[[wasmtime.Linker], None]) -> None:
         config = wasmtime.Config()
         config.strategy = "cranelift"
         config.epoch_interruption = True
-        config.max_wasm_stack = _STACK
+        config.max_wasm_stack = _STACK_SIZE
         config.wasm_threads = False
         config.wasm_memory64 = False
         config.wasm_multi_memory = False
@@ -93,64 +93,66 @@ class WasmEngine:
         self._linker = wasmtime.Linker(self.engine)
         self._linker.allow_shadowing = True
         self._linker.define_wasi()
-        define(self._linker)
+        define_functions(self._linker)
         self._lock = threading.Lock()
-        self._loads: dict[str, threading.Lock] = {}
+        self._load_locks: dict[str, threading.Lock] = {}
         self._modules: OrderedDict[str, LoadedModule] = OrderedDict()
 
     def load(self, wasm: bytes, digest: str, cache: Path | None = None) -> LoadedModule:
-        """The module of these bytes, whose SHA-256 the caller has just computed from them.
+        """Loads the module in `wasm`; `digest` is its SHA-256, which the caller has just computed.
 
-        It comes from memory, from the compile cache, or is compiled now and kept in both.
+        The module comes from memory, from the compile cache, or is compiled now and stored in both.
         """
         with self._lock:
             found = self._modules.get(digest)
             if found is not None:
                 self._modules.move_to_end(digest)
                 return found
-            turn = self._loads.setdefault(digest, threading.Lock())
-        with turn:
+            load_lock = self._load_locks.setdefault(digest, threading.Lock())
+        with load_lock:
             with self._lock:
                 found = self._modules.get(digest)
             if found is None:
-                found = self._prepare(wasm, digest, cache)
+                found = self._load_module(wasm, digest, cache)
             with self._lock:
                 self._modules[digest] = found
-                self._loads.pop(digest, None)
-                while len(self._modules) > _KEPT_MODULES:
+                self._load_locks.pop(digest, None)
+                while len(self._modules) > _MAX_CACHED_MODULES:
                     self._modules.popitem(last=False)
         return found
 
-    def _prepare(self, wasm: bytes, digest: str, cache: Path | None) -> LoadedModule:
-        _refuse_other_formats(wasm)
-        folder = CompileCache(cache) if cache is not None else None
-        module = folder.find(self.engine, digest) if folder else None
+    def _load_module(self, wasm: bytes, digest: str, cache: Path | None) -> LoadedModule:
+        _check_format(wasm)
+        compile_cache = CompileCache(cache) if cache is not None else None
+        module = compile_cache.load(self.engine, digest) if compile_cache else None
         compiled = module is None
         try:
             if module is None:
                 module = wasmtime.Module(self.engine, wasm)
-            names = {export.name: export.type for export in module.exports}
+            export_types = {export.name: export.type for export in module.exports}
             instance = self._linker.instantiate_pre(module)
         except wasmtime.WasmtimeError as error:
-            raise CallRefused(broken(str(error))) from None
-        start = names.get("_start")
+            raise CallRefused(module_failure(str(error))) from None
+        start = export_types.get("_start")
         if not isinstance(start, wasmtime.FuncType) or start.params or start.results:
-            raise CallRefused(broken("the module has no _start function"))
-        if folder and compiled:
-            folder.keep(digest, bytes(module.serialize()))
+            raise CallRefused(module_failure("the module has no _start function"))
+        if compile_cache and compiled:
+            compile_cache.store(digest, bytes(module.serialize()))
         return LoadedModule(instance, digest, compiled)
 
 
-def broken(message: str) -> Failure:
-    """A module that cannot be run at all."""
+def module_failure(message: str) -> Failure:
+    """The failure for a module that cannot be loaded or that trapped."""
     return Failure(FailureKind.CONNECTOR_LOAD_FAILED, message, CRASHED, Boundary.SANDBOX)
 
 
-def _refuse_other_formats(wasm: bytes) -> None:
-    # wasmtime would take bytes without the magic for the text format and assemble them.
-    if len(wasm) > LARGEST_MODULE:
-        raise CallRefused(broken(f"the module has {len(wasm):,} bytes, more than {LARGEST_MODULE:,}"))
+def _check_format(wasm: bytes) -> None:
+    # wasmtime treats bytes without the magic number as the text format and assembles them.
+    if len(wasm) > MAX_MODULE_SIZE:
+        raise CallRefused(module_failure(f"the module is {len(wasm):,} bytes; the limit is {MAX_MODULE_SIZE:,}"))
     if wasm.startswith(_COMPONENT_MAGIC):
-        raise CallRefused(broken("this is a WebAssembly component; connectors are core modules for WASI preview 1"))
+        raise CallRefused(
+            module_failure("this is a WebAssembly component; connectors are core modules for WASI preview 1")
+        )
     if not wasm.startswith(_MODULE_MAGIC):
-        raise CallRefused(broken("this is not a WebAssembly module"))
+        raise CallRefused(module_failure("this is not a WebAssembly module"))

@@ -1,4 +1,4 @@
-"""The operation itself: the steps of an action in order, by the engine that made the preview."""
+"""Runs the steps of an action in order, in the same sandbox as its preview."""
 
 import logging
 from dataclasses import field
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What an action did: the outputs of the steps that ran, and the failure that stopped it, if one did."""
+    """The result of an action: the outputs of the steps that ran, and the failure that stopped it, if any."""
 
     action: str
     steps: JsonObject = field(default_factory=dict)
@@ -29,29 +29,29 @@ class Execution:
 
     @property
     def result(self) -> JsonObject:
-        """The structured result for the agent; `output` is that of the last step."""
+        """The structured result for the agent; `output` is the output of the last step."""
         output: Json = list(self.steps.values())[-1] if self.steps else None
         return {"action": self.action, "output": output, "steps": self.steps}
 
     @property
     def text(self) -> str:
-        """The result as JSON text, which is how it travels."""
+        """The result as JSON text, as it is sent to the agent."""
         return compact(self.result)
 
     @property
     def envelope(self) -> JsonObject | None:
-        """The failure in the shape agents get."""
+        """The failure in the format agents receive."""
         return self.failure.envelope() if self.failure else None
 
 
 def run(connectors: LoadedConnectors, action: Action, args: JsonObject) -> Execution:
-    """Runs every step, stopping at the first that fails; nothing is rolled back."""
+    """Runs the steps in order and stops at the first failure; nothing is rolled back."""
     steps: JsonObject = {}
     log: list[str] = []
     stderr: list[str] = []
     seconds = 0.0
     for step in action.execute:
-        result = _step(connectors, action, step, args)
+        result = _run_step(connectors, action, step, args)
         log.extend(result.log)
         stderr.append(result.stderr)
         seconds += result.seconds
@@ -68,28 +68,28 @@ def run(connectors: LoadedConnectors, action: Action, args: JsonObject) -> Execu
     return Execution(action.name, steps, None, "", tuple(log), "".join(stderr), seconds)
 
 
-def _step(connectors: LoadedConnectors, action: Action, step: Step, args: JsonObject) -> CallResult:
+def _run_step(connectors: LoadedConnectors, action: Action, step: Step, args: JsonObject) -> CallResult:
     try:
-        requirement = connectors.required(action, step.connector)
+        requirement = connectors.requirement_of(action, step.connector)
         if step.op not in requirement.capabilities:
-            raise CallRefused(_undeclared(step))
-        ready = connectors.ready(requirement)
+            raise CallRefused(_undeclared_op(step))
+        loaded = connectors.load(requirement)
     except CallRefused as refused:
         return CallResult(failure=refused.failure)
-    return connectors.call(ready, step.op, merged(step, args), reading=False)
+    return connectors.call(loaded, step.op, step_args(step, args), preview=False)
 
 
-def merged(step: Step, args: JsonObject) -> JsonObject:
-    """The step's own inputs with the call's arguments laid over them; the call's keep their types."""
+def step_args(step: Step, args: JsonObject) -> JsonObject:
+    """The step's own inputs, overridden by the arguments of the call, which keep their types."""
     filled = interpolate(step.inputs, args)
     return {**(filled if isinstance(filled, dict) else {}), **args}
 
 
-def _undeclared(step: Step) -> Failure:
+def _undeclared_op(step: Step) -> Failure:
     return Failure(
         FailureKind.CAPABILITY_DENIED,
         "capability not in declared subset",
-        f"the action does not declare the operation {step.op}",
+        f"the action does not declare the op {step.op}",
         Boundary.ACTION,
         details={"connector": step.connector, "op": step.op},
     )

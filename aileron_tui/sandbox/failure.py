@@ -1,4 +1,4 @@
-"""How a sandbox call fails: the machine-readable envelope an agent gets and the short line an operator reads."""
+"""How a sandbox call fails: the machine-readable envelope for agents and the short reason for operators."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from aileron_tui.core.values import dataclass
 
 
 class FailureKind(StrEnum):
-    """The closed set of failure classes agents may meet, and the ones only a preview's details name."""
+    """The failure classes. Agents receive all but CONNECTOR_LOAD_FAILED, which only appears in preview details."""
 
     CAPABILITY_DENIED = "capability_denied"
     BINDING_REQUIRED = "binding_required"
@@ -37,21 +37,21 @@ class Boundary(StrEnum):
 
 CRASHED: Final = "connector crashed"
 TIMEOUT: Final = "timeout"
-_LONGEST_LINE: Final = 160
+_MAX_REASON_LENGTH: Final = 160
 _STATUS: Final = re.compile(r".{0,150}?(?<![\w.])[1-5][0-9]{2}\b")
 
-_AGENTS_KNOW: Final = frozenset(FailureKind) - {FailureKind.CONNECTOR_LOAD_FAILED}
-_GUEST_MAY_SAY: Final = frozenset(
+_AGENT_KINDS: Final = frozenset(FailureKind) - {FailureKind.CONNECTOR_LOAD_FAILED}
+_GUEST_KINDS: Final = frozenset(
     {FailureKind.CAPABILITY_DENIED, FailureKind.RESOURCE_LIMIT_EXCEEDED, FailureKind.BINDING_REQUIRED}
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call did not come to a result.
+    """Why a call produced no result.
 
-    `kind` is a plain string because a guest may name a class of its own; `reason` is the one short line for the
-    operator; `claimed` marks what only the guest says.
+    `kind` is a plain string because a guest may report a class of its own. `reason` is one short line for the operator.
+    `reported_by_guest` marks failures that only the guest reports.
     """
 
     kind: str
@@ -60,16 +60,16 @@ class Failure:
     boundary: Boundary = Boundary.SANDBOX
     retriable: bool = False
     details: Mapping[str, Json] = field(default_factory=dict)
-    claimed: bool = False
+    reported_by_guest: bool = False
 
     @property
     def agent_kind(self) -> FailureKind:
-        """The class an agent is told: a guest may only claim the few it can know about."""
-        allowed = _GUEST_MAY_SAY if self.claimed else _AGENTS_KNOW
+        """The class reported to the agent; a guest may only report the few classes it can know about."""
+        allowed = _GUEST_KINDS if self.reported_by_guest else _AGENT_KINDS
         return FailureKind(self.kind) if self.kind in allowed else FailureKind.CONNECTOR_RUNTIME_ERROR
 
     def envelope(self) -> JsonObject:
-        """The failure in the shape that agents and ledgers get."""
+        """The failure in the format used for agents and the ledger."""
         error: JsonObject = {
             "class": str(self.agent_kind),
             "message": self.message,
@@ -82,26 +82,26 @@ class Failure:
 
 
 class CallRefused(Exception):
-    """Carries a failure up to the place that ends the call or the host function."""
+    """Carries a failure to the code that ends the call or the host function."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
 
 
-def short(kind: str, message: str) -> str:
-    """One line of what a guest says: of an upstream's refusal only who refused and with which status.
+def short_reason(kind: str, message: str) -> str:
+    """Shortens a guest's message to one line; an upstream error is cut after the service and its status code.
 
-    The rest of such a message is the upstream's body, which belongs to the details.
+    The rest of such a message is the upstream's response body, which belongs in the details.
     """
     line = message.strip().partition("\n")[0].strip()
     status = _STATUS.match(line) if kind == FailureKind.EXTERNAL_API_ERROR else None
     line = status[0] if status else line
-    if len(line) > _LONGEST_LINE:
-        line = f"{line[:_LONGEST_LINE]}… ({len(line) - _LONGEST_LINE} more characters)"
+    if len(line) > _MAX_REASON_LENGTH:
+        line = f"{line[:_MAX_REASON_LENGTH]}… ({len(line) - _MAX_REASON_LENGTH} more characters)"
     return line or CRASHED
 
 
-def megabytes(size: int) -> str:
-    """A byte limit as people read it."""
+def mebibytes(size: int) -> str:
+    """Formats a byte limit in MiB."""
     return f"{size / 1024 / 1024:g} MiB"

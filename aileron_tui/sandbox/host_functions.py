@@ -1,7 +1,7 @@
 """The functions a connector may call: logging and HTTP. Starting programs is always denied.
 
-A guest is hostile until proven otherwise: every pointer and length is checked against the memory as it is at that
-moment, and nothing here raises into wasmtime, which keeps the last exception of any thread in one global.
+Guests are treated as hostile: every pointer and length is checked against the current memory size. Nothing here raises
+into wasmtime, which stores the last exception of any thread in one global variable.
 """
 
 import logging
@@ -17,7 +17,7 @@ from aileron_tui.core.jsontext import JsonError, JsonLimits, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import wasi
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind
-from aileron_tui.sandbox.http_exchange import HttpExchange, MalformedGuestRequest, read_wish, request_too_large
+from aileron_tui.sandbox.http_exchange import HttpExchange, MalformedGuestRequest, read_guest_request, request_too_large
 from aileron_tui.sandbox.network import UpstreamResponse
 
 _log = logging.getLogger(__name__)
@@ -27,53 +27,53 @@ _WASI: Final = "wasi_snapshot_preview1"
 _OK: Final = 0
 _FAILED: Final = -1
 _BAD_REQUEST: Final = -2
-_NONE: Final = -1
-_MOST_LINES: Final = 200
-_LONGEST_LINE: Final = 2000
-_JSON_OVERHEAD: Final = 6  # a body of control characters grows by this factor as JSON
+_UNAVAILABLE: Final = -1
+_MAX_LOG_LINES: Final = 200
+_MAX_LINE_LENGTH: Final = 2000
+_JSON_OVERHEAD: Final = 6  # JSON escapes make a body of control characters this many times larger
 
 
 @dataclass(slots=True)
 class HostFunctions:
-    """What one call sees of the outside, and what it left behind.
+    """The host functions for one call, and the state they leave behind.
 
-    `error` is the failure of the latest request, and outlives whatever the guest makes of it; a request that succeeds
-    afterwards clears it. The response is the one of the latest request that succeeded. `late` marks a sleep that the
-    deadline cut short.
+    `error` is the failure of the latest request, kept even if the guest ignores it; the next successful request clears
+    it. `response` is the response to the latest successful request. `timed_out` is set when the deadline cut a sleep
+    short.
     """
 
     exchange: HttpExchange
-    began: float
+    started_at: float
     deadline: float
     error: Failure | None = None
     response: UpstreamResponse | None = None
-    late: bool = False
-    lines: list[str] = field(default_factory=list)
+    timed_out: bool = False
+    log_lines: list[str] = field(default_factory=list)
 
     def log(self, caller: wasmtime.Caller, *spans: int) -> None:
-        """Keeps a line of the guest's log; bad ranges read as empty."""
-        if len(self.lines) < _MOST_LINES:
+        """Records a log line of the guest; invalid ranges are read as empty."""
+        if len(self.log_lines) < _MAX_LOG_LINES:
             name, text = (_read(caller, *spans[start : start + 2]) or b"" for start in (0, 2))
-            line = f"{name[:20].decode('utf-8', 'replace')}: {text[:_LONGEST_LINE].decode('utf-8', 'replace')}"
-            self.lines.append(line)
+            line = f"{name[:20].decode('utf-8', 'replace')}: {text[:_MAX_LINE_LENGTH].decode('utf-8', 'replace')}"
+            self.log_lines.append(line)
 
     def http_request(self, caller: wasmtime.Caller, pointer: int, length: int) -> int:
-        """Sends a request described by JSON in guest memory."""
+        """Sends the HTTP request described by JSON in guest memory."""
         span = _span(caller, pointer, length)
         if span is None or span[2] == 0:
             return _BAD_REQUEST
         memory, start, size = span
-        largest = self.exchange.largest_request * _JSON_OVERHEAD
-        if size > largest:
-            self.error = request_too_large(self.exchange.largest_request)
+        max_size = self.exchange.max_request_size * _JSON_OVERHEAD
+        if size > max_size:
+            self.error = request_too_large(self.exchange.max_request_size)
             return _FAILED
         data = bytes(memory.read(caller, start, start + size))
         try:
-            wish = read_wish(read_object(data, JsonLimits(size=largest)))
+            guest_request = read_guest_request(read_object(data, JsonLimits(size=max_size)))
         except (JsonError, MalformedGuestRequest):
             return _BAD_REQUEST
         try:
-            self.response = self.exchange.fulfil(wish)
+            self.response = self.exchange.send(guest_request)
         except CallRefused as refused:
             self.error = refused.failure
             return _FAILED
@@ -81,26 +81,26 @@ class HostFunctions:
         return _OK
 
     def http_response_size(self, _caller: wasmtime.Caller) -> int:
-        """Length of the latest successful response's body."""
-        return len(self.response.body) if self.response else _NONE
+        """Length of the body of the latest successful response."""
+        return len(self.response.body) if self.response else _UNAVAILABLE
 
     def http_response_status(self, _caller: wasmtime.Caller) -> int:
         """Status of the latest successful response."""
-        return self.response.status if self.response else _NONE
+        return self.response.status if self.response else _UNAVAILABLE
 
     def http_response_read(self, caller: wasmtime.Caller, pointer: int, length: int) -> int:
-        """Copies the body from its beginning into guest memory."""
+        """Copies the start of the body into guest memory."""
         if self.response is None:
-            return _NONE
+            return _UNAVAILABLE
         span = _span(caller, pointer, length)
         if span is None:
-            return _NONE
+            return _UNAVAILABLE
         memory, start, size = span
         part = self.response.body[:size]
         return memory.write(caller, part, start) if part else 0
 
     def deny_spawn(self, *_args: object) -> int:
-        """Connectors here never start programs."""
+        """Denies starting a program."""
         self.error = Failure(
             FailureKind.CAPABILITY_DENIED,
             "spawn: starting programs is not allowed",
@@ -109,23 +109,23 @@ class HostFunctions:
         )
         return _FAILED
 
-    def nothing(self, *_args: object) -> int:
-        """There is no program whose status or output could be read."""
-        return _NONE
+    def no_process(self, *_args: object) -> int:
+        """Reports that there is no program whose status or output could be read."""
+        return _UNAVAILABLE
 
     def poll(self, caller: wasmtime.Caller, source: int, target: int, count: int, written: int) -> int:
-        """Waits no longer than the call may last."""
+        """Sleeps, but not past the deadline of the call."""
         memory = caller.get("memory")
         if not isinstance(memory, wasmtime.Memory):
-            return wasi.FAULT
-        span = wasi.CallTime(self.began, self.deadline)
-        outcome = wasi.poll(memory, caller, (source, target, count, written), span)
-        self.late = self.late or time.monotonic() >= self.deadline
-        return outcome
+            return wasi.ERRNO_FAULT
+        call_time = wasi.CallTime(self.started_at, self.deadline)
+        errno = wasi.poll(memory, caller, (source, target, count, written), call_time)
+        self.timed_out = self.timed_out or time.monotonic() >= self.deadline
+        return errno
 
 
 def _span(caller: wasmtime.Caller, pointer: int, length: int) -> tuple[wasmtime.Memory, int, int] | None:
-    """The guest's memory and a range inside it, or None where there is no such range."""
+    """Returns the guest's memory and a range inside it, or None if the range is invalid."""
     memory = caller.get("memory")
     if not isinstance(memory, wasmtime.Memory):
         return None
@@ -141,17 +141,17 @@ def _read(caller: wasmtime.Caller, pointer: int, length: int) -> bytes | None:
     return bytes(memory.read(caller, start, start + size)) if size else b""
 
 
-class _Current(threading.local):
-    """The call that runs on this thread. Host functions are defined once for all calls and look it up here."""
+class _CurrentCall(threading.local):
+    """The call running on this thread. Host functions are defined once for all calls and look it up here."""
 
     host: HostFunctions
 
 
-current: Final = _Current()
+current_call: Final = _CurrentCall()
 
 
 def define(linker: wasmtime.Linker) -> None:
-    """Defines the host's functions, and a `poll_oneoff` that ends with the call."""
+    """Defines the host functions, and a `poll_oneoff` that ends with the call."""
     functions: dict[str, tuple[int, int, Callable[..., int | None]]] = {
         "log": (4, 0, HostFunctions.log),
         "http_request": (2, 1, HostFunctions.http_request),
@@ -160,35 +160,35 @@ def define(linker: wasmtime.Linker) -> None:
         "http_response_read": (2, 1, HostFunctions.http_response_read),
         "spawn": (2, 1, HostFunctions.deny_spawn),
         "spawn_op": (4, 1, HostFunctions.deny_spawn),
-        "spawn_status": (0, 1, HostFunctions.nothing),
-        "spawn_output_size": (1, 1, HostFunctions.nothing),
-        "spawn_output_read": (3, 1, HostFunctions.nothing),
+        "spawn_status": (0, 1, HostFunctions.no_process),
+        "spawn_output_size": (1, 1, HostFunctions.no_process),
+        "spawn_output_read": (3, 1, HostFunctions.no_process),
     }
     for name, (parameters, results, function) in functions.items():
-        linker.define_func(MODULE, name, _type(parameters, results), _guarded(name, function), access_caller=True)
+        linker.define_func(MODULE, name, _func_type(parameters, results), _guarded(name, function), access_caller=True)
     linker.define_func(
-        _WASI, "poll_oneoff", _type(4, 1), _guarded("poll_oneoff", HostFunctions.poll), access_caller=True
+        _WASI, "poll_oneoff", _func_type(4, 1), _guarded("poll_oneoff", HostFunctions.poll), access_caller=True
     )
 
 
 def _guarded(name: str, function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """The method of the current call, with faults of our own turned into a failed request.
+    """Wraps a host function so that an internal error becomes a failed request.
 
-    Only the type of such a fault is told: its text might hold the value of a header.
+    Only the type of the error is reported: its text might contain the value of a header.
     """
 
     def call(*args: object) -> int | None:
         try:
-            return function(current.host, *args)
-        except Exception as error:  # noqa: BLE001 - an exception here would surface in another thread's call
+            return function(current_call.host, *args)
+        except Exception as error:  # noqa: BLE001 - an exception here would surface in a call on another thread
             fault = f"the sandbox failed in {name}: {type(error).__name__}"
             _log.error("%s", fault)
-            current.host.error = Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, fault, fault, Boundary.RUNTIME)
+            current_call.host.error = Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, fault, fault, Boundary.RUNTIME)
             return None if name == "log" else _FAILED
 
     return call
 
 
-def _type(parameters: int, results: int) -> wasmtime.FuncType:
+def _func_type(parameters: int, results: int) -> wasmtime.FuncType:
     number = wasmtime.ValType.i32()
     return wasmtime.FuncType([number] * parameters, [number] * results)

@@ -1,4 +1,4 @@
-"""One `http_request` of a guest, from its wish to an answer: grant, headers, credential, redirects, all checked."""
+"""One `http_request` of a guest: checks grant, headers, credential and redirects, and returns the response."""
 
 import re
 from collections.abc import Mapping
@@ -8,19 +8,19 @@ from typing import Final
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox.credential_injection import Injector
-from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind, megabytes
+from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind, mebibytes
 from aileron_tui.sandbox.network import UpstreamClient, UpstreamRequest, UpstreamResponse
-from aileron_tui.sandbox.network_grant import Grant, follow, read_url
+from aileron_tui.sandbox.network_grant import NetworkGrant, read_redirect, read_url
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _METHOD: Final = re.compile(r"[A-Z]{1,16}")
-_NEVER: Final = frozenset({"CONNECT", "TRACE"})
+_FORBIDDEN_METHODS: Final = frozenset({"CONNECT", "TRACE"})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_KEEP_METHOD: Final = frozenset({307, 308})
-_MOST_REDIRECTS: Final = 10
-_MOST_HEADERS: Final = 100
-_LARGEST_HEADERS: Final = 32 * 1024
-# How a request is framed and routed is the host's to say.
+_METHOD_KEEPING_REDIRECTS: Final = frozenset({307, 308})
+_MAX_REDIRECTS: Final = 10
+_MAX_HEADERS: Final = 100
+_MAX_HEADERS_SIZE: Final = 32 * 1024
+# Only the host sets the headers that frame and route a request.
 _HOST_HEADERS: Final = frozenset(
     {
         "accept-encoding",
@@ -38,16 +38,16 @@ _HOST_HEADERS: Final = frozenset(
         "upgrade",
     }
 )
-_BOUND_TO_ORIGIN: Final = frozenset({"authorization", "cookie", "cookie2", "www-authenticate"})
+_SAME_ORIGIN_HEADERS: Final = frozenset({"authorization", "cookie", "cookie2", "www-authenticate"})
 
 
 class MalformedGuestRequest(Exception):
-    """The guest's JSON is not a request: the ABI answers this with -2."""
+    """The guest's JSON is not a request; the ABI returns -2 for this."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuestRequest:
-    """What a guest asks for, before anything is checked."""
+    """A request as the guest sent it, before any checks."""
 
     method: str
     url: str
@@ -56,23 +56,23 @@ class GuestRequest:
     credential: str
 
 
-def read_wish(table: JsonObject) -> GuestRequest:
-    """The request in a guest's JSON object; names match in any case, unknown ones are ignored, null is absent."""
-    folded = {key.lower(): value for key, value in table.items() if value is not None}
-    folded.update({key: value for key, value in table.items() if value is not None and key.islower()})
-    headers = folded.get("headers", {})
+def read_guest_request(table: JsonObject) -> GuestRequest:
+    """Reads a request from a guest's JSON object; names match in any case, unknown names and nulls are ignored."""
+    fields = {key.lower(): value for key, value in table.items() if value is not None}
+    fields.update({key: value for key, value in table.items() if value is not None and key.islower()})
+    headers = fields.get("headers", {})
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
         raise MalformedGuestRequest
-    wish = GuestRequest(
-        _text(folded, "method") or "GET",
-        _text(folded, "url"),
+    guest_request = GuestRequest(
+        _text(fields, "method") or "GET",
+        _text(fields, "url"),
         tuple((name, str(value)) for name, value in headers.items()),
-        _text(folded, "body"),
-        _text(folded, "credential"),
+        _text(fields, "body"),
+        _text(fields, "credential"),
     )
-    if not wish.url:
+    if not guest_request.url:
         raise MalformedGuestRequest
-    return wish
+    return guest_request
 
 
 def _text(table: Mapping[str, Json], key: str) -> str:
@@ -84,111 +84,120 @@ def _text(table: Mapping[str, Json], key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HttpExchange:
-    """Fulfils wishes within the bounds of one call."""
+    """Sends the requests of one call, within its limits."""
 
     client: UpstreamClient
-    grant: Grant
+    grant: NetworkGrant
     injector: Injector
     methods: frozenset[str] | None
     deadline: float
-    largest_request: int
-    largest_response: int
+    max_request_size: int
+    max_response_size: int
 
-    def fulfil(self, wish: GuestRequest) -> UpstreamResponse:
-        """The final answer, with secrets blotted out of its body; raises Refused."""
-        url = read_url(wish.url)
+    def send(self, guest_request: GuestRequest) -> UpstreamResponse:
+        """Sends a request and returns the final response with secrets masked; raises CallRefused."""
+        url = read_url(guest_request.url)
         self.grant.check(url)
-        request = UpstreamRequest(self._method(wish.method), url, _headers(wish), self._body(wish))
-        credential = wish.credential
-        for _ in range(_MOST_REDIRECTS + 1):
+        request = UpstreamRequest(
+            self._checked_method(guest_request.method),
+            url,
+            _checked_headers(guest_request),
+            self._checked_body(guest_request),
+        )
+        credential = guest_request.credential
+        for _ in range(_MAX_REDIRECTS + 1):
             response = self.client.send(
-                _framed(self.injector.inject(_addressed(request), credential) if credential else _addressed(request)),
+                _with_framing_headers(
+                    self.injector.inject(_with_host_header(request), credential)
+                    if credential
+                    else _with_host_header(request)
+                ),
                 deadline=self.deadline,
-                limit=self.largest_response,
+                limit=self.max_response_size,
             )
             location = response.headers.get("location")
             if response.status not in _REDIRECTS or location is None:
-                return replace(response, body=self.injector.masks.hide(response.body))
-            onward = self._onward(request, response.status, location)
-            if onward.url.origin != request.url.origin:
+                return replace(response, body=self.injector.masks.mask(response.body))
+            redirected = self._redirected(request, response.status, location)
+            if redirected.url.origin != request.url.origin:
                 credential = ""
-                onward = replace(onward, headers=self._unbound(onward))
-            request = onward
+                redirected = replace(redirected, headers=self._cross_origin_headers(redirected))
+            request = redirected
         raise CallRefused(
             Failure(
                 FailureKind.NETWORK_ERROR,
-                f"more than {_MOST_REDIRECTS} redirects, the last from {request.url.place}",
-                f"{request.url.place} redirects without end",
+                f"more than {_MAX_REDIRECTS} redirects, the last from {request.url.host_port}",
+                f"{request.url.host_port} redirects too often",
                 Boundary.EXTERNAL,
             )
         )
 
-    def _method(self, method: str) -> str:
+    def _checked_method(self, method: str) -> str:
         method = method.upper()
-        if not _METHOD.fullmatch(method) or method in _NEVER:
+        if not _METHOD.fullmatch(method) or method in _FORBIDDEN_METHODS:
             raise CallRefused(_bad_request("the method is not allowed", {"method": method[:40]}))
         if self.methods is not None and method not in self.methods:
             raise CallRefused(
                 Failure(
                     FailureKind.CAPABILITY_DENIED,
                     f"http_request: {method} is not allowed in a preview",
-                    f"the preview tried to {method}; a preview may only read",
+                    f"the preview tried to {method}; previews may only read",
                     Boundary.SANDBOX,
                     details={"method": method, "allowed": list[Json](sorted(self.methods))},
                 )
             )
         return method
 
-    def _body(self, wish: GuestRequest) -> bytes:
-        body = wish.body.encode()
-        if len(body) > self.largest_request:
-            raise CallRefused(request_too_large(self.largest_request))
+    def _checked_body(self, guest_request: GuestRequest) -> bytes:
+        body = guest_request.body.encode()
+        if len(body) > self.max_request_size:
+            raise CallRefused(request_too_large(self.max_request_size))
         return body
 
-    def _onward(self, request: UpstreamRequest, status: int, location: str) -> UpstreamRequest:
-        url = follow(request.url, _readable(location))
+    def _redirected(self, request: UpstreamRequest, status: int, location: str) -> UpstreamRequest:
+        url = read_redirect(request.url, _decoded_location(location))
         self.grant.check(url)
-        if self.injector.masks.touches(str(url)):
-            raise CallRefused(_bad_request("a redirect carries the credential in its URL", {}))
-        if status in _KEEP_METHOD or not request.changing:
+        if self.injector.masks.contains_secret(str(url)):
+            raise CallRefused(_bad_request("a redirect contains the credential in its URL", {}))
+        if status in _METHOD_KEEPING_REDIRECTS or not request.may_modify:
             return replace(request, url=url)
         kept = tuple(header for header in request.headers if not header[0].lower().startswith("content-"))
-        return UpstreamRequest(self._method("GET"), url, kept)
+        return UpstreamRequest(self._checked_method("GET"), url, kept)
 
-    def _unbound(self, request: UpstreamRequest) -> tuple[tuple[str, str], ...]:
+    def _cross_origin_headers(self, request: UpstreamRequest) -> tuple[tuple[str, str], ...]:
         declared = self.injector.connector.credential
-        bound = _BOUND_TO_ORIGIN | {declared.header.lower()} if declared else _BOUND_TO_ORIGIN
+        bound = _SAME_ORIGIN_HEADERS | {declared.header.lower()} if declared else _SAME_ORIGIN_HEADERS
         return tuple(header for header in request.headers if header[0].lower() not in bound)
 
 
-def _readable(location: str) -> str:
-    """Header bytes come as Latin-1; some servers put plain UTF-8 there."""
+def _decoded_location(location: str) -> str:
+    """Decodes a Location header; header bytes arrive as Latin-1, but some servers send UTF-8."""
     try:
         return location.encode("latin-1").decode("utf-8")
     except UnicodeError:
         return location
 
 
-def _headers(wish: GuestRequest) -> tuple[tuple[str, str], ...]:
-    size = sum(len(name) + len(value) for name, value in wish.headers)
-    if len(wish.headers) > _MOST_HEADERS or size > _LARGEST_HEADERS:
+def _checked_headers(guest_request: GuestRequest) -> tuple[tuple[str, str], ...]:
+    size = sum(len(name) + len(value) for name, value in guest_request.headers)
+    if len(guest_request.headers) > _MAX_HEADERS or size > _MAX_HEADERS_SIZE:
         raise CallRefused(
-            _bad_request("the request has too many headers", {"headers": len(wish.headers), "bytes": size})
+            _bad_request("the request has too many headers", {"headers": len(guest_request.headers), "bytes": size})
         )
-    for name, value in wish.headers:
+    for name, value in guest_request.headers:
         if not _TOKEN.fullmatch(name) or not (value.isascii() and value.replace("\t", " ").isprintable()):
-            raise CallRefused(_bad_request("the request has a header that is not allowed", {"header": name[:80]}))
-    return tuple((name, value.strip()) for name, value in wish.headers if name.lower() not in _HOST_HEADERS)
+            raise CallRefused(_bad_request("the request has an invalid header", {"header": name[:80]}))
+    return tuple((name, value.strip()) for name, value in guest_request.headers if name.lower() not in _HOST_HEADERS)
 
 
-def _addressed(request: UpstreamRequest) -> UpstreamRequest:
+def _with_host_header(request: UpstreamRequest) -> UpstreamRequest:
     return replace(request, headers=(("Host", request.url.authority), *request.headers))
 
 
-def _framed(request: UpstreamRequest) -> UpstreamRequest:
-    """The headers that no signature covers."""
+def _with_framing_headers(request: UpstreamRequest) -> UpstreamRequest:
+    """Adds the headers that no signature covers."""
     framing: list[tuple[str, str]] = [("Accept-Encoding", "identity")]
-    if request.body or request.changing:
+    if request.body or request.may_modify:
         framing.append(("Content-Length", str(len(request.body))))
     if not any(name.lower() == "user-agent" for name, _ in request.headers):
         framing.append(("User-Agent", "aileron-tui"))
@@ -196,13 +205,13 @@ def _framed(request: UpstreamRequest) -> UpstreamRequest:
 
 
 def request_too_large(limit: int) -> Failure:
-    """The guest wants to send more than is allowed."""
+    """The failure for a request that exceeds the size limit."""
     return Failure(
         FailureKind.RESOURCE_LIMIT_EXCEEDED,
-        f"the request is larger than {megabytes(limit)}",
-        f"the connector's request is larger than {megabytes(limit)}",
+        f"the request is larger than {mebibytes(limit)}",
+        f"the connector's request is larger than {mebibytes(limit)}",
         Boundary.SANDBOX,
-        details={"limit": "request_body", "configured": megabytes(limit)},
+        details={"limit": "request_body", "configured": mebibytes(limit)},
     )
 
 

@@ -1,4 +1,4 @@
-"""The connectors that can be called: their packages checked against the pin, loaded, and bounded."""
+"""The connectors that can be called: checked against their pin, loaded, and limited."""
 
 import threading
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 from aileron_tui.core.action import Action, Requirement
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
-from aileron_tui.sandbox.connector_call import CallBounds, CallResult, Invocation, invoke, machine
+from aileron_tui.sandbox.connector_call import CallLimits, CallResult, Invocation, invoke, shared_engine
 from aileron_tui.sandbox.connector_package import ConnectorPackage, PinnedPackage, PublisherKeyring, pin
 from aileron_tui.sandbox.credentials import Credentials
 from aileron_tui.sandbox.engine import LoadedModule
@@ -18,28 +18,28 @@ from aileron_tui.sandbox.network import UpstreamClient
 
 @dataclass(frozen=True, slots=True)
 class LoadedConnector:
-    """A connector whose bytes were checked and whose module is loaded."""
+    """A connector whose package was checked and whose module is loaded."""
 
     pinned: PinnedPackage
-    loaded: LoadedModule
+    module: LoadedModule
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """What the user decides: where compiled modules are kept, credentials, trusted publishers, and bounds.
+    """User settings: the cache folder for compiled modules, credentials, trusted publishers, and limits.
 
-    Without a `cache` folder every process compiles anew. `bounds_of` holds the bounds of single connectors.
+    Without a `cache` folder every process compiles its modules. `limits_by_connector` overrides `limits`.
     """
 
     cache: Path | None = None
     credentials: Credentials = field(default_factory=Credentials)
     keyring: PublisherKeyring = field(default_factory=PublisherKeyring)
-    bounds: CallBounds = field(default_factory=CallBounds)
-    bounds_of: Mapping[str, CallBounds] = field(default_factory=dict)
+    limits: CallLimits = field(default_factory=CallLimits)
+    limits_by_connector: Mapping[str, CallLimits] = field(default_factory=dict)
 
 
 class LoadedConnectors:
-    """Calls connectors by the requirement of an action. Safe to use from many threads."""
+    """Loads and calls the connectors that actions require. Thread-safe."""
 
     def __init__(
         self, packages: Mapping[str, ConnectorPackage], settings: SandboxSettings, client: UpstreamClient
@@ -47,12 +47,12 @@ class LoadedConnectors:
         self._packages = packages
         self._settings = settings
         self._client = client
-        self._ready: dict[tuple[str, str, str], LoadedConnector] = {}
+        self._loaded: dict[tuple[str, str, str], LoadedConnector] = {}
         self._lock = threading.Lock()
 
     @staticmethod
-    def required(action: Action, name: str) -> Requirement:
-        """The requirement of an action for a connector; raises Refused where it declares none."""
+    def requirement_of(action: Action, name: str) -> Requirement:
+        """Returns an action's requirement for a connector; raises CallRefused if it declares none."""
         requirement = action.requirement(name)
         if requirement is None:
             raise CallRefused(
@@ -66,11 +66,10 @@ class LoadedConnectors:
             )
         return requirement
 
-    def ready(self, requirement: Requirement) -> LoadedConnector:
-        """The connector, checked and loaded; raises Refused.
+    def load(self, requirement: Requirement) -> LoadedConnector:
+        """Returns the connector, checked and loaded; raises CallRefused.
 
-        A package is a frozen value: while the very same one is at hand, what was checked is what runs. Any other is
-        hashed anew.
+        Packages are immutable, so a package object that was checked once is not hashed again. Any other object is.
         """
         package = self._packages.get(requirement.name)
         if package is None:
@@ -78,20 +77,20 @@ class LoadedConnectors:
             raise CallRefused(Failure(FailureKind.CONNECTOR_LOAD_FAILED, why, why, Boundary.RUNTIME))
         key = (requirement.name, requirement.version, requirement.hash)
         with self._lock:
-            known = self._ready.get(key)
-        if known is not None and known.pinned.package is package:
-            return known
+            cached = self._loaded.get(key)
+        if cached is not None and cached.pinned.package is package:
+            return cached
         pinned = pin(package, requirement, self._settings.keyring)
-        ready = LoadedConnector(pinned, machine().load(package.wasm, pinned.wasm_digest, self._settings.cache))
+        loaded = LoadedConnector(pinned, shared_engine().load(package.wasm, pinned.wasm_digest, self._settings.cache))
         with self._lock:
-            self._ready[key] = ready
-        return ready
+            self._loaded[key] = loaded
+        return loaded
 
-    def call(self, ready: LoadedConnector, op: str, args: JsonObject, *, reading: bool) -> CallResult:
-        """Runs one operation: as a preview, which is short and only reads, or as the real thing."""
-        connector = ready.pinned.connector
-        bounds = self._settings.bounds_of.get(connector.name, self._settings.bounds)
-        seconds = bounds.preview_seconds if reading else bounds.execute_seconds
-        methods = bounds.preview_methods if reading else None
-        invocation = Invocation(op, args, seconds, methods, bounds)
-        return invoke(ready.loaded, connector, invocation, self._client, self._settings.credentials)
+    def call(self, loaded: LoadedConnector, op: str, args: JsonObject, *, preview: bool) -> CallResult:
+        """Runs one op; as a preview it has less time and may only read."""
+        connector = loaded.pinned.connector
+        limits = self._settings.limits_by_connector.get(connector.name, self._settings.limits)
+        seconds = limits.preview_seconds if preview else limits.execute_seconds
+        methods = limits.preview_methods if preview else None
+        invocation = Invocation(op, args, seconds, methods, limits)
+        return invoke(loaded.module, connector, invocation, self._client, self._settings.credentials)

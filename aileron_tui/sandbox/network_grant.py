@@ -1,7 +1,7 @@
-"""Where a connector may go: URLs read once and strictly, hosts compared exactly, resolved addresses checked.
+"""Where a connector may connect: strict URL parsing, exact host comparison, and checks on resolved addresses.
 
-The parts read here are the parts that are connected to; no other URL parser sees the text afterwards, so a checker and
-a client cannot understand the same URL differently.
+Connections use the parts parsed here. No other URL parser sees the text afterwards, so the check and the client cannot
+read the same URL differently.
 """
 
 import ipaddress
@@ -19,9 +19,9 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 LOCALHOST: Final = "localhost"
 LOOPBACK: Final[tuple[Address, ...]] = (ipaddress.IPv4Address("127.0.0.1"), ipaddress.IPv6Address("::1"))
 
-_LONGEST_URL: Final = 8192
-_LONGEST_SHOWN: Final = 200
-_PORTS: Final = {"http": 80, "https": 443}
+_MAX_URL_LENGTH: Final = 8192
+_MAX_SHOWN_LENGTH: Final = 200
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _URL: Final = re.compile(
     r"(?P<scheme>[a-z]+)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?P<query>\?[^#]*)?(?P<fragment>#.*)?"
 )
@@ -43,18 +43,18 @@ class Url:
     target: str
 
     @property
-    def place(self) -> str:
-        """`host:port` as grants and people write it."""
+    def host_port(self) -> str:
+        """`host:port`, as in grants and messages."""
         return f"{bracketed(self.host)}:{self.port}"
 
     @property
     def authority(self) -> str:
-        """The value of the Host header: the port only where it is not the scheme's own."""
-        return bracketed(self.host) if self.port == _PORTS[self.scheme] else self.place
+        """The value of the Host header; includes the port unless it is the scheme's default."""
+        return bracketed(self.host) if self.port == _DEFAULT_PORTS[self.scheme] else self.host_port
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """What must be equal for a credential to travel on."""
+        """What must stay the same for a credential to be sent along on a redirect."""
         return self.scheme, self.host, self.port
 
     def __str__(self) -> str:
@@ -62,129 +62,129 @@ class Url:
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands before a port."""
+    """Returns a host as written before a port, IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def read_url(text: str) -> Url:
-    """The URL a guest asks for, or a refusal that says what is wrong with it."""
+    """Reads the URL in a guest's request; raises CallRefused if it is not allowed."""
     return _read(text, fragment=False)
 
 
-def follow(base: Url, location: str) -> Url:
-    """The URL a redirect points to, read as strictly as any other."""
-    _refuse_odd_characters(location)
+def read_redirect(base: Url, location: str) -> Url:
+    """Reads the target of a redirect as strictly as any other URL."""
+    _check_characters(location)
     try:
         joined = urljoin(str(base), location)
     except ValueError:
-        raise _invalid(location, "its host is not an address in brackets") from None
+        raise _invalid_url(location, "its host is not a valid address in brackets") from None
     return _read(joined, fragment=True)
 
 
 def _read(text: str, *, fragment: bool) -> Url:
-    _refuse_odd_characters(text)
+    _check_characters(text)
     scheme, _, _ = text.partition(":")
-    found = _URL.fullmatch(scheme.lower() + text[len(scheme) :])
-    if found is None:
-        raise _invalid(text, "it is not an absolute URL")
-    if found["scheme"] not in _PORTS:
-        raise _invalid(text, f"{found['scheme']}: is neither http: nor https:", message="scheme not permitted")
-    if found["fragment"] is not None and not fragment:
-        raise _invalid(text, "it has a #fragment")
-    if "@" in found["authority"]:
-        raise _invalid(text, "it has a user name before the host")
-    host, port = _read_authority(text, found["authority"], _PORTS[found["scheme"]])
-    target = quote((found["path"] or "/") + (found["query"] or ""), safe=_TARGET_SAFE)
-    return Url(found["scheme"], host, port, target)
+    parts = _URL.fullmatch(scheme.lower() + text[len(scheme) :])
+    if parts is None:
+        raise _invalid_url(text, "it is not an absolute URL")
+    if parts["scheme"] not in _DEFAULT_PORTS:
+        raise _invalid_url(text, f"{parts['scheme']}: is neither http: nor https:", message="scheme not permitted")
+    if parts["fragment"] is not None and not fragment:
+        raise _invalid_url(text, "it has a #fragment")
+    if "@" in parts["authority"]:
+        raise _invalid_url(text, "it contains a user name")
+    host, port = _read_authority(text, parts["authority"], _DEFAULT_PORTS[parts["scheme"]])
+    target = quote((parts["path"] or "/") + (parts["query"] or ""), safe=_TARGET_SAFE)
+    return Url(parts["scheme"], host, port, target)
 
 
-def _refuse_odd_characters(text: str) -> None:
-    if len(text) > _LONGEST_URL:
-        raise _invalid(text, f"it is longer than {_LONGEST_URL} characters")
+def _check_characters(text: str) -> None:
+    if len(text) > _MAX_URL_LENGTH:
+        raise _invalid_url(text, f"it is longer than {_MAX_URL_LENGTH} characters")
     if any(character <= " " or character == "\x7f" or character.isspace() for character in text):
-        raise _invalid(text, "it has a space or control character in it")
+        raise _invalid_url(text, "it contains a space or control character")
     if "\\" in text:
-        raise _invalid(text, "it has a backslash in it")
+        raise _invalid_url(text, "it contains a backslash")
 
 
-def _read_authority(text: str, authority: str, standard: int) -> tuple[str, int]:
+def _read_authority(text: str, authority: str, default_port: int) -> tuple[str, int]:
     host, colon, port = authority, "", ""
     if authority.startswith("["):
-        host, bracket, rest = authority.partition("]")
-        if not bracket or (rest and not rest.startswith(":")):
-            raise _invalid(text, "its host is not an address in brackets")
-        host, colon, port = f"{host}]", rest[:1], rest[1:]
+        host, bracket, port_part = authority.partition("]")
+        if not bracket or (port_part and not port_part.startswith(":")):
+            raise _invalid_url(text, "its host is not a valid address in brackets")
+        host, colon, port = f"{host}]", port_part[:1], port_part[1:]
     elif ":" in authority:
         host, colon, port = authority.partition(":")
     if not host:
-        raise _invalid(text, "it has no host", message="missing host")
+        raise _invalid_url(text, "it has no host", message="missing host")
     if colon and not (_PORT.fullmatch(port) and int(port) < 65536):
-        raise _invalid(text, "its port is not a plain number")
-    return _read_host(text, host), int(port) if colon else standard
+        raise _invalid_url(text, "its port is not a number from 1 to 65535")
+    return _read_host(text, host), int(port) if colon else default_port
 
 
 def _read_host(text: str, host: str) -> str:
     if host.startswith("["):
-        return str(_literal(text, host[1:-1], ipaddress.IPv6Address))
+        return str(_read_address(text, host[1:-1], ipaddress.IPv6Address))
     if not host.isascii():
-        raise _invalid(text, "its host has letters outside ASCII; write it in its xn-- form")
+        raise _invalid_url(text, "its host has non-ASCII characters; use the xn-- form")
     host = host.lower()
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
-        return str(_literal(text, host, ipaddress.IPv4Address))
+        return str(_read_address(text, host, ipaddress.IPv4Address))
     if not _NAME.fullmatch(host) or len(host) > 253:
-        raise _invalid(text, "its host is not a plain host name")
+        raise _invalid_url(text, "its host is not a valid host name")
     return host
 
 
-def _literal(
-    text: str, host: str, form: type[ipaddress.IPv4Address] | type[ipaddress.IPv6Address]
+def _read_address(
+    text: str, host: str, address_type: type[ipaddress.IPv4Address] | type[ipaddress.IPv6Address]
 ) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     try:
-        address = form(host)
+        address = address_type(host)
     except ValueError:
-        raise _invalid(text, "its host is a number that is not a plain address") from None
+        raise _invalid_url(text, "its host is not a valid IP address") from None
     if isinstance(address, ipaddress.IPv6Address) and (address.scope_id or address.ipv4_mapped):
-        raise _invalid(text, "its host is an address in a form that is not allowed")
+        raise _invalid_url(text, "its host is an IP address in a form that is not allowed")
     return address
 
 
-def _invalid(text: str, why: str, message: str = "invalid URL") -> CallRefused:
-    shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text)} characters)"
+def _invalid_url(text: str, why: str, message: str = "invalid URL") -> CallRefused:
+    shown = text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}… ({len(text)} characters)"
     return CallRefused(
         Failure(
             FailureKind.CAPABILITY_DENIED,
             f"{message}: {why}",
-            f"the connector asked for a URL that is not allowed: {why}",
+            f"the connector requested a URL that is not allowed: {why}",
             Boundary.SANDBOX,
             details={"url": shown},
         )
     )
 
 
-class Grant:
+class NetworkGrant:
     """The exact `host:port` pairs a connector's manifest declares."""
 
     def __init__(self, hosts: Iterable[str] | None) -> None:
-        self._places = frozenset(_normal(place) for place in hosts or ())
+        self._allowed = frozenset(_normalized(host_port) for host_port in hosts or ())
 
     def check(self, url: Url) -> None:
-        """Refuses a URL whose host and port are not in the grant."""
-        if url.place in self._places:
+        """Raises CallRefused for a URL whose host and port are not in the grant."""
+        if url.host_port in self._allowed:
             return
-        granted: list[Json] = [f"network:{place}" for place in sorted(self._places)]
+        granted: list[Json] = [f"network:{host_port}" for host_port in sorted(self._allowed)]
         raise CallRefused(
             Failure(
                 FailureKind.CAPABILITY_DENIED,
                 "host:port not in declared grant",
-                f"the connector may not reach {url.place}",
+                f"the connector may not reach {url.host_port}",
                 Boundary.SANDBOX,
-                details={"requested": f"network:{url.place}", "granted": granted},
+                details={"requested": f"network:{url.host_port}", "granted": granted},
             )
         )
 
 
-def _normal(place: str) -> str:
-    host, _, port = place.lower().rpartition(":")
+def _normalized(host_port: str) -> str:
+    host, _, port = host_port.lower().rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     try:
         return f"{bracketed(str(ipaddress.ip_address(host)))}:{port}"
@@ -192,37 +192,37 @@ def _normal(place: str) -> str:
         return f"{host}:{port}"
 
 
-def literal(host: str) -> Address | None:
-    """The address a checked host is, if it is one."""
+def ip_literal(host: str) -> Address | None:
+    """Returns the IP address if a checked host is one."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
         return None
 
 
-def public(address: Address) -> bool:
-    """Whether an address belongs to the open internet, seen through the forms that carry an IPv4 address inside."""
+def is_public(address: Address) -> bool:
+    """Whether an address is on the public internet; an IPv4 address embedded in an IPv6 one is what counts."""
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
         if address in _NAT64:
             inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
-            return public(inner)
+            return is_public(inner)
         if address.teredo or address.is_site_local:
             return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
-def check_addresses(place: str, addresses: Iterable[Address]) -> None:
-    """Refuses a name if any of its addresses is private: a name may not lead inside."""
+def check_addresses(host_port: str, addresses: Iterable[Address]) -> None:
+    """Raises CallRefused if any address of a host name is private, so that a name cannot point to an internal host."""
     for address in addresses:
-        if not public(address):
+        if not is_public(address):
             raise CallRefused(
                 Failure(
                     FailureKind.CAPABILITY_DENIED,
-                    f"{place} resolves to the private address {address}",
-                    f"the connector may not reach {place}, which resolves to the private address {address}",
+                    f"{host_port} resolves to the private address {address}",
+                    f"the connector may not reach {host_port}, which resolves to the private address {address}",
                     Boundary.SANDBOX,
-                    details={"requested": f"network:{place}", "address": str(address)},
+                    details={"requested": f"network:{host_port}", "address": str(address)},
                 )
             )

@@ -1,4 +1,4 @@
-"""What an action is about to do, fetched from the place it will write to by a party the agent does not control."""
+"""Fetches the preview of an action: what it is about to change, read by a connector the agent does not control."""
 
 import logging
 
@@ -18,9 +18,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PreviewOutcome:
-    """The rows for the operator or the short reason why there are none; the whole answer and the details beside it.
+    """The rows for the operator, or the short reason why there are none, with the full output and details.
 
-    `trust` and `hash` say which bytes answered; they are empty where none were loaded.
+    `trust` and `hash` identify the connector that was called; they are empty if none was loaded.
     """
 
     result: PreviewResult
@@ -34,7 +34,7 @@ class PreviewOutcome:
 
     @property
     def details(self) -> JsonObject:
-        """Everything that the raw view and the log keep and the prompt does not show."""
+        """What the raw view and the log include but the prompt does not show."""
         details: JsonObject = {"seconds": round(self.seconds, 3), "log": list[Json](self.log), "stderr": self.stderr}
         if self.failure:
             details |= {
@@ -48,28 +48,28 @@ class PreviewOutcome:
 
 
 def fetch(connectors: LoadedConnectors, action: Action, args: JsonObject) -> PreviewOutcome | None:
-    """Calls the preview operation of an action; None where it has none.
+    """Calls the preview op of an action; returns None if the action has no preview.
 
-    Only the manifest's argument table reaches the connector: an input that it does not name cannot steer the preview.
+    Only the manifest's argument table reaches the connector: an input that it does not name cannot affect the preview.
     """
-    directive = action.approval.preview
-    if directive is None:
+    declared = action.approval.preview
+    if declared is None:
         return None
-    trust = found = ""
+    trust = hash_ = ""
     try:
         if not action.execute:
-            raise CallRefused(_invalid("the action declares no execute step"))
-        absent = missing_args(directive.args, args)
-        if absent:
-            raise CallRefused(_invalid(f'input "{absent[0]}" was not supplied'))
-        ready = connectors.ready(connectors.required(action, action.execute[0].connector))
-        trust, found = ready.pinned.trust, ready.pinned.hash
-        filled = interpolate(directive.args, args)
-        result = connectors.call(ready, directive.op, filled if isinstance(filled, dict) else {}, reading=True)
+            raise CallRefused(_invalid_call("the action declares no execute step"))
+        missing = missing_args(declared.args, args)
+        if missing:
+            raise CallRefused(_invalid_call(f'input "{missing[0]}" was not supplied'))
+        loaded = connectors.load(connectors.requirement_of(action, action.execute[0].connector))
+        trust, hash_ = loaded.pinned.trust, loaded.pinned.hash
+        filled = interpolate(declared.args, args)
+        result = connectors.call(loaded, declared.op, filled if isinstance(filled, dict) else {}, preview=True)
     except CallRefused as refused:
         result = CallResult(failure=refused.failure)
     if result.failure:
-        shown = PreviewResult(unavailable=result.failure.reason)
+        preview_result = PreviewResult(unavailable=result.failure.reason)
         _log.warning(
             "preview of %s unavailable: %s (%s)",
             inline(action.name),
@@ -77,9 +77,11 @@ def fetch(connectors: LoadedConnectors, action: Action, args: JsonObject) -> Pre
             inline(str(result.failure.kind)),
         )
     else:
-        shown = PreviewResult(rows=preview_rows(directive, result.output))
-    return PreviewOutcome(shown, result.output, result.failure, result.log, result.stderr, result.seconds, trust, found)
+        preview_result = PreviewResult(rows=preview_rows(declared, result.output))
+    return PreviewOutcome(
+        preview_result, result.output, result.failure, result.log, result.stderr, result.seconds, trust, hash_
+    )
 
 
-def _invalid(why: str) -> Failure:
+def _invalid_call(why: str) -> Failure:
     return Failure(FailureKind.CAPABILITY_DENIED, why, why, Boundary.ACTION)

@@ -1,4 +1,4 @@
-"""The one door to the sandbox: previews and executions, blocking, from as many threads as the caller likes."""
+"""The interface of the sandbox: previews and executions. Calls block and may come from any thread."""
 
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -15,7 +15,7 @@ from aileron_tui.sandbox.preview import PreviewOutcome
 
 
 class Sandbox:
-    """Runs the connectors in `packages`, by name, as the settings allow."""
+    """Runs the connectors in `packages` (by name) under the given settings."""
 
     def __init__(
         self,
@@ -27,35 +27,35 @@ class Sandbox:
         self._connectors = LoadedConnectors(packages, settings or SandboxSettings(), self._client)
 
     def prepare(self, actions: Iterable[Action]) -> dict[str, Failure]:
-        """Checks and loads every connector these actions use, so that no prompt waits for a compiler.
+        """Checks and loads every connector these actions use, so that no prompt has to wait for compilation.
 
-        Gives the failures by connector.
+        Returns the failures by connector.
         """
         failures: dict[str, Failure] = {}
         for requirement in dict.fromkeys(item for action in actions for item in action.requires):
             try:
-                self._connectors.ready(requirement)
+                self._connectors.load(requirement)
             except CallRefused as refused:
                 failures[requirement.name] = refused.failure
         return failures
 
     def trust(self, requirement: Requirement) -> str:
-        """What is known of a connector's publisher, or why the connector cannot be used."""
+        """Returns the trust label of a connector's publisher, or why the connector cannot be used."""
         try:
-            return self._connectors.ready(requirement).pinned.trust
+            return self._connectors.load(requirement).pinned.trust
         except CallRefused as refused:
             return refused.failure.reason
 
     def preview(self, action: Action, args: JsonObject) -> PreviewOutcome | None:
-        """What the operator is to be shown besides the inputs; None where the action has no preview."""
+        """Fetches the preview of a call; returns None if the action has no preview."""
         return preview.fetch(self._connectors, action, args)
 
     def execute(self, action: Action, args: JsonObject) -> Execution:
-        """Does what the action says."""
+        """Runs the steps of an action."""
         return execution.run(self._connectors, action, args)
 
     def close(self) -> None:
-        """Closes the connections that are kept open for the next call."""
+        """Closes the pooled connections."""
         self._client.close()
 
     def __enter__(self) -> "Sandbox":

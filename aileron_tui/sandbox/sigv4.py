@@ -1,4 +1,4 @@
-"""AWS Signature Version 4, for requests whose body is at hand."""
+"""AWS Signature Version 4, for requests whose whole body is in memory."""
 
 import hashlib
 import hmac
@@ -14,7 +14,7 @@ _ALGORITHM: Final = "AWS4-HMAC-SHA256"
 
 @dataclass(frozen=True, slots=True)
 class SigningScope:
-    """Who signs for what; the secret is not kept here."""
+    """Access key, region and service of a signature; does not contain the secret."""
 
     access_key_id: str
     region: str
@@ -22,12 +22,12 @@ class SigningScope:
 
 
 def timestamp(moment: datetime) -> str:
-    """The value of X-Amz-Date."""
+    """Formats the value of X-Amz-Date."""
     return moment.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
 def authorization(scope: SigningScope, secret: str, request: UpstreamRequest, payload: str) -> str:
-    """The Authorization header over all of the request's headers, Host and X-Amz-Date among them.
+    """Returns the Authorization header, which signs all headers of the request, including Host and X-Amz-Date.
 
     `payload` is the SHA-256 of the body in hex.
     """

@@ -13,7 +13,7 @@ from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.gate_state import GateSetup
-from aileron_tui.gate.server import ListenAddress, opened
+from aileron_tui.gate.server import ListenAddress, started_gate
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
@@ -70,7 +70,7 @@ class EmbeddedGate:
 
     async def _serve(self) -> None:
         gate, data = Gate(self._setup), self._setup.data
-        async with opened(gate, data, self._address, self._journal):
+        async with started_gate(gate, data, self._address, self._journal):
             self._started.set_result(discover(data=data))
             await asyncio.wrap_future(self._stopping)
 

@@ -47,7 +47,7 @@ def approving(client: ApproverClient) -> Iterator[None]:
 def test_the_agent_alone_plays_on_a_gate_that_is_found(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pace = AgentPace(scene=0.5, look=0.05)
+    pace = AgentPace(scene_seconds=0.5, poll_seconds=0.05)
     monkeypatch.setattr("aileron_tui.cli.commands.demo.Agent", partial(ScriptedAgent, script=SCRIPT[:1], pace=pace))
     with (
         sample_home(shared_cache(tmp_path_factory)) as made,
@@ -60,8 +60,8 @@ def test_the_agent_alone_plays_on_a_gate_that_is_found(
     said = [line.partition("  ")[2] for line in capsys.readouterr().out.splitlines()]
     assert said[0] == "The weekly recap is ready. May I send it to the team?"
     assert "send-draft approved: the mail was sent." in said
-    assert "send-draft approved: Lin has the answer." in said
-    assert said[-1] == "That was all I wanted."
+    assert "send-draft approved: the reply to Lin was sent." in said
+    assert said[-1] == "That was everything."
     assert sorted(mail.header("Subject") for mail in made.service.sent) == ["Room for Friday", "Weekly recap"]
 
 

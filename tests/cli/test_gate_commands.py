@@ -242,7 +242,7 @@ def test_what_needs_nobody_runs_at_once(call: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (["run", "nothing"], 1, "there is no action nothing"),
+        (["run", "nothing"], 1, "no action named nothing"),
         (["run", "send-draft"], 1, '"draft_id" is required'),
         (["run", "send-draft", "--arg", "x=1"], 2, "its inputs are: draft_id"),
         (["run", "send-draft", "--arg", "draft_id"], 2, "NAME=VALUE"),

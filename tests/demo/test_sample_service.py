@@ -15,8 +15,8 @@ import pytest
 
 from aileron_tui.demo import sample_data
 from aileron_tui.demo.errors import DemoError
-from aileron_tui.demo.sample_service import EVERYTHING, MAIL_CREDENTIAL, SampleService, ServiceFault, main
-from aileron_tui.demo.service_routes import LARGEST_BODY
+from aileron_tui.demo.sample_service import ANY_ID, MAIL_CREDENTIAL, SampleService, ServiceFault, main
+from aileron_tui.demo.service_routes import MAX_BODY_SIZE
 
 
 def raw(text: str) -> str:
@@ -221,7 +221,7 @@ def test_a_fault_on_a_draft_also_hits_its_sending(service: SampleService, mail: 
 
 
 def test_a_fault_may_hit_everything(service: SampleService, mail: httpx.Client, files: httpx.Client) -> None:
-    service.faults[EVERYTHING] = ServiceFault.SERVER_ERROR
+    service.faults[ANY_ID] = ServiceFault.SERVER_ERROR
     assert mail.get("/drafts").status_code == 500
     assert files.get("/files/f-1001").status_code == 500
 
@@ -237,7 +237,7 @@ def test_latency_is_shared_by_calls_at_the_same_time(service: SampleService, mai
 
 def test_a_body_without_bounds_is_refused(service: SampleService) -> None:
     for headers, status in (
-        ({"Content-Length": str(LARGEST_BODY + 1)}, 413),
+        ({"Content-Length": str(MAX_BODY_SIZE + 1)}, 413),
         ({"Content-Length": "9" * 40}, 413),
         ({"Content-Length": "-1"}, 400),
         ({"Content-Length": "many"}, 400),
@@ -283,7 +283,7 @@ def test_starting_and_stopping(service: SampleService) -> None:
     with pytest.raises(DemoError, match="already running"):
         service.start()
     port = service.port
-    with pytest.raises(DemoError, match=f"cannot listen on 127.0.0.1:{port}"):
+    with pytest.raises(DemoError, match=f"cannot start the sample service on 127.0.0.1:{port}"):
         SampleService(port).start()
     service.stop()
     service.stop()
@@ -310,4 +310,4 @@ def test_a_port_it_cannot_have_is_a_sentence(
     service: SampleService, port: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--port", str(service.port) if port == "taken" else port]) == 1
-    assert capsys.readouterr().err.startswith("error: the sample service cannot listen on 127.0.0.1:")
+    assert capsys.readouterr().err.startswith("error: cannot start the sample service on 127.0.0.1:")

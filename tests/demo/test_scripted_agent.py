@@ -12,11 +12,11 @@ from aileron_tui.demo.agent_script import SCRIPT, Scene, ScriptedCall
 from aileron_tui.demo.scripted_agent import AgentLog, AgentPace, ScriptedAgent
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.files.paths import bundled
-from aileron_tui.gate.call_inputs import faults
+from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.runtime.errors import NoGate, NotFound, rejected
 
-FAST = AgentPace(scene=0.03, look=0.01, patience=2)
-WISH = ScriptedCall("send-draft", {"draft_id": "r-1"}, "May I?", "it was sent.", "I will not.")
+FAST = AgentPace(scene_seconds=0.03, poll_seconds=0.01, max_unanswered_scenes=2)
+CALL = ScriptedCall("send-draft", {"draft_id": "r-1"}, "May I?", "it was sent.", "I will not.")
 
 
 class Gate:
@@ -69,18 +69,18 @@ TIMEOUT: JsonObject = {"status": "failed", "failure": {"error": {"class": "appro
         ({"status": "denied"}, "send-draft denied: I will not."),
         ({"status": "denied", "reason": "wrong \x1b[2J"}, "send-draft denied, because “wrong ⟨ESC⟩[2J”: I will not."),
         (FAILURE, "send-draft approved, but it failed: 404"),
-        (TIMEOUT, "send-draft: nobody answered. That is not a no; I may ask again one day."),
+        (TIMEOUT, "send-draft: nobody answered. That is not a denial, so I may ask again later."),
     ],
 )
 def test_it_says_what_it_makes_of_an_answer(answer: JsonObject, words: str) -> None:
-    assert said(Gate(answer), (WISH,)) == ["May I?", words, "That was all I wanted."]
+    assert said(Gate(answer), (CALL,)) == ["May I?", words, "That was everything."]
 
 
 def test_it_tries_something_else_when_denied() -> None:
     other = ScriptedCall("send-draft", {"draft_id": "r-2"}, "This one?", "good.", "no.")
-    wish = ScriptedCall("send-draft", {"draft_id": "r-1"}, "May I?", "sent.", "hm.", instead=(other,))
+    call = ScriptedCall("send-draft", {"draft_id": "r-1"}, "May I?", "sent.", "hm.", fallback=(other,))
     gate = Gate({"status": "denied"}, {"status": "completed"})
-    assert said(gate, (wish,))[-2] == "send-draft approved: good."
+    assert said(gate, (call,))[-2] == "send-draft approved: good."
     assert [args for _, args in gate.calls] == [{"draft_id": "r-1"}, {"draft_id": "r-2"}]
 
 
@@ -93,12 +93,12 @@ def test_it_goes_on_with_what_a_call_gave() -> None:
 def test_it_stops_asking_when_nobody_answers() -> None:
     gate = Gate()
     log = AgentLog()
-    with ScriptedAgent(gate, log, [(WISH,)] * 10, FAST):
+    with ScriptedAgent(gate, log, [(CALL,)] * 10, FAST):
         for _ in range(500):
             if "Nobody seems to be there" in log.lines()[-1]:
                 break
             Event().wait(0.01)
-    assert len(gate.calls) == FAST.patience
+    assert len(gate.calls) == FAST.max_unanswered_scenes
     assert "Nobody seems to be there" in log.lines()[-1]
 
 
@@ -106,9 +106,9 @@ def test_an_answer_now_and_then_keeps_it_going() -> None:
     done: JsonObject = {"status": "completed"}
     gate = Gate(done, "wait", done, "wait", done)
     log = AgentLog()
-    with ScriptedAgent(gate, log, [(WISH,)] * 5, FAST):
+    with ScriptedAgent(gate, log, [(CALL,)] * 5, FAST):
         for _ in range(500):
-            if log.lines() and "That was all" in log.lines()[-1]:
+            if log.lines() and "That was everything" in log.lines()[-1]:
                 break
             Event().wait(0.01)
     assert len(gate.calls) == 5
@@ -116,7 +116,7 @@ def test_an_answer_now_and_then_keeps_it_going() -> None:
 
 def test_it_ends_at_once_when_told_to() -> None:
     gate = Gate()
-    with ScriptedAgent(gate, AgentLog(), [(WISH,)] * 10, AgentPace(scene=60)):
+    with ScriptedAgent(gate, AgentLog(), [(CALL,)] * 10, AgentPace(scene_seconds=60)):
         pass
     assert len(gate.calls) <= 1
 
@@ -125,30 +125,30 @@ def test_a_gate_that_goes_away_ends_it() -> None:
     gate = Gate()
     gate.gone = True
     log = AgentLog()
-    assert not ScriptedAgent(gate, log, [(WISH,)], FAST).play()
-    assert log.lines()[-1].endswith("I cannot reach the gate any more: nobody answers")
+    assert not ScriptedAgent(gate, log, [(CALL,)], FAST).play()
+    assert log.lines()[-1].endswith("I can no longer reach the gate: nobody answers")
 
 
 def test_a_request_that_is_forgotten_is_let_go() -> None:
     gate = Gate()
     gate.forgot = True
-    assert said(gate, (WISH,))[1] == "send-draft: the gate does not know of it any more."
+    assert said(gate, (CALL,))[1] == "send-draft: the gate no longer knows this request."
 
 
 def test_an_action_that_is_not_there_is_skipped() -> None:
     class Poor(Gate):
         def run(self, name: str, args: JsonObject, *, asker: Asker | None = None, wait: int = 0) -> JsonObject:
-            raise rejected(404, {"error": {"code": "not_found", "message": "there is no action send-draft"}})
+            raise rejected(404, {"error": {"code": "not_found", "message": "no action named send-draft"}})
 
-    assert said(Poor(), (WISH,))[1] == "send-draft: the gate refused: there is no action send-draft"
+    assert said(Poor(), (CALL,))[1] == "send-draft: the gate refused: no action named send-draft"
 
 
 def test_the_script_fits_the_suite_and_shows_what_matters() -> None:
     actions = load_bundle(bundled("manifests")).actions
-    wishes = [wish for scene in SCRIPT for wish in scene]
-    for wish in (*wishes, *(other for asked in wishes for other in asked.instead)):
-        assert faults(actions[wish.action].inputs, wish.args) == []
-        assert actions[wish.action].gated
+    calls = [call for scene in SCRIPT for call in scene]
+    for call in (*calls, *(other for asked in calls for other in asked.fallback)):
+        assert input_errors(actions[call.action].inputs, call.args) == []
+        assert actions[call.action].gated
     assert len(SCRIPT[0]) > 1
-    assert {"send-draft", "delete-file", "move-file", "draft-mail"} <= {wish.action for wish in wishes}
-    assert any(len(scene) >= 4 and len({wish.action for wish in scene}) == 1 for scene in SCRIPT)
+    assert {"send-draft", "delete-file", "move-file", "draft-mail"} <= {call.action for call in calls}
+    assert any(len(scene) >= 4 and len({call.action for call in scene}) == 1 for scene in SCRIPT)

@@ -141,7 +141,7 @@ def test_a_copy_for_the_same_port_is_the_same(tmp_path: Path) -> None:
 
 
 def test_a_copy_never_covers_what_is_there(tmp_path: Path) -> None:
-    with pytest.raises(DemoError, match="cannot be copied"):
+    with pytest.raises(DemoError, match="cannot copy"):
         materialise(tmp_path, 40123)
     assert not list(tmp_path.iterdir())
 

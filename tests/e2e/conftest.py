@@ -18,7 +18,7 @@ from aileron_tui.demo.sample_credentials import sample_config
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.files.paths import bundled
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.gate.installed_bundle import install, settings_of
+from aileron_tui.gate.installed_bundle import install, sandbox_settings
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 from aileron_tui.signing import key_store
 from aileron_tui.surface.embedded_gate import changing_keys
@@ -145,7 +145,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample connectors, compiled."""
     folder = shared_cache(tmp_path_factory)
     with sample_config() as config:
-        install(bundled("manifests"), settings_of(config, folder, PublisherKeyring())).sandbox.close()
+        install(bundled("manifests"), sandbox_settings(config, folder, PublisherKeyring())).sandbox.close()
     return folder
 
 

@@ -34,8 +34,8 @@ T = TypeVar("T")
 ASKER = Asker("test agent", "s-1", "/home/me")
 
 
-def until(work: Awaitable[T]) -> T:
-    """Runs a coroutine to its end on a loop of its own."""
+def run_async(work: Awaitable[T]) -> T:
+    """Runs a coroutine to completion on a new event loop."""
 
     async def main() -> T:
         return await asyncio.wait_for(work, 60)
@@ -44,7 +44,7 @@ def until(work: Awaitable[T]) -> T:
 
 
 @dataclass
-class Bench:
+class GateEnv:
     """Everything a gate test needs."""
 
     service: SampleService
@@ -77,7 +77,7 @@ class Bench:
             await gate.stop()
 
     def statement(self, item: JsonObject, verdict: Verdict = Verdict.APPROVE, **changes: Any) -> Statement:
-        """What an approver signs for an item, after looking at it."""
+        """Returns the statement that an approver signs for a request."""
         now = datetime.now(UTC)
         prompt = read_prompt(item["prompt"])
         fields: dict[str, Any] = {
@@ -97,8 +97,8 @@ class Bench:
         }
         return Statement(**fields | changes)
 
-    def answer(self, item: JsonObject, verdict: Verdict = Verdict.APPROVE, **changes: Any) -> JsonObject:
-        """The body of a decision."""
+    def decision(self, item: JsonObject, verdict: Verdict = Verdict.APPROVE, **changes: Any) -> JsonObject:
+        """Returns the body of a signed decision."""
         statement = self.statement(item, verdict, **changes)
         body: JsonObject = {"approved": verdict is Verdict.APPROVE, "envelope": sign(statement, self.key).fields()}
         if statement.reason:
@@ -109,35 +109,35 @@ class Bench:
 
 
 def dig(value: Any, *path: str) -> Any:
-    """What lies at a path of JSON."""
+    """Returns the value at a path in JSON."""
     for key in path:
         value = value[key]
     return value
 
 
 def code(reply: Reply) -> Any:
-    """The code of a refusal."""
+    """Returns the code of an error reply."""
     return dig(reply.body, "error", "code")
 
 
 async def ask(gate: Gate, action: str = "send-draft", wait: float | None = None, **args: Any) -> Reply:
-    """An agent's call."""
+    """Calls an action as an agent."""
     return await gate.call(action, args or {"draft_id": "r-12345"}, ASKER, agent="agent-1", wait=wait)
 
 
-async def shown(gate: Gate, id_: str) -> JsonObject:
-    """The item of a request once its preview is there."""
+async def previewed_request(gate: Gate, id_: str) -> JsonObject:
+    """Returns a request once its preview has been fetched."""
     for _ in range(1000):
-        item = gate.item(id_)
+        item = gate.find_request(id_)
         assert item is not None
         if item["preview_state"] != "fetching":
             return item
         await asyncio.sleep(0.01)
-    raise AssertionError("the preview did not come")
+    raise AssertionError("the preview was not fetched")
 
 
-async def ending(gate: Gate, id_: str) -> JsonObject:
-    """The agent's answer once the request ended."""
+async def result_of(gate: Gate, id_: str) -> JsonObject:
+    """Returns the agent's result once the request has ended."""
     for _ in range(1000):
         reply = await gate.result(id_)
         if reply.body.get("status") not in ("pending_approval", "running"):
@@ -159,12 +159,12 @@ def service() -> Iterator[SampleService]:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, compiled: Path, service: SampleService, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def env(tmp_path: Path, compiled: Path, service: SampleService, monkeypatch: pytest.MonkeyPatch) -> Iterator[GateEnv]:
     monkeypatch.setenv("TEST_MAIL_TOKEN", MAIL_CREDENTIAL)
     monkeypatch.setenv("TEST_FILES_KEY", FILES_CREDENTIAL)
     manifests = materialise(tmp_path / "manifests", service.port)
     with for_this_run("tester") as key:
-        bench = Bench(service, tmp_path, manifests, compiled, key)
-        with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
+        env = GateEnv(service, tmp_path, manifests, compiled, key)
+        with Ledger(env.data / LEDGER_FILE, role="test") as ledger:
             ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("tester", key.public))
-        yield bench
+        yield env

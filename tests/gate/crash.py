@@ -1,7 +1,7 @@
-"""`kill -9` at every step of a request's life: `python -m tests.gate.crash --rounds 500`.
+"""Crash test: `python -m tests.gate.crash --rounds 500` kills gates with `kill -9` at every step of a request.
 
-A life of the gate ends at a named point, while the service holds a call open, or at any moment; the next life is on the
-same folder. What must hold is in `lives`.
+A gate is killed at a named point, while the service holds a call open, or at a random moment; the next one runs on the
+same folder. `gate_harness` checks what must hold.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import Final
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
-from tests.gate.lives import Plan, World, world
-from tests.gate.process import Place
+from tests.gate.gate_harness import GateHarness, Plan, gate_harness
+from tests.gate.gate_process import GateAddress
 
-LIVES_OF_A_FOLDER: Final = 25
+RUNS_PER_FOLDER: Final = 25
 
 
-def _around(
+def _before_and_after(
     point: str, before: RequestState | None, after: RequestState | None, shape: Plan | None = None
 ) -> Iterator[Plan]:
-    """Plans to die before and after a point, with what is to be found after each."""
+    """Yields plans that crash before and after a point, with the expected state after each."""
     shape = shape or Plan("approved")
     for phase, found in (("before", before), ("after", after)):
         yield replace(shape, name=f"{shape.name}, {phase} {point}", kill=f"{point}:{phase}:1", found=found)
@@ -45,36 +45,36 @@ WAITS, DONE, UNKNOWN, DENIED, EXPIRED, WITHDRAWN = (
 )
 _DENIAL: Final = Plan("denied", verdict=Verdict.DENY)
 _SILENCE: Final = Plan("nobody answers", verdict=None, timeout=1)
-_LEAVING: Final = Plan("the agent leaves", verdict=None, leaves=True)
+_LEAVING: Final = Plan("the agent disconnects", verdict=None, disconnects=True)
 
 STEPS: Final = (
-    *_around("ledger:request.made", None, WAITS),
-    *_around("sandbox:preview", WAITS, WAITS),
+    *_before_and_after("ledger:request.made", None, WAITS),
+    *_before_and_after("sandbox:preview", WAITS, WAITS),
     Plan("during the preview", hold="GET", found=WAITS),
-    *_around("ledger:preview.fetched", WAITS, WAITS),
-    *_around("ledger:decision.made", WAITS, UNKNOWN),
-    *_around("sandbox:execute", UNKNOWN, UNKNOWN),
+    *_before_and_after("ledger:preview.fetched", WAITS, WAITS),
+    *_before_and_after("ledger:decision.made", WAITS, UNKNOWN),
+    *_before_and_after("sandbox:execute", UNKNOWN, UNKNOWN),
     Plan("during the op, before its effect", hold="POST", found=UNKNOWN),
     Plan("during the op, after its effect", hold="POST", done=True, found=UNKNOWN),
-    *_around("outbox:put", UNKNOWN, DONE),
-    *_around("ledger:op.executed", DONE, DONE),
-    *_around("outbox:deliver", DONE, DONE),
-    *_around("ledger:result.delivered", DONE, DONE),
+    *_before_and_after("outbox:put", UNKNOWN, DONE),
+    *_before_and_after("ledger:op.executed", DONE, DONE),
+    *_before_and_after("outbox:deliver", DONE, DONE),
+    *_before_and_after("ledger:result.delivered", DONE, DONE),
     Plan("after everything", found=DONE),
-    *_around("ledger:decision.made", WAITS, DENIED, _DENIAL),
-    *_around("outbox:put", DENIED, DENIED, _DENIAL),
-    *_around("ledger:request.expired", EXPIRED, EXPIRED, _SILENCE),
-    *_around("outbox:put", EXPIRED, EXPIRED, _SILENCE),
-    *_around("ledger:request.withdrawn", WAITS, WITHDRAWN, _LEAVING),
-    *_around("outbox:put", WITHDRAWN, WITHDRAWN, _LEAVING),
+    *_before_and_after("ledger:decision.made", WAITS, DENIED, _DENIAL),
+    *_before_and_after("outbox:put", DENIED, DENIED, _DENIAL),
+    *_before_and_after("ledger:request.expired", EXPIRED, EXPIRED, _SILENCE),
+    *_before_and_after("outbox:put", EXPIRED, EXPIRED, _SILENCE),
+    *_before_and_after("ledger:request.withdrawn", WAITS, WITHDRAWN, _LEAVING),
+    *_before_and_after("outbox:put", WITHDRAWN, WITHDRAWN, _LEAVING),
 )
-"""Every step of the flow, once."""
+"""A crash at every step of the flow."""
 
 _STARTED: Final = "sandbox:execute:before:1"
 _KEPT: Final = "ledger:op.executed:before:1"
 _ASKED: Final = "ledger:request.made:after:1"
 
-TWICE: Final = (
+DOUBLE_CRASHES: Final = (
     (_STARTED, "ledger:gate.started:after:1", UNKNOWN),
     (_STARTED, "ledger:op.interrupted:before:1", UNKNOWN),
     (_STARTED, "ledger:op.interrupted:after:1", UNKNOWN),
@@ -85,11 +85,11 @@ TWICE: Final = (
     (_KEPT, "ledger:op.executed:after:1", DONE),
     (_ASKED, "sandbox:preview:before:1", WAITS),
 )
-"""Two deaths in a row: the first in the flow, the second while the gate puts things right after it."""
+"""Two crashes in a row: the first in the flow, the second during recovery."""
 
 
-def chance(random_: random.Random) -> Plan:
-    """Some way to die: at any moment, or before or after any step of any kind."""
+def random_plan(random_: random.Random) -> Plan:
+    """Returns a random plan: a crash at a random moment, or before or after a random step."""
     phase = random_.choice(("before", "after"))
     if random_.random() < 0.5:
         return Plan("any moment", delay=random_.uniform(0.02, 0.6))
@@ -99,60 +99,60 @@ def chance(random_: random.Random) -> Plan:
     return Plan("any answer", kill=f"{point}:{phase}:{random_.randint(1, 4)}")
 
 
-def wander(here: World, random_: random.Random) -> Callable[[Place], None]:
-    """What goes on in a life that ends by chance: old calls are made again, new ones come, most are answered."""
+def random_flow(harness: GateHarness, random_: random.Random) -> Callable[[GateAddress], None]:
+    """Returns a random flow: repeats old calls, makes new ones, and decides most of them."""
 
-    def flow(place: Place) -> None:
-        agent, approver, told = here.agent(place), here.approver(place), here.told
-        drafts = [*told.open.values(), *(here.draft() for _ in range(random_.randint(1, 3)))]
+    def flow(address: GateAddress) -> None:
+        agent, approver, observed = harness.agent(address), harness.approver(address), harness.observed
+        drafts = [*observed.open.values(), *(harness.draft() for _ in range(random_.randint(1, 3)))]
         for draft in drafts:
             if random_.random() < 0.8:
-                here.call(agent, draft)
+                harness.call(agent, draft)
         for item in approver.waiting():
             if random_.random() < 0.8:
-                told.accepted.setdefault(item["id"], item["args"]["draft_id"])
-                here.decide(approver, item["id"], Verdict.APPROVE if random_.random() < 0.7 else Verdict.DENY)
-        for id_ in told.open:
-            if id_ in told.decided and random_.random() < 0.8:
-                here.ending(agent, id_)
+                observed.accepted.setdefault(item["id"], item["args"]["draft_id"])
+                harness.decide(approver, item["id"], Verdict.APPROVE if random_.random() < 0.7 else Verdict.DENY)
+        for id_ in observed.open:
+            if id_ in observed.decided and random_.random() < 0.8:
+                harness.wait_for_result(agent, id_)
         if random_.random() < 0.2:
-            here.leave(place, here.draft())
+            harness.call_and_disconnect(address, harness.draft())
 
     return flow
 
 
-def journey(here: World, random_: random.Random, lives: int) -> None:
-    """A new folder, that many lives that end by chance, and one that ends well."""
-    here.clear()
-    for _ in range(lives):
-        here.live(chance(random_), wander(here, random_))
-    before = here.memory
-    with here.gate(Plan("a clean end")) as process:
-        place = process.ready()
-        assert place is not None, here.log()
-        here.check_recovered(before, place)
-        here.see_through(place)
+def random_runs(harness: GateHarness, random_: random.Random, count: int) -> None:
+    """Runs a gate on a new folder with random crashes, and once more to a clean end."""
+    harness.clear()
+    for _ in range(count):
+        harness.run_once(random_plan(random_), random_flow(harness, random_))
+    before = harness.disk_state
+    with harness.gate(Plan("a clean end")) as process:
+        address = process.ready()
+        assert address is not None, harness.log()
+        harness.check_recovered(before, address)
+        harness.finish_all(address)
         process.signal(signal.SIGTERM)
         process.wait()
-    assert all(fact.state.final for fact in here.memory.facts.values())
+    assert all(request.state.final for request in harness.disk_state.requests.values())
 
 
-def steps(here: World) -> None:
-    """Every named step."""
+def steps(harness: GateHarness) -> None:
+    """Crashes at every named step."""
     for number, plan in enumerate(STEPS):
         if number % 8 == 0:
-            here.clear()
-        here.step(plan)
-    here.clear()
-    for points in TWICE:
-        here.twice(*points)
+            harness.clear()
+        harness.crash_at(plan)
+    harness.clear()
+    for points in DOUBLE_CRASHES:
+        harness.crash_twice(*points)
 
 
 def main(words: list[str]) -> int:
-    """0 if all is well; else says what was wrong and keeps the folder."""
+    """Runs the crash test; keeps the folder if it fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.gate.crash", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=500, help="lives of the gate (%(default)s)")
-    parser.add_argument("--seed", type=int, default=None, help="repeats the chances of an earlier run")
+    parser.add_argument("--rounds", type=int, default=500, help="number of gate runs (%(default)s)")
+    parser.add_argument("--seed", type=int, default=None, help="random seed, to repeat an earlier run")
     options = parser.parse_args(words)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
     random_ = random.Random(seed)
@@ -165,17 +165,18 @@ def main(words: list[str]) -> int:
 
     say(f"seed {seed}")
     try:
-        with world(root) as here:
-            steps(here)
-            say(f"{here.lives} lives: every named step")
-            while here.lives < options.rounds:
-                journey(here, random_, min(LIVES_OF_A_FOLDER, options.rounds - here.lives))
-                say(f"{here.lives} lives")
-            states = ", ".join(f"{count} {state}" for state, count in here.ends.most_common())
-            say(f"{(time.monotonic() - began) / here.lives:.3f} s a life; {sum(here.service.arrived.values())} sends")
-            say(f"found between lives: {states}")
+        with gate_harness(root) as harness:
+            steps(harness)
+            say(f"{harness.runs} runs: every named step")
+            while harness.runs < options.rounds:
+                random_runs(harness, random_, min(RUNS_PER_FOLDER, options.rounds - harness.runs))
+                say(f"{harness.runs} runs")
+            states = ", ".join(f"{count} {state}" for state, count in harness.ends.most_common())
+            sends = sum(harness.service.arrived.values())
+            say(f"{(time.monotonic() - began) / harness.runs:.3f} s per run; {sends} sends")
+            say(f"states between runs: {states}")
     except AssertionError as error:
-        say(f"FAILED: {error}\nthe folder is kept: {root}")
+        say(f"FAILED: {error}\nthe folder was kept: {root}")
         raise
     shutil.rmtree(root)
     return 0

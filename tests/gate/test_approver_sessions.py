@@ -9,17 +9,17 @@ from aileron_tui.core.decision import Verdict, timestamp
 from aileron_tui.gate.approver_sessions import (
     CHALLENGE_SECONDS,
     IDLE_SECONDS,
-    LONGEST_SECONDS,
-    MOST_SESSIONS,
-    NotProven,
+    MAX_SESSION_SECONDS,
+    MAX_SESSIONS,
+    SessionRefused,
     Sessions,
 )
 from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.session_proof import session_proof
-from tests.gate.conftest import Bench, until
-from tests.gate.house import DRAFT, SEND, WAITING, error_code, house, prove, session
+from tests.gate.conftest import GateEnv, run_async
+from tests.gate.served_gate import DRAFT, SEND, WAITING, error_code, prove, served_gate, session
 
 INSTANCE = "gate-1"
 LEDGER = "sha256:" + "1" * 64
@@ -48,7 +48,7 @@ class World:
         return self.sessions.open(challenge, self.key.public.fingerprint, self.sign(challenge))[0]
 
     def refused(self, challenge: str, signature: str, key: UnlockedKey | None = None) -> str:
-        with pytest.raises(NotProven) as error:
+        with pytest.raises(SessionRefused) as error:
             self.sessions.open(challenge, (key or self.key).public.fingerprint, signature)
         return error.value.code
 
@@ -137,7 +137,7 @@ def test_a_session_ends_when_it_is_not_used(world: World) -> None:
 
 def test_a_session_ends_in_any_case(world: World) -> None:
     token = world.open()
-    for _ in range(LONGEST_SECONDS // 300 - 1):
+    for _ in range(MAX_SESSION_SECONDS // 300 - 1):
         world.now += 300
         assert world.sessions.find(token)
     world.now += 300
@@ -171,7 +171,7 @@ def test_a_token_must_be_right_to_the_last_character(world: World) -> None:
 
 def test_sessions_are_bounded_and_the_newest_stay(world: World) -> None:
     tokens = []
-    for _ in range(MOST_SESSIONS + 5):
+    for _ in range(MAX_SESSIONS + 5):
         world.now += 0.001
         tokens.append(world.open())
     alive = [token for token in tokens if world.sessions.find(token)]
@@ -182,58 +182,58 @@ def test_a_proof_is_no_decision_and_no_decision_a_proof() -> None:
     assert b"application/vnd.aileron.session+json" in session_proof("c", "i", "l")
 
 
-def test_over_http(bench: Bench) -> None:
+def test_over_http(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            stranger = for_this_run("stranger")
+        async with served_gate(env) as served:
+            anonymous = for_this_run("anonymous")
             refused = {
-                "unknown_key": await prove(at.stranger, stranger),
-                "bad_signature": await prove(at.stranger, stranger, keyid=bench.key.public.fingerprint),
-                "unknown_challenge": await prove(at.stranger, bench.key, challenge="AAAA"),
+                "unknown_key": await prove(served.anonymous, anonymous),
+                "bad_signature": await prove(served.anonymous, anonymous, keyid=env.key.public.fingerprint),
+                "unknown_challenge": await prove(served.anonymous, env.key, challenge="AAAA"),
             }
             for expected, answer in refused.items():
                 assert (answer.status_code, error_code(answer)) == (403, expected)
-            other = await prove(at.stranger, bench.key, instance="gate-0000000000000000")
+            other = await prove(served.anonymous, env.key, instance="gate-0000000000000000")
             assert (other.status_code, error_code(other)) == (403, "bad_signature")
-            missing = await at.stranger.post("/v1/approver/session", json={"challenge": 1})
+            missing = await served.anonymous.post("/v1/approver/session", json={"challenge": 1})
             assert (missing.status_code, error_code(missing)) == (400, "invalid_body")
-            assert (await at.approver.delete("/v1/approver/session")).status_code == 204
-            assert (await at.approver.get(WAITING)).status_code == 401
-            assert (await at.agent.post(SEND, json=DRAFT)).status_code == 202
+            assert (await served.approver.delete("/v1/approver/session")).status_code == 204
+            assert (await served.approver.get(WAITING)).status_code == 401
+            assert (await served.agent.post(SEND, json=DRAFT)).status_code == 202
 
-    until(main())
+    run_async(main())
 
 
-def test_a_session_that_is_in_the_wrong_hands_cannot_fill_the_ledger(bench: Bench) -> None:
+def test_a_session_that_is_in_the_wrong_hands_cannot_fill_the_ledger(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench, HttpLimits(writes_per_second=0.001, writes_burst=3)) as at:
-            id_ = (await at.agent.post(SEND, json=DRAFT)).json()["approval_id"]
-            item = await at.item(id_)
-            refreshed = [await at.approver.post(f"{WAITING}/{id_}/refresh") for _ in range(5)]
+        async with served_gate(env, HttpLimits(writes_per_second=0.001, writes_burst=3)) as served:
+            id_ = (await served.agent.post(SEND, json=DRAFT)).json()["approval_id"]
+            item = await served.previewed_request(id_)
+            refreshed = [await served.approver.post(f"{WAITING}/{id_}/refresh") for _ in range(5)]
             assert [answer.status_code for answer in refreshed] == [200, 200, 200, 429, 429]
             assert error_code(refreshed[-1]) == "too_many_requests"
             assert int(refreshed[-1].headers["Retry-After"]) > 1
-            assert (await at.approver.get(f"{WAITING}/watch")).status_code == 429
-            recorded = at.gate.status()["ledger_head"]
-            assert (await at.approver.post(f"{WAITING}/{id_}/refresh")).status_code == 429
-            assert at.gate.status()["ledger_head"] == recorded
+            assert (await served.approver.get(f"{WAITING}/watch")).status_code == 429
+            recorded = served.gate.status()["ledger_head"]
+            assert (await served.approver.post(f"{WAITING}/{id_}/refresh")).status_code == 429
+            assert served.gate.status()["ledger_head"] == recorded
 
             # What only reads goes on, and so do answers; those that are refused have a bound of their own.
-            assert (await at.approver.get(WAITING)).status_code == 200
-            bad = bench.answer(item, instance="gate-0")
-            one = await at.approver.post(f"{WAITING}/{id_}/decide", json=bad)
+            assert (await served.approver.get(WAITING)).status_code == 200
+            bad = env.decision(item, instance="gate-0")
+            one = await served.approver.post(f"{WAITING}/{id_}/decide", json=bad)
             assert one.status_code == 403
             batch = {"items": [{"id": id_, **bad}] * 4}
-            assert (await at.approver.post(f"{WAITING}/batch/decide", json=batch)).status_code == 200
-            over = await at.approver.post(f"{WAITING}/{id_}/decide", json=bad)
+            assert (await served.approver.post(f"{WAITING}/batch/decide", json=batch)).status_code == 200
+            over = await served.approver.post(f"{WAITING}/{id_}/decide", json=bad)
             assert (over.status_code, error_code(over)) == (429, "too_many_requests")
 
             # Another session is not held up by this one, and one that only comes too late is not charged.
-            at.approver.headers["Authorization"] = f"Bearer {await session(at.stranger, bench.key)}"
-            item = await at.item(id_)
-            denied = await at.approver.post(f"{WAITING}/{id_}/decide", json=bench.answer(item, Verdict.DENY))
+            served.approver.headers["Authorization"] = f"Bearer {await session(served.anonymous, env.key)}"
+            item = await served.previewed_request(id_)
+            denied = await served.approver.post(f"{WAITING}/{id_}/decide", json=env.decision(item, Verdict.DENY))
             assert denied.status_code == 200
-            late = [await at.approver.post(f"{WAITING}/{id_}/decide", json=bench.answer(item)) for _ in range(6)]
+            late = [await served.approver.post(f"{WAITING}/{id_}/decide", json=env.decision(item)) for _ in range(6)]
             assert {answer.status_code for answer in late} == {409}
 
-    until(main())
+    run_async(main())

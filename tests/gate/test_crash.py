@@ -8,36 +8,36 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.states import RequestState
-from tests.gate.crash import STEPS, TWICE, journey
-from tests.gate.lives import Plan, World, world
+from tests.gate.crash import DOUBLE_CRASHES, STEPS, random_runs
+from tests.gate.gate_harness import GateHarness, Plan, gate_harness
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Iterator[World]:
-    root = tmp_path_factory.mktemp("lives")
+def shared(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Iterator[GateHarness]:
+    root = tmp_path_factory.mktemp("crash")
     (root / "home").mkdir(0o700)
     shutil.copytree(compiled, root / "home" / "cache")
-    with world(root) as here:
-        yield here
+    with gate_harness(root) as harness:
+        yield harness
 
 
 @pytest.fixture
-def here(shared: World) -> World:
+def harness(shared: GateHarness) -> GateHarness:
     shared.clear()
     return shared
 
 
 @pytest.mark.parametrize("plan", STEPS, ids=lambda plan: plan.name)
-def test_a_gate_that_dies_leaves_everything_in_order(here: World, plan: Plan) -> None:
-    here.step(plan)
+def test_a_gate_that_dies_leaves_everything_in_order(harness: GateHarness, plan: Plan) -> None:
+    harness.crash_at(plan)
 
 
-@pytest.mark.parametrize(("first", "second", "found"), TWICE)
+@pytest.mark.parametrize(("first", "second", "found"), DOUBLE_CRASHES)
 def test_a_gate_that_dies_while_it_recovers_leaves_everything_in_order(
-    here: World, first: str, second: str, found: RequestState
+    harness: GateHarness, first: str, second: str, found: RequestState
 ) -> None:
-    here.twice(first, second, found)
+    harness.crash_twice(first, second, found)
 
 
-def test_a_gate_may_die_at_any_moment(here: World) -> None:
-    journey(here, random.Random(7), 12)
+def test_a_gate_may_die_at_any_moment(harness: GateHarness) -> None:
+    random_runs(harness, random.Random(7), 12)

@@ -14,7 +14,7 @@ from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import for_this_run
-from tests.gate.conftest import Bench, ask, code, ending, shown, until
+from tests.gate.conftest import GateEnv, ask, code, previewed_request, result_of, run_async
 
 
 def later(seconds: float) -> str:
@@ -39,60 +39,60 @@ def later(seconds: float) -> str:
     ],
 )
 def test_a_decision_bound_to_something_else_is_refused(
-    bench: Bench, changes: dict[str, Any], status: int, named: str
+    env: GateEnv, changes: dict[str, Any], status: int, named: str
 ) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
+            item = await previewed_request(gate, id_)
             body: JsonObject = {
                 "approved": True,
-                "envelope": sign(bench.statement(item, **changes), bench.key).fields(),
+                "envelope": sign(env.statement(item, **changes), env.key).fields(),
             }
             reply = await gate.decide(id_, body)
             assert (reply.status, code(reply)) == (status, named)
             assert [waiting["id"] for waiting in gate.waiting()] == [id_]
-            assert (await gate.decide(id_, bench.answer(item))).status == 200
+            assert (await gate.decide(id_, env.decision(item))).status == 200
 
-    until(work())
-    assert len(bench.service.sent) == 1
+    run_async(work())
+    assert len(env.service.sent) == 1
 
 
-def test_a_key_that_was_never_enrolled_is_refused(bench: Bench) -> None:
+def test_a_key_that_was_never_enrolled_is_refused(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
-            with for_this_run("stranger") as stranger:
-                envelope = sign(bench.statement(item), stranger).fields()
+            item = await previewed_request(gate, id_)
+            with for_this_run("anonymous") as anonymous:
+                envelope = sign(env.statement(item), anonymous).fields()
             reply = await gate.decide(id_, {"approved": True, "envelope": envelope})
             assert (reply.status, code(reply)) == (403, "unknown_key")
 
-    until(work())
-    assert bench.service.sent == ()
+    run_async(work())
+    assert env.service.sent == ()
 
 
-def test_a_key_revoked_beside_the_running_gate_is_refused_at_once(bench: Bench) -> None:
+def test_a_key_revoked_beside_the_running_gate_is_refused_at_once(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
+            item = await previewed_request(gate, id_)
             with Ledger(gate.ledger_path, guest=True) as ledger:
                 ledger.append(EntryKind.KEY_REVOKED, gate.approvers().revocation("tester"))
-            reply = await gate.decide(id_, bench.answer(item))
+            reply = await gate.decide(id_, env.decision(item))
             assert (reply.status, code(reply)) == (403, "revoked_key")
 
-    until(work())
-    assert bench.service.sent == ()
+    run_async(work())
+    assert env.service.sent == ()
 
 
-def test_a_tampered_envelope_is_refused(bench: Bench) -> None:
+def test_a_tampered_envelope_is_refused(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
-            good: dict[str, Any] = bench.answer(item)
-            other: dict[str, Any] = bench.answer(item)
+            item = await previewed_request(gate, id_)
+            good: dict[str, Any] = env.decision(item)
+            other: dict[str, Any] = env.decision(item)
             good["envelope"]["signatures"] = other["envelope"]["signatures"]
             bodies: list[JsonObject] = [
                 good,
@@ -106,74 +106,74 @@ def test_a_tampered_envelope_is_refused(bench: Bench) -> None:
                 assert reply.status in (400, 403)
             assert len(gate.waiting()) == 1
 
-    until(work())
-    assert bench.service.sent == ()
+    run_async(work())
+    assert env.service.sent == ()
 
 
-def test_a_nonce_serves_once_also_after_a_restart(bench: Bench) -> None:
+def test_a_nonce_serves_once_also_after_a_restart(env: GateEnv) -> None:
     async def first() -> str:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            statement = bench.statement(await shown(gate, id_), Verdict.DENY)
-            body: JsonObject = {"approved": False, "envelope": sign(statement, bench.key).fields()}
+            statement = env.statement(await previewed_request(gate, id_), Verdict.DENY)
+            body: JsonObject = {"approved": False, "envelope": sign(statement, env.key).fields()}
             assert (await gate.decide(id_, body)).status == 200
-            await ending(gate, id_)
+            await result_of(gate, id_)
             return statement.nonce
 
     async def second(nonce: str) -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            reply = await gate.decide(id_, bench.answer(await shown(gate, id_), nonce=nonce))
+            reply = await gate.decide(id_, env.decision(await previewed_request(gate, id_), nonce=nonce))
             assert (reply.status, code(reply)) == (403, "replayed")
 
-    until(second(until(first())))
-    assert bench.service.sent == ()
+    run_async(second(run_async(first())))
+    assert env.service.sent == ()
 
 
-def test_the_same_decision_twice_gets_the_same_answer_and_another_one_409(bench: Bench) -> None:
+def test_the_same_decision_twice_gets_the_same_answer_and_another_one_409(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
-            body, other = bench.answer(item), bench.answer(item, Verdict.DENY)
+            item = await previewed_request(gate, id_)
+            body, other = env.decision(item), env.decision(item, Verdict.DENY)
             replies = await asyncio.gather(*(gate.decide(id_, body) for _ in range(5)), gate.decide(id_, other))
             assert [reply.status for reply in replies] == [200] * 5 + [409]
             assert len({str(reply.body) for reply in replies[:5]}) == 1
-            await ending(gate, id_)
+            await result_of(gate, id_)
             assert (await gate.decide(id_, body)).body == replies[0].body
             late = await gate.decide(id_, other)
             assert (late.status, late.body["state"]) == (409, "executed")
             assert (await gate.decide("act-nobody", other)).status == 404
 
-    until(work())
-    assert len(bench.service.sent) == 1
+    run_async(work())
+    assert len(env.service.sent) == 1
 
 
-def test_a_denial_sent_again_with_other_words_around_it_is_still_a_denial(bench: Bench) -> None:
+def test_a_denial_sent_again_with_other_words_around_it_is_still_a_denial(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            body = bench.answer(await shown(gate, id_), Verdict.DENY)
+            body = env.decision(await previewed_request(gate, id_), Verdict.DENY)
             first = await gate.decide(id_, body)
             assert (await gate.decide(id_, body | {"approved": True})).body == first.body
             assert first.body["state"] == "denied"
 
-    until(work())
-    assert bench.service.sent == ()
+    run_async(work())
+    assert env.service.sent == ()
 
 
-def test_a_refused_decision_cannot_fill_the_ledger(bench: Bench) -> None:
+def test_a_refused_decision_cannot_fill_the_ledger(env: GateEnv) -> None:
     async def work() -> str:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            envelope = sign(bench.statement(await shown(gate, id_)), bench.key).fields() | {
+            envelope = sign(env.statement(await previewed_request(gate, id_)), env.key).fields() | {
                 "payloadType": "x" * 2_000_000
             }
             reply = await gate.decide(id_, {"approved": True, "envelope": envelope})
             assert (reply.status, code(reply)) == (403, "wrong_type")
             return id_
 
-    id_ = until(work())
-    with LedgerReader(bench.data / LEDGER_FILE) as reader:
+    id_ = run_async(work())
+    with LedgerReader(env.data / LEDGER_FILE) as reader:
         refused = next(entry for entry in reader.of_request(id_) if entry.kind == EntryKind.REFUSED)
     assert len(str(refused.body)) < 1000

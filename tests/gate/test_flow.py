@@ -14,7 +14,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.files.config import Policy
-from aileron_tui.gate.decision_handler import FRESH
+from aileron_tui.gate.decision_handler import PREVIEW_MAX_AGE
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_state import GateLimits
 from aileron_tui.ledger.entry_check import verify
@@ -24,11 +24,11 @@ from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import EntryDraft, Ledger
 from aileron_tui.sandbox.connector_package import UNKNOWN_PUBLISHER, PublisherKeyring, load_keyring
 from aileron_tui.signing.recorded_signers import RecordedSigners
-from tests.gate.conftest import ASKER, Bench, ask, code, dig, ending, shown, until
+from tests.gate.conftest import ASKER, GateEnv, ask, code, dig, previewed_request, result_of, run_async
 
 
-def kinds(bench: Bench, request: str = "") -> list[str]:
-    with LedgerReader(bench.data / "ledger.db") as reader:
+def kinds(env: GateEnv, request: str = "") -> list[str]:
+    with LedgerReader(env.data / "ledger.db") as reader:
         entries = reader.of_request(request) if request else tuple(reader.entries())
         return [entry.kind for entry in entries]
 
@@ -38,20 +38,20 @@ def raw_mail(subject: str) -> str:
     return base64.urlsafe_b64encode(f"To: team@example.com\r\nSubject: {subject}\r\n\r\nText".encode()).decode()
 
 
-def sound(bench: Bench) -> bool:
+def sound(env: GateEnv) -> bool:
     """Whether the whole ledger verifies, signatures and all."""
-    with LedgerReader(bench.data / "ledger.db") as reader:
+    with LedgerReader(env.data / "ledger.db") as reader:
         return verify(reader.rows(), RecordedSigners()).fault is None
 
 
-def test_the_worked_example(bench: Bench) -> None:
+def test_the_worked_example(env: GateEnv) -> None:
     async def work() -> str:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             reply = await ask(gate)
             assert reply.status == 202
             assert reply.body["status"] == "pending_approval"
             id_ = str(reply.body["approval_id"])
-            item = await shown(gate, id_)
+            item = await previewed_request(gate, id_)
             assert item["action_name"] == "send-draft"
             assert item["args"] == {"draft_id": "r-12345"}
             assert item["input_fields"] == [{"label": "Draft id", "value": "r-12345"}]
@@ -60,19 +60,19 @@ def test_the_worked_example(bench: Bench) -> None:
             assert fields["Subject"]["value"] == "Weekly recap"
             assert fields["Body"]["multiline"] is True
             assert fields["Body"]["value"].startswith("Here's the recap from this week's standup")
-            assert bench.service.sent == ()
-            decided = await gate.decide(id_, bench.answer(item))
+            assert env.service.sent == ()
+            decided = await gate.decide(id_, env.decision(item))
             assert (decided.status, decided.body["state"]) == (200, "approved")
-            answer = await ending(gate, id_)
+            answer = await result_of(gate, id_)
             assert answer["status"] == "completed"
             result = json.loads(str(answer["result"]))
             assert result["action"] == "send-draft"
             assert result["output"]
             return id_
 
-    id_ = until(work())
-    assert len(bench.service.sent) == 1
-    assert kinds(bench, id_) == [
+    id_ = run_async(work())
+    assert len(env.service.sent) == 1
+    assert kinds(env, id_) == [
         "request.made",
         "preview.fetched",
         "decision.made",
@@ -80,44 +80,44 @@ def test_the_worked_example(bench: Bench) -> None:
         "op.executed",
         "result.delivered",
     ]
-    assert sound(bench)
+    assert sound(env)
 
 
-def test_a_message_id_instead_of_a_draft_id(bench: Bench) -> None:
+def test_a_message_id_instead_of_a_draft_id(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate, draft_id="19df4136f28569d2")).body["approval_id"])
-            item = await shown(gate, id_)
+            item = await previewed_request(gate, id_)
             assert item["preview"] == {"unavailable": "Preview unavailable: Gmail API returned 404"}
-            assert (await gate.decide(id_, bench.answer(item))).status == 200
-            answer = await ending(gate, id_)
+            assert (await gate.decide(id_, env.decision(item))).status == 200
+            answer = await result_of(gate, id_)
             assert answer["status"] == "failed"
             error = dig(answer, "failure", "error")
             assert "Gmail API returned 404" in error["message"]
 
-    until(work())
-    assert sound(bench)
+    run_async(work())
+    assert sound(env)
 
 
-def test_a_denial_reaches_the_agent_with_its_reason(bench: Bench) -> None:
+def test_a_denial_reaches_the_agent_with_its_reason(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
-            reply = await gate.decide(id_, bench.answer(item, Verdict.DENY, reason="wrong team"))
+            item = await previewed_request(gate, id_)
+            reply = await gate.decide(id_, env.decision(item, Verdict.DENY, reason="wrong team"))
             assert (reply.status, reply.body["state"]) == (200, "denied")
-            assert await ending(gate, id_) == {"status": "denied", "reason": "wrong team"}
+            assert await result_of(gate, id_) == {"status": "denied", "reason": "wrong team"}
 
-    until(work())
-    assert bench.service.sent == ()
-    assert sound(bench)
+    run_async(work())
+    assert env.service.sent == ()
+    assert sound(env)
 
 
-def test_nobody_answers_is_not_a_denial(bench: Bench) -> None:
-    bench.policy = Policy(timeout=1)
+def test_nobody_answers_is_not_a_denial(env: GateEnv) -> None:
+    env.policy = Policy(timeout=1)
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             reply = await ask(gate, wait=5)
             assert reply.status == 200
             error = dig(reply.body, "failure", "error")
@@ -125,103 +125,103 @@ def test_nobody_answers_is_not_a_denial(bench: Bench) -> None:
             assert "nobody answered" in error["message"]
             assert "not a denial" in error["message"]
 
-    until(work())
-    assert bench.service.sent == ()
-    assert "request.expired" in kinds(bench)
-    assert sound(bench)
+    run_async(work())
+    assert env.service.sent == ()
+    assert "request.expired" in kinds(env)
+    assert sound(env)
 
 
-def test_an_edit_is_a_new_prompt(bench: Bench) -> None:
+def test_an_edit_is_a_new_prompt(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str(
                 (await ask(gate, "update-draft", draft_id="r-12345", subject="Old", body="One")).body["approval_id"]
             )
-            item = await shown(gate, id_)
+            item = await previewed_request(gate, id_)
             edits: JsonObject = {"subject": "New"}
-            first = await gate.decide(id_, bench.answer(item, edits=edits))
+            first = await gate.decide(id_, env.decision(item, edits=edits))
             assert (first.status, code(first)) == (409, "PROMPT_CHANGED")
             edited = first.body["item"]
             assert isinstance(edited, dict)
             assert edited["args"] == {"draft_id": "r-12345", "subject": "New", "body": "One"}
             assert edited["digest"] != item["digest"]
-            assert (await gate.decide(id_, bench.answer(edited, edits=edits))).status == 200
-            assert (await ending(gate, id_))["status"] == "completed"
+            assert (await gate.decide(id_, env.decision(edited, edits=edits))).status == 200
+            assert (await result_of(gate, id_))["status"] == "completed"
 
-    until(work())
-    draft = bench.service.mailbox.drafts["r-12345"]
+    run_async(work())
+    draft = env.service.mailbox.drafts["r-12345"]
     assert draft.header("Subject") == "New"
-    assert sound(bench)
+    assert sound(env)
 
 
-def test_an_edit_of_the_wrong_type_is_refused_by_name(bench: Bench) -> None:
+def test_an_edit_of_the_wrong_type_is_refused_by_name(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
-            reply = await gate.decide(id_, bench.answer(item, edits={"draft_id": 7}))
+            item = await previewed_request(gate, id_)
+            reply = await gate.decide(id_, env.decision(item, edits={"draft_id": 7}))
             assert reply.status == 422
             assert '"draft_id" must be a string, not an integer' in dig(reply.body, "error", "message")
 
-    until(work())
+    run_async(work())
 
 
-def test_identical_calls_join_and_collect(bench: Bench) -> None:
+def test_identical_calls_join_and_collect(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             replies = await asyncio.gather(*(ask(gate) for _ in range(20)))
             ids = {str(reply.body["approval_id"]) for reply in replies}
             assert len(ids) == 1
             id_ = ids.pop()
             held = asyncio.create_task(ask(gate, wait=10))
-            item = await shown(gate, id_)
-            await gate.decide(id_, bench.answer(item))
+            item = await previewed_request(gate, id_)
+            await gate.decide(id_, env.decision(item))
             assert (await held).body["status"] == "completed"
             again = await ask(gate)
             assert again.status == 202
             assert again.body["approval_id"] != id_
 
-    until(work())
-    assert len(bench.service.sent) == 1
-    assert sound(bench)
+    run_async(work())
+    assert len(env.service.sent) == 1
+    assert sound(env)
 
 
-def test_a_call_made_again_after_the_end_gets_the_undelivered_result_once(bench: Bench) -> None:
+def test_a_call_made_again_after_the_end_gets_the_undelivered_result_once(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            await gate.decide(id_, bench.answer(await shown(gate, id_)))
-            while dig(gate.item(id_), "state") != "executed":
+            await gate.decide(id_, env.decision(await previewed_request(gate, id_)))
+            while dig(gate.find_request(id_), "state") != "executed":
                 await asyncio.sleep(0.01)
             collected = await ask(gate)
             assert (collected.status, collected.body["status"]) == (200, "completed")
             assert (await ask(gate)).status == 202
 
-    until(work())
-    assert len(bench.service.sent) == 1
+    run_async(work())
+    assert len(env.service.sent) == 1
 
 
-def test_an_agent_that_goes_away_takes_its_request_with_it(bench: Bench) -> None:
+def test_an_agent_that_goes_away_takes_its_request_with_it(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             held = asyncio.create_task(ask(gate, wait=30))
             while not gate.waiting():
                 await asyncio.sleep(0.01)
-            item = await shown(gate, str(gate.waiting()[0]["id"]))
+            item = await previewed_request(gate, str(gate.waiting()[0]["id"]))
             held.cancel()
             while gate.waiting():
                 await asyncio.sleep(0.01)
-            reply = await gate.decide(str(item["id"]), bench.answer(item))
+            reply = await gate.decide(str(item["id"]), env.decision(item))
             assert (reply.status, reply.body["state"]) == (409, "withdrawn")
 
-    until(work())
-    assert "request.withdrawn" in kinds(bench)
-    assert bench.service.sent == ()
+    run_async(work())
+    assert "request.withdrawn" in kinds(env)
+    assert env.service.sent == ()
 
 
-def test_a_request_stays_while_somebody_else_waits_for_it(bench: Bench) -> None:
+def test_a_request_stays_while_somebody_else_waits_for_it(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             first, second = asyncio.create_task(ask(gate, wait=30)), asyncio.create_task(ask(gate, wait=30))
             while not gate.waiting():
                 await asyncio.sleep(0.01)
@@ -229,15 +229,15 @@ def test_a_request_stays_while_somebody_else_waits_for_it(bench: Bench) -> None:
             first.cancel()
             await asyncio.sleep(0.1)
             id_ = str(gate.waiting()[0]["id"])
-            await gate.decide(id_, bench.answer(await shown(gate, id_)))
+            await gate.decide(id_, env.decision(await previewed_request(gate, id_)))
             assert (await second).body["status"] == "completed"
 
-    until(work())
+    run_async(work())
 
 
-def test_an_action_without_approval_just_runs(bench: Bench) -> None:
+def test_an_action_without_approval_just_runs(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             reply = await ask(gate, "get-draft", draft_id="r-12345")
             assert reply.status == 200
             assert "Weekly recap" in str(reply.body["result"])
@@ -245,8 +245,8 @@ def test_an_action_without_approval_just_runs(bench: Bench) -> None:
             assert dig(missing.body, "error", "class") in {"external_api_error", "connector_runtime_error"}
             assert gate.waiting() == []
 
-    until(work())
-    assert sound(bench)
+    run_async(work())
+    assert sound(env)
 
 
 @pytest.mark.parametrize(
@@ -259,9 +259,9 @@ def test_an_action_without_approval_just_runs(bench: Bench) -> None:
         ({"draft": "x", "more": 1}, ["draft", "more", "draft_id"]),
     ],
 )
-def test_wrong_inputs_are_named_before_a_request_is_made(bench: Bench, args: JsonObject, named: list[str]) -> None:
+def test_wrong_inputs_are_named_before_a_request_is_made(env: GateEnv, args: JsonObject, named: list[str]) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             reply = await gate.call("send-draft", args, ASKER, agent="a")
             assert reply.status == 422
             details = dig(reply.body, "error", "details")
@@ -269,159 +269,159 @@ def test_wrong_inputs_are_named_before_a_request_is_made(bench: Bench, args: Jso
             assert gate.waiting() == []
             assert (await gate.call("nothing", {}, ASKER, agent="a")).status == 404
 
-    until(work())
-    assert "request.made" not in kinds(bench)
+    run_async(work())
+    assert "request.made" not in kinds(env)
 
 
-def test_more_than_the_limit_is_refused_and_nothing_is_lost(bench: Bench) -> None:
-    bench.limits = GateLimits(waiting=5, waiting_per_agent=3)
+def test_more_than_the_limit_is_refused_and_nothing_is_lost(env: GateEnv) -> None:
+    env.limits = GateLimits(waiting=5, waiting_per_agent=3)
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             statuses = [(await ask(gate, draft_id=f"r-{number}")).status for number in range(5)]
             assert statuses == [202, 202, 202, 429, 429]
             other = [await gate.call("send-draft", {"draft_id": f"x-{n}"}, ASKER, agent="b") for n in range(3)]
             assert [reply.status for reply in other] == [202, 202, 429]
             assert len(gate.waiting()) == 5
 
-    until(work())
+    run_async(work())
 
 
-def test_few_but_large_requests_are_limited_too(bench: Bench) -> None:
-    bench.limits = GateLimits(waiting_bytes=100)
+def test_few_but_large_requests_are_limited_too(env: GateEnv) -> None:
+    env.limits = GateLimits(waiting_bytes=100)
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             statuses = [(await ask(gate, draft_id=f"{number}" * 60)).status for number in range(4)]
             assert statuses == [202, 202, 429, 429]
 
-    until(work())
+    run_async(work())
 
 
-def test_the_preview_is_fetched_again_on_request(bench: Bench) -> None:
+def test_the_preview_is_fetched_again_on_request(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            before = await shown(gate, id_)
-            bench.service.mailbox.update_draft("r-12345", raw_mail("Changed meanwhile"))
+            before = await previewed_request(gate, id_)
+            env.service.mailbox.update_draft("r-12345", raw_mail("Changed meanwhile"))
             reply = await gate.refresh(id_, {})
             after = reply.body["item"]
             assert isinstance(after, dict)
             assert after["digest"] != before["digest"]
             assert "Changed meanwhile" in json.dumps(after["preview"])
-            stale = await gate.decide(id_, bench.answer(before))
+            stale = await gate.decide(id_, env.decision(before))
             assert (stale.status, code(stale)) == (409, "PROMPT_CHANGED")
-            assert (await gate.decide(id_, bench.answer(after))).status == 200
+            assert (await gate.decide(id_, env.decision(after))).status == 200
 
-    until(work())
+    run_async(work())
 
 
 @pytest.mark.parametrize("edits", [None, {"draft_id": "r-12345"}], ids=["as asked", "edited"])
-def test_what_changed_upstream_since_it_was_shown_is_not_sent(bench: Bench, edits: JsonObject | None) -> None:
+def test_what_changed_upstream_since_it_was_shown_is_not_sent(env: GateEnv, edits: JsonObject | None) -> None:
     """The draft is rewritten between the look and the answer."""
     ahead = timedelta()
 
     async def work() -> None:
         nonlocal ahead
-        async with bench.gate(clock=lambda: datetime.now(UTC) + ahead) as gate:
+        async with env.gate(clock=lambda: datetime.now(UTC) + ahead) as gate:
             asked = "r-18220" if edits else "r-12345"
             id_ = str((await ask(gate, draft_id=asked)).body["approval_id"])
-            item = await shown(gate, id_)
+            item = await previewed_request(gate, id_)
             if edits:
                 item = dig((await gate.refresh(id_, {"edited_payload": edits})).body, "item")
-            bench.service.mailbox.update_draft("r-12345", raw_mail("Send me the money"))
-            ahead = FRESH
-            reply = await gate.decide(id_, bench.answer(item, edits=edits))
+            env.service.mailbox.update_draft("r-12345", raw_mail("Send me the money"))
+            ahead = PREVIEW_MAX_AGE
+            reply = await gate.decide(id_, env.decision(item, edits=edits))
             assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
-            assert bench.service.sent == ()
+            assert env.service.sent == ()
             changed = dig(reply.body, "item")
             assert "Send me the money" in json.dumps(changed["preview"])
-            assert (await gate.decide(id_, bench.answer(changed, edits=edits))).status == 200
-            assert (await ending(gate, id_))["status"] == "completed"
+            assert (await gate.decide(id_, env.decision(changed, edits=edits))).status == 200
+            assert (await result_of(gate, id_))["status"] == "completed"
 
-    until(work())
-    assert len(bench.service.sent) == 1
-    assert sound(bench)
+    run_async(work())
+    assert len(env.service.sent) == 1
+    assert sound(env)
 
 
-def test_an_old_preview_that_still_holds_is_approved(bench: Bench) -> None:
+def test_an_old_preview_that_still_holds_is_approved(env: GateEnv) -> None:
     ahead = timedelta()
 
     async def work() -> None:
         nonlocal ahead
-        async with bench.gate(clock=lambda: datetime.now(UTC) + ahead) as gate:
+        async with env.gate(clock=lambda: datetime.now(UTC) + ahead) as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
-            ahead = FRESH * 3
-            assert (await gate.decide(id_, bench.answer(item))).status == 200
-            assert (await ending(gate, id_))["status"] == "completed"
+            item = await previewed_request(gate, id_)
+            ahead = PREVIEW_MAX_AGE * 3
+            assert (await gate.decide(id_, env.decision(item))).status == 200
+            assert (await result_of(gate, id_))["status"] == "completed"
 
-    until(work())
-    assert len(bench.service.sent) == 1
+    run_async(work())
+    assert len(env.service.sent) == 1
 
 
-def test_nothing_can_be_approved_before_its_preview_is_there(bench: Bench) -> None:
-    bench.service.latency_seconds = 0.5
+def test_nothing_can_be_approved_before_its_preview_is_there(env: GateEnv) -> None:
+    env.service.latency_seconds = 0.5
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = gate.item(id_)
+            item = gate.find_request(id_)
             assert item is not None
             assert item["preview_state"] == "fetching"
-            early = await gate.decide(id_, bench.answer(item))
+            early = await gate.decide(id_, env.decision(item))
             assert (early.status, code(early)) == (409, "PREVIEW_PENDING")
-            assert (await gate.decide(id_, bench.answer(item, Verdict.DENY))).status == 200
+            assert (await gate.decide(id_, env.decision(item, Verdict.DENY))).status == 200
 
-    until(work())
-    assert bench.service.sent == ()
+    run_async(work())
+    assert env.service.sent == ()
 
 
-def test_watchers_see_every_change_in_order_and_can_resume(bench: Bench) -> None:
+def test_watchers_see_every_change_in_order_and_can_resume(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             watcher = gate.feed.subscribe()
             assert (await anext(watcher)).name == "snapshot"
             id_ = str((await ask(gate)).body["approval_id"])
-            await gate.decide(id_, bench.answer(await shown(gate, id_)))
-            await ending(gate, id_)
+            await gate.decide(id_, env.decision(await previewed_request(gate, id_)))
+            await result_of(gate, id_)
             seen = [await anext(watcher) for _ in range(5)]
             assert [event.name for event in seen] == ["pending", "updated", "resolved", "updated", "updated"]
             assert [event.data.get("state") for event in seen] == ["pending", "pending", None, "running", "executed"]
             resumed = gate.feed.subscribe(after=seen[2].id)
             assert [(await anext(resumed)).id for _ in range(2)] == [seen[3].id, seen[4].id]
 
-    until(work())
+    run_async(work())
 
 
-def test_a_reminder_comes_at_half_time(bench: Bench) -> None:
-    bench.policy = Policy(timeout=2)
+def test_a_reminder_comes_at_half_time(env: GateEnv) -> None:
+    env.policy = Policy(timeout=2)
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             watcher = gate.feed.subscribe()
             await ask(gate)
             async for event in watcher:
                 if event.data.get("reminder"):
                     return
 
-    until(work())
+    run_async(work())
 
 
-def test_a_batch_answers_each_for_itself(bench: Bench) -> None:
+def test_a_batch_answers_each_for_itself(env: GateEnv) -> None:
     async def work(gate: Gate) -> None:
         ids = [
             str((await ask(gate, "delete-draft", draft_id=name)).body["approval_id"])
             for name in ("r-12345", "r-1", "r-2")
         ]
-        items = [await shown(gate, id_) for id_ in ids]
-        wrong = bench.answer(items[2]) | {"approved": False}
+        items = [await previewed_request(gate, id_) for id_ in ids]
+        wrong = env.decision(items[2]) | {"approved": False}
         body: JsonObject = {
             "items": [
-                {"id": ids[0], **bench.answer(items[0])},
-                {"id": ids[1], **bench.answer(items[1], Verdict.DENY)},
+                {"id": ids[0], **env.decision(items[0])},
+                {"id": ids[1], **env.decision(items[1], Verdict.DENY)},
                 {"id": ids[2], **wrong},
-                {"id": "act-nobody", **bench.answer(items[2])},
+                {"id": "act-nobody", **env.decision(items[2])},
             ]
         }
         reply = await gate.decide_batch(body)
@@ -430,14 +430,14 @@ def test_a_batch_answers_each_for_itself(bench: Bench) -> None:
         assert (await gate.decide_batch({"items": [{"id": 1}]})).status == 400
 
     async def main() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             await work(gate)
 
-    until(main())
-    assert sound(bench)
+    run_async(main())
+    assert sound(env)
 
 
-def test_what_ran_is_never_called_undone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ran_is_never_called_undone(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     append = Ledger.append_all
 
     def full(ledger: Ledger, drafts: Sequence[EntryDraft]) -> Head:
@@ -446,32 +446,32 @@ def test_what_ran_is_never_called_undone(bench: Bench, monkeypatch: pytest.Monke
         return append(ledger, drafts)
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             monkeypatch.setattr(Ledger, "append_all", full)
             reply = await gate.call("list-drafts", {}, ASKER, agent="agent-1")
             assert (reply.status, code(reply)) == (503, "outcome_not_recorded")
-            assert "it ran" in dig(reply.body, "error", "message")
+            assert "the action ran" in dig(reply.body, "error", "message")
 
-    until(work())
+    run_async(work())
 
 
-def test_a_publisher_in_the_users_keyring_is_named_in_the_prompt(bench: Bench) -> None:
+def test_a_publisher_in_the_users_keyring_is_named_in_the_prompt(env: GateEnv) -> None:
     key = Ed25519PrivateKey.generate()
-    folder = bench.manifests / "connectors" / "mail"
+    folder = env.manifests / "connectors" / "mail"
     signed = (folder / "connector.wasm").read_bytes() + (folder / "manifest.toml").read_bytes()
     (folder / "signature.sig").write_bytes(key.sign(signed))
     public = base64.b64encode(key.public_key().public_bytes_raw()).decode()
-    path = bench.folder / "keyring.json"
+    path = env.folder / "keyring.json"
     path.write_text(json.dumps({"version": 1, "publishers": {"local://aileron": [public]}}))
 
     async def trust(keyring: PublisherKeyring) -> str:
-        gate = Gate(replace(bench.setup(), keyring=keyring))
+        gate = Gate(replace(env.setup(), keyring=keyring))
         await gate.start()
         try:
             id_ = str((await ask(gate)).body["approval_id"])
-            return str(dig(await shown(gate, id_), "prompt", "connector", "trust"))
+            return str(dig(await previewed_request(gate, id_), "prompt", "connector", "trust"))
         finally:
             await gate.stop()
 
-    assert "signed" in until(trust(load_keyring(path)))
-    assert until(trust(load_keyring(bench.folder / "nothing.json"))) == UNKNOWN_PUBLISHER
+    assert "signed" in run_async(trust(load_keyring(path)))
+    assert run_async(trust(load_keyring(env.folder / "nothing.json"))) == UNKNOWN_PUBLISHER

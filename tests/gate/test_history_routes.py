@@ -9,37 +9,40 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate import history_routes
+from aileron_tui.ledger import audit_entries
 from aileron_tui.ledger.reader import read_entry
 from aileron_tui.ledger.writer import Ledger
 from aileron_tui.runtime.request_reader import read_gate_request
-from tests.gate.conftest import Bench, dig, until
-from tests.gate.house import SEND, WAITING, House, error_code, house
+from tests.gate.conftest import GateEnv, dig, run_async
+from tests.gate.served_gate import SEND, WAITING, ServedGate, error_code, served_gate
 
 
-async def lived(at: House) -> list[str]:
+async def lived(served: ServedGate) -> list[str]:
     """Three requests: one executed, one denied, one waiting; and a call that needed nobody."""
     ids = []
     for draft, verdict in (("r-12345", Verdict.APPROVE), ("r-18220", Verdict.DENY), ("r-20417", None)):
-        asked = await at.agent.post(SEND, json={"args": {"draft_id": draft}}, headers={"X-Aileron-Session-Id": "s-1"})
+        asked = await served.agent.post(
+            SEND, json={"args": {"draft_id": draft}}, headers={"X-Aileron-Session-Id": "s-1"}
+        )
         id_ = asked.json()["approval_id"]
-        item = await at.item(id_)
+        item = await served.previewed_request(id_)
         if verdict:
             reason = "wrong people" if verdict is Verdict.DENY else ""
-            body = at.bench.answer(item, verdict, reason=reason)
-            assert (await at.approver.post(f"{WAITING}/{id_}/decide", json=body)).status_code == 200
-            await at.ending(id_)
+            body = served.env.decision(item, verdict, reason=reason)
+            assert (await served.approver.post(f"{WAITING}/{id_}/decide", json=body)).status_code == 200
+            await served.result(id_)
         ids.append(id_)
-    assert (await at.agent.post("/v1/actions/list-drafts/run", json={})).status_code == 200
+    assert (await served.agent.post("/v1/actions/list-drafts/run", json={})).status_code == 200
     return ids
 
 
-def test_history_is_filtered_and_paged(bench: Bench) -> None:
+def test_history_is_filtered_and_paged(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            executed, denied, waiting = await lived(at)
+        async with served_gate(env) as served:
+            executed, denied, waiting = await lived(served)
 
             async def ids(**query: Any) -> list[str]:
-                answer = await at.approver.get("/v1/history", params=query)
+                answer = await served.approver.get("/v1/history", params=query)
                 assert answer.status_code == 200, answer.text
                 return [item["id"] for item in answer.json()["items"]]
 
@@ -51,55 +54,55 @@ def test_history_is_filtered_and_paged(bench: Bench) -> None:
             assert await ids(action="nothing") == []
             assert await ids(since="2999-01-01") == []
             assert await ids(until="2999-01-01T00:00:00Z") == [waiting, denied, executed]
-            first = (await at.approver.get("/v1/history", params={"limit": 2})).json()
+            first = (await served.approver.get("/v1/history", params={"limit": 2})).json()
             assert [item["id"] for item in first["items"]] == [waiting, denied]
-            rest = (await at.approver.get("/v1/history", params={"limit": 2, "before": first["next"]})).json()
+            rest = (await served.approver.get("/v1/history", params={"limit": 2, "before": first["next"]})).json()
             assert ([item["id"] for item in rest["items"]], rest["next"]) == ([executed], None)
 
-    until(main())
+    run_async(main())
 
 
-def test_an_edited_approval_is_told_apart_from_what_was_asked(bench: Bench) -> None:
+def test_an_edited_approval_is_told_apart_from_what_was_asked(env: GateEnv) -> None:
     asked = {"draft_id": "r-12345", "subject": "Old", "body": "One"}
     edits = {"subject": "Zebra"}
 
     async def main() -> None:
-        async with house(bench) as at:
-            made = await at.agent.post("/v1/actions/update-draft/run", json={"args": asked})
+        async with served_gate(env) as served:
+            made = await served.agent.post("/v1/actions/update-draft/run", json={"args": asked})
             id_ = made.json()["approval_id"]
-            before = await at.item(id_)
+            before = await served.previewed_request(id_)
             assert "edited_from" not in before
-            fresh = await at.approver.post(f"{WAITING}/{id_}/refresh", json={"edited_payload": edits})
-            body = at.bench.answer(fresh.json()["item"], edits=edits)
-            assert (await at.approver.post(f"{WAITING}/{id_}/decide", json=body)).status_code == 200
-            await at.ending(id_)
-            item = read_gate_request((await at.approver.get(f"{WAITING}/{id_}")).json())
+            fresh = await served.approver.post(f"{WAITING}/{id_}/refresh", json={"edited_payload": edits})
+            body = served.env.decision(fresh.json()["item"], edits=edits)
+            assert (await served.approver.post(f"{WAITING}/{id_}/decide", json=body)).status_code == 200
+            await served.result(id_)
+            item = read_gate_request((await served.approver.get(f"{WAITING}/{id_}")).json())
             assert item.edited_from is not None
             assert item.edited_from.fields() == before["prompt"]
             assert item.edit == {"asked": asked, "approved": asked | edits, "changed": ["subject"]}
-            past = (await at.approver.get(f"/v1/history/{id_}")).json()
+            past = (await served.approver.get(f"/v1/history/{id_}")).json()
             assert past["request"]["edited"] is True
             assert past["edit"] == item.edit
-            found = (await at.approver.get("/v1/history", params={"text": "zebra"})).json()["items"]
+            found = (await served.approver.get("/v1/history", params={"text": "zebra"})).json()["items"]
             assert [one["id"] for one in found] == [id_]
 
-    until(main())
-    assert bench.service.mailbox.drafts["r-12345"].header("Subject") == "Zebra"
+    run_async(main())
+    assert env.service.mailbox.drafts["r-12345"].header("Subject") == "Zebra"
 
 
-def test_one_request_of_the_past_with_everything_the_ledger_has(bench: Bench) -> None:
+def test_one_request_of_the_past_with_everything_the_ledger_has(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            executed, *_ = await lived(at)
-            past = (await at.approver.get(f"/v1/history/{executed}")).json()
+        async with served_gate(env) as served:
+            executed, *_ = await lived(served)
+            past = (await served.approver.get(f"/v1/history/{executed}")).json()
             assert (past["request"]["id"], past["request"]["outcome"]) == (executed, "executed")
             kinds = [entry["kind"] for entry in past["entries"]]
             assert kinds[0] == "request.made"
             assert "op.executed" in kinds
-            missing = await at.approver.get("/v1/history/act-nobody")
+            missing = await served.approver.get("/v1/history/act-nobody")
             assert (missing.status_code, error_code(missing)) == (404, "not_found")
 
-    until(main())
+    run_async(main())
 
 
 @pytest.mark.parametrize(
@@ -116,20 +119,20 @@ def test_one_request_of_the_past_with_everything_the_ledger_has(bench: Bench) ->
     ],
     ids=lambda query: repr(query)[:30],
 )
-def test_a_question_that_makes_no_sense(bench: Bench, query: dict[str, Any]) -> None:
+def test_a_question_that_makes_no_sense(env: GateEnv, query: dict[str, Any]) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            answer = await at.approver.get("/v1/history", params=query)
+        async with served_gate(env) as served:
+            answer = await served.approver.get("/v1/history", params=query)
             assert (answer.status_code, error_code(answer)) == (400, "invalid_query")
 
-    until(main())
+    run_async(main())
 
 
-def test_audit_has_the_shape_of_aileron(bench: Bench) -> None:
+def test_audit_has_the_shape_of_aileron(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            executed, denied, waiting = await lived(at)
-            events = (await at.approver.get("/v1/audit")).json()["events"]
+        async with served_gate(env) as served:
+            executed, denied, waiting = await lived(served)
+            events = (await served.approver.get("/v1/audit")).json()["events"]
             assert {frozenset(event) for event in events} == {
                 frozenset(("audit_id", "event_type", "timestamp", "actor", "payload"))
             }
@@ -153,18 +156,18 @@ def test_audit_has_the_shape_of_aileron(bench: Bench) -> None:
             assert no["payload"]["aileron.approval.reason"] == "wrong people"
             assert no["payload"]["aileron.approval.decision"] == "denied"
             # The id that the agent got with its result is found here.
-            end = (await at.approver.get(f"/v1/audit/audit-{executed}")).json()
+            end = (await served.approver.get(f"/v1/audit/audit-{executed}")).json()
             assert end["event_type"] == "execution.succeeded"
-            assert (await at.approver.get(f"/v1/audit/{no['audit_id']}")).json() == no
+            assert (await served.approver.get(f"/v1/audit/{no['audit_id']}")).json() == no
             for odd in ("audit-0", "audit-999999", "x", "audit-act-nothing"):
-                assert (await at.approver.get(f"/v1/audit/{odd}")).status_code == 404
-            limited = (await at.approver.get("/v1/audit", params={"limit": "1"})).json()["events"]
+                assert (await served.approver.get(f"/v1/audit/{odd}")).status_code == 404
+            limited = (await served.approver.get("/v1/audit", params={"limit": "1"})).json()["events"]
             assert limited == events[:1]
             only = {"connector_fqn": "local://aileron/mail", "audit_id": no["audit_id"]}
-            assert (await at.approver.get("/v1/audit", params=only)).json()["events"] == [no]
-            assert (await at.approver.get("/v1/audit", params={"limit": "1001"})).status_code == 400
+            assert (await served.approver.get("/v1/audit", params=only)).json()["events"] == [no]
+            assert (await served.approver.get("/v1/audit", params={"limit": "1001"})).status_code == 400
 
-    until(main())
+    run_async(main())
 
 
 CONNECTORS = ("local://a/often", "local://a/rare")
@@ -201,26 +204,26 @@ def test_a_rare_event_is_found_without_reading_all(
             if number % 20 == 11:
                 ledger.append(EntryKind.RUNNING, {"gated": False, "action": "y"}, f"run-{number}")
                 ledger.append(EntryKind.FAILED, {"gated": False, "error": "network_error: no route"}, f"run-{number}")
-    whole: list[Any] = dig(history_routes.audit(path, history_routes.AuditSearch(limit=1000)), "events")
-    wanted = history_routes.AuditSearch(limit=1000, **query)
-    expected = [one for one in whole if history_routes._wanted(one, wanted) and one["timestamp"] >= wanted.since]
+    whole: list[Any] = dig(history_routes.audit(path, history_routes.AuditQuery(limit=1000)), "events")
+    wanted = history_routes.AuditQuery(limit=1000, **query)
+    expected = [one for one in whole if history_routes._matches(one, wanted) and one["timestamp"] >= wanted.since]
     read: list[int] = []
 
     def counted(path: Path, seq: int, data: bytes) -> Entry:
         read.append(seq)
         return read_entry(path, seq, data)
 
-    monkeypatch.setattr(history_routes, "read_entry", counted)
-    monkeypatch.setattr(history_routes, "_FEW", few)
+    monkeypatch.setattr(audit_entries, "read_entry", counted)
+    monkeypatch.setattr(audit_entries, "_MAX_LISTED_REQUESTS", few)
     assert history_routes.audit(path, wanted)["events"] == expected
     if few == 1000 and not {CONNECTORS[0], "NETWORK%ERROR"} & set(query.values()):
         assert len(read) <= 2 * len(expected) + 3
 
 
-def test_status(bench: Bench) -> None:
+def test_status(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            status = (await at.approver.get("/v1/status")).json()
-            assert (status["instance"], status["waiting"], status["approvers"]) == (at.gate.instance, 0, ["tester"])
+        async with served_gate(env) as served:
+            status = (await served.approver.get("/v1/status")).json()
+            assert (status["instance"], status["waiting"], status["approvers"]) == (served.gate.instance, 0, ["tester"])
 
-    until(main())
+    run_async(main())

@@ -3,9 +3,9 @@
 import pytest
 
 from aileron_tui.gate.http_request import Refusal
-from aileron_tui.gate.origin_check import OriginCheck, is_loopback, segments
-from tests.gate.conftest import Bench, until
-from tests.gate.house import SEND, WAITING, House, error_code, house
+from aileron_tui.gate.origin_check import OriginCheck, is_loopback, path_segments
+from tests.gate.conftest import GateEnv, run_async
+from tests.gate.served_gate import SEND, WAITING, ServedGate, error_code, served_gate
 
 
 def headers(*pairs: tuple[str, str]) -> list[tuple[bytes, bytes]]:
@@ -103,48 +103,48 @@ def test_not_loopback(host: str) -> None:
     ],
 )
 def test_a_path_of_ours_needs_no_tricks(trick: bytes) -> None:
-    assert segments(trick) is None
+    assert path_segments(trick) is None
 
 
-def test_the_border_stands_before_every_route(bench: Bench) -> None:
+def test_the_border_stands_before_every_route(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            for client in (at.agent, at.approver, at.stranger):
+        async with served_gate(env) as served:
+            for client in (served.agent, served.approver, served.anonymous):
                 for where in ("/v1/health", WAITING, "/v1/actions"):
-                    rebound = await client.get(where, headers={"Host": f"attacker.example:{at.port}"})
+                    rebound = await client.get(where, headers={"Host": f"attacker.example:{served.port}"})
                     assert (rebound.status_code, error_code(rebound)) == (403, "forbidden_host")
                     crossed = await client.get(where, headers={"Origin": "http://attacker.example"})
                     assert (crossed.status_code, error_code(crossed)) == (403, "forbidden_origin")
 
-    until(main())
+    run_async(main())
 
 
-def test_there_is_nothing_to_negotiate_with_a_browser(bench: Bench) -> None:
+def test_there_is_nothing_to_negotiate_with_a_browser(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            ask = {"Origin": at.url, "Access-Control-Request-Method": "POST"}
-            for client in (at.agent, at.stranger):
+        async with served_gate(env) as served:
+            ask = {"Origin": served.url, "Access-Control-Request-Method": "POST"}
+            for client in (served.agent, served.anonymous):
                 answers = [
                     await client.options(SEND, headers=ask),
-                    await client.get("/v1/health", headers={"Origin": at.url}),
+                    await client.get("/v1/health", headers={"Origin": served.url}),
                 ]
                 assert [answer.status_code for answer in answers] == [405, 200]
                 for answer in answers:
                     assert not [name for name in answer.headers if name.startswith("access-control")]
 
-    until(main())
+    run_async(main())
 
 
-def test_methods_that_a_route_does_not_have(bench: Bench) -> None:
+def test_methods_that_a_route_does_not_have(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
+        async with served_gate(env) as served:
             for method, where in (("DELETE", WAITING), ("PUT", "/v1/status"), ("HEAD", "/v1/history")):
-                answer = await at.approver.request(method, where)
+                answer = await served.approver.request(method, where)
                 assert answer.status_code == 405
                 assert answer.headers["allow"] == "GET"
-            assert (await at.agent.get(SEND)).status_code == 403
+            assert (await served.agent.get(SEND)).status_code == 403
 
-    until(main())
+    run_async(main())
 
 
 TRICKS = [
@@ -160,28 +160,28 @@ TRICKS = [
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-def test_tricks_in_paths_lead_nowhere(bench: Bench, trick: bytes) -> None:
-    async def ask(at: House, authorization: str) -> bytes:
+def test_tricks_in_paths_lead_nowhere(env: GateEnv, trick: bytes) -> None:
+    async def ask(served: ServedGate, authorization: str) -> bytes:
         head = b"GET %b HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: %b\r\nConnection: close\r\n\r\n"
-        return (await at.raw(head % (trick, at.port, authorization.encode()))).split(b"\r\n")[0]
+        return (await served.raw(head % (trick, served.port, authorization.encode()))).split(b"\r\n")[0]
 
     async def main() -> None:
-        async with house(bench) as at:
-            assert b" 403 " in await ask(at, at.agent.headers["Authorization"])
-            assert b" 404 " in await ask(at, at.approver.headers["Authorization"])
+        async with served_gate(env) as served:
+            assert b" 403 " in await ask(served, served.agent.headers["Authorization"])
+            assert b" 404 " in await ask(served, served.approver.headers["Authorization"])
 
-    until(main())
+    run_async(main())
 
 
-def test_an_upgrade_to_websockets_is_not_understood(bench: Bench) -> None:
+def test_an_upgrade_to_websockets_is_not_understood(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
+        async with served_gate(env) as served:
             head = (
                 b"GET /v1/action-approvals/watch HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: Upgrade, close\r\n"
                 b"Upgrade: websocket\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
                 b"Sec-WebSocket-Version: 13\r\n\r\n"
             )
-            answer = await at.raw(head % at.port)
+            answer = await served.raw(head % served.port)
             assert answer.startswith(b"HTTP/1.1 401")
 
-    until(main())
+    run_async(main())

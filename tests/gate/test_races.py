@@ -14,12 +14,12 @@ from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.history_search import find
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import EntryDraft, Ledger
-from tests.gate.conftest import Bench, ask, shown, until
+from tests.gate.conftest import GateEnv, ask, previewed_request, run_async
 from tests.gate.test_recovery import left_running
 
 
 def test_an_agent_that_leaves_while_its_request_is_written_takes_it_with_it(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writing, go_on = threading.Event(), threading.Event()
     append = Ledger.append_all
@@ -32,7 +32,7 @@ def test_an_agent_that_leaves_while_its_request_is_written_takes_it_with_it(
 
     async def work() -> None:
         monkeypatch.setattr(Ledger, "append_all", slow)
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             held = asyncio.create_task(ask(gate, wait=30))
             await asyncio.to_thread(writing.wait, 10)
             held.cancel()
@@ -45,38 +45,38 @@ def test_an_agent_that_leaves_while_its_request_is_written_takes_it_with_it(
             reply = await asyncio.wait_for(ask(gate), 5)
             assert (reply.status, reply.body["status"]) == (200, "failed")
 
-    until(work())
-    assert bench.service.sent == ()
+    run_async(work())
+    assert env.service.sent == ()
 
 
-def test_of_two_who_come_for_one_answer_one_gets_it(bench: Bench) -> None:
+def test_of_two_who_come_for_one_answer_one_gets_it(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            await gate.decide(id_, bench.answer(await shown(gate, id_)))
-            while (item := gate.item(id_)) and item["state"] != RequestState.EXECUTED:
+            await gate.decide(id_, env.decision(await previewed_request(gate, id_)))
+            while (item := gate.find_request(id_)) and item["state"] != RequestState.EXECUTED:
                 await asyncio.sleep(0.01)
             replies = await asyncio.gather(ask(gate), ask(gate), ask(gate))
             assert sorted(reply.status for reply in replies) == [200, 202, 202]
             assert len({reply.body["approval_id"] for reply in replies if reply.status == 202}) == 1
 
-    until(work())
-    assert len(bench.service.sent) == 1
+    run_async(work())
+    assert len(env.service.sent) == 1
 
 
-def test_an_outcome_that_was_kept_counts_even_if_the_action_is_gone(bench: Bench) -> None:
-    id_ = left_running(bench)
-    outbox = Outbox(bench.data / OUTBOX_FILE)
+def test_an_outcome_that_was_kept_counts_even_if_the_action_is_gone(env: GateEnv) -> None:
+    id_ = left_running(env)
+    outbox = Outbox(env.data / OUTBOX_FILE)
     outbox.put(StoredResult(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
     outbox.close()
-    (bench.manifests / "actions" / "send-draft.md").unlink()
+    (env.manifests / "actions" / "send-draft.md").unlink()
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             assert (await gate.result(id_)).body["status"] == "completed"
 
-    until(work())
-    with LedgerReader(bench.data / LEDGER_FILE) as reader:
+    run_async(work())
+    with LedgerReader(env.data / LEDGER_FILE) as reader:
         record = find(reader, id_)
     assert record is not None
     assert record.outcome == RequestState.EXECUTED

@@ -16,233 +16,233 @@ from aileron_tui.ledger.history_search import find
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.ledger.writer import EntryDraft, Ledger
 from aileron_tui.signing.envelope import read_envelope, sign
-from tests.gate.conftest import Bench, ask, dig, ending, shown, until
+from tests.gate.conftest import GateEnv, ask, dig, previewed_request, result_of, run_async
 from tests.gate.test_flow import sound
 
 
-def outcome(bench: Bench, id_: str) -> str:
-    with LedgerReader(bench.data / LEDGER_FILE) as reader:
+def outcome(env: GateEnv, id_: str) -> str:
+    with LedgerReader(env.data / LEDGER_FILE) as reader:
         record = find(reader, id_)
         assert record is not None
         return record.outcome
 
 
-def waiting_request(bench: Bench, edits: JsonObject | None = None) -> tuple[str, str]:
+def waiting_request(env: GateEnv, edits: JsonObject | None = None) -> tuple[str, str]:
     """A request left waiting by a gate that stopped: its id and the envelope that would approve it."""
 
     async def work() -> tuple[str, str]:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
+            item = await previewed_request(gate, id_)
             if edits:
                 item = dig((await gate.refresh(id_, {"edited_payload": edits})).body, "item")
-            return id_, json.dumps(sign(bench.statement(item, edits=edits), bench.key).fields())
+            return id_, json.dumps(sign(env.statement(item, edits=edits), env.key).fields())
 
-    return until(work())
+    return run_async(work())
 
 
-def left_running(bench: Bench, edits: JsonObject | None = None) -> str:
+def left_running(env: GateEnv, edits: JsonObject | None = None) -> str:
     """A request that was approved and started by a gate that was then gone."""
-    id_, envelope = waiting_request(bench, edits)
-    with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
+    id_, envelope = waiting_request(env, edits)
+    with Ledger(env.data / LEDGER_FILE, role="test") as ledger:
         decided = EntryDraft(EntryKind.DECIDED, {"envelope": json.loads(envelope)}, id_)
         digest = read_statement(read_envelope(envelope.encode()).payload).digest
         ledger.append_all([decided, EntryDraft(EntryKind.RUNNING, {"digest": digest}, id_)])
     return id_
 
 
-def test_what_waited_waits_on_with_a_fresh_preview(bench: Bench) -> None:
-    id_, _ = waiting_request(bench)
-    before = len(bench.service.calls)
+def test_what_waited_waits_on_with_a_fresh_preview(env: GateEnv) -> None:
+    id_, _ = waiting_request(env)
+    before = len(env.service.calls)
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             assert [item["id"] for item in gate.waiting()] == [id_]
-            item = await shown(gate, id_)
-            assert len(bench.service.calls) == before + 1
+            item = await previewed_request(gate, id_)
+            assert len(env.service.calls) == before + 1
             assert (await ask(gate)).body["approval_id"] == id_
-            assert (await gate.decide(id_, bench.answer(item))).status == 200
-            assert (await ending(gate, id_))["status"] == "completed"
+            assert (await gate.decide(id_, env.decision(item))).status == 200
+            assert (await result_of(gate, id_))["status"] == "completed"
 
-    until(work())
-    assert len(bench.service.sent) == 1
-    assert sound(bench)
+    run_async(work())
+    assert len(env.service.sent) == 1
+    assert sound(env)
 
 
-def test_a_decision_for_the_old_instance_is_worth_nothing(bench: Bench) -> None:
-    id_, envelope = waiting_request(bench)
+def test_a_decision_for_the_old_instance_is_worth_nothing(env: GateEnv) -> None:
+    id_, envelope = waiting_request(env)
 
     async def work() -> None:
-        async with bench.gate() as gate:
-            await shown(gate, id_)
+        async with env.gate() as gate:
+            await previewed_request(gate, id_)
             reply = await gate.decide(id_, {"approved": True, "envelope": json.loads(envelope)})
             assert (reply.status, dig(reply.body, "error", "code")) == (403, "wrong_instance")
 
-    until(work())
-    assert bench.service.sent == ()
+    run_async(work())
+    assert env.service.sent == ()
 
 
-def test_what_expired_meanwhile_is_expired(bench: Bench) -> None:
-    bench.policy = Policy(timeout=1)
-    id_, _ = waiting_request(bench)
+def test_what_expired_meanwhile_is_expired(env: GateEnv) -> None:
+    env.policy = Policy(timeout=1)
+    id_, _ = waiting_request(env)
 
     async def work() -> None:
         await asyncio.sleep(1.1)
-        async with bench.gate() as gate:
-            answer = await ending(gate, id_)
+        async with env.gate() as gate:
+            answer = await result_of(gate, id_)
             assert dig(answer, "failure", "error", "class") == "approval_timeout"
 
-    until(work())
-    assert outcome(bench, id_) == RequestState.EXPIRED
+    run_async(work())
+    assert outcome(env, id_) == RequestState.EXPIRED
 
 
-def test_what_ran_without_a_known_end_is_interrupted_and_asked_again(bench: Bench) -> None:
-    id_ = left_running(bench)
+def test_what_ran_without_a_known_end_is_interrupted_and_asked_again(env: GateEnv) -> None:
+    id_ = left_running(env)
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             answer = (await gate.result(id_)).body
             error = dig(answer, "failure", "error")
             assert (error["class"], error["retriable"]) == ("outcome_unknown", False)
             (again,) = gate.waiting()
             assert again["asked_again"] == id_
             assert error["details"] == {"asked_again": again["id"]}
-            assert bench.service.sent == ()
-            item = await shown(gate, str(again["id"]))
-            await gate.decide(str(again["id"]), bench.answer(item, Verdict.DENY))
+            assert env.service.sent == ()
+            item = await previewed_request(gate, str(again["id"]))
+            await gate.decide(str(again["id"]), env.decision(item, Verdict.DENY))
 
-    until(work())
-    assert outcome(bench, id_) == RequestState.INTERRUPTED
-    assert bench.service.sent == ()
-    assert sound(bench)
+    run_async(work())
+    assert outcome(env, id_) == RequestState.INTERRUPTED
+    assert env.service.sent == ()
+    assert sound(env)
 
 
-def test_an_edited_call_that_is_asked_again_is_not_called_the_agents(bench: Bench) -> None:
-    left_running(bench, {"draft_id": "r-18220"})
+def test_an_edited_call_that_is_asked_again_is_not_called_the_agents(env: GateEnv) -> None:
+    left_running(env, {"draft_id": "r-18220"})
 
     async def work() -> JsonObject:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             (again,) = gate.waiting()
             return again
 
     for _ in range(2):  # what was asked is also known after another crash
-        again = until(work())
+        again = run_async(work())
         assert again["args"] == {"draft_id": "r-18220"}
         assert dig(again, "edited_from", "args") == {"draft_id": "r-12345"}
 
 
-def test_an_outcome_that_was_kept_is_not_lost(bench: Bench) -> None:
+def test_an_outcome_that_was_kept_is_not_lost(env: GateEnv) -> None:
     """The crash came after the op ran and before the ledger said so."""
-    id_ = left_running(bench)
-    outbox = Outbox(bench.data / OUTBOX_FILE)
+    id_ = left_running(env)
+    outbox = Outbox(env.data / OUTBOX_FILE)
     outbox.put(StoredResult(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
     outbox.close()
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             assert (await gate.result(id_)).body["status"] == "completed"
             assert gate.waiting() == []
 
-    until(work())
-    assert outcome(bench, id_) == RequestState.EXECUTED
+    run_async(work())
+    assert outcome(env, id_) == RequestState.EXECUTED
 
 
-def test_a_denial_whose_answer_was_not_kept_is_collected_all_the_same(bench: Bench) -> None:
-    id_, _ = waiting_request(bench)
+def test_a_denial_whose_answer_was_not_kept_is_collected_all_the_same(env: GateEnv) -> None:
+    id_, _ = waiting_request(env)
 
     async def work() -> str:
-        async with bench.gate() as gate:
-            item = await shown(gate, id_)
-            return json.dumps(sign(bench.statement(item, Verdict.DENY, reason="no"), bench.key).fields())
+        async with env.gate() as gate:
+            item = await previewed_request(gate, id_)
+            return json.dumps(sign(env.statement(item, Verdict.DENY, reason="no"), env.key).fields())
 
-    envelope = until(work())
-    with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
+    envelope = run_async(work())
+    with Ledger(env.data / LEDGER_FILE, role="test") as ledger:
         ledger.append(EntryKind.DECIDED, {"envelope": json.loads(envelope)}, id_)
 
     async def collect() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             reply = await ask(gate)
             assert (reply.status, reply.body) == (200, {"status": "denied", "reason": "no"})
 
-    until(collect())
+    run_async(collect())
 
 
-def test_a_request_whose_action_is_gone_is_withdrawn(bench: Bench) -> None:
-    id_, _ = waiting_request(bench)
-    (bench.manifests / "actions" / "send-draft.md").unlink()
+def test_a_request_whose_action_is_gone_is_withdrawn(env: GateEnv) -> None:
+    id_, _ = waiting_request(env)
+    (env.manifests / "actions" / "send-draft.md").unlink()
 
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             assert gate.waiting() == []
             answer = (await gate.result(id_)).body
-            assert "no longer installed" in dig(answer, "failure", "error", "message")
+            assert "changed or removed" in dig(answer, "failure", "error", "message")
 
-    until(work())
-    assert outcome(bench, id_) == RequestState.WITHDRAWN
+    run_async(work())
+    assert outcome(env, id_) == RequestState.WITHDRAWN
 
 
-def test_a_changed_folder_is_loaded_anew_without_losing_requests(bench: Bench) -> None:
+def test_a_changed_folder_is_loaded_anew_without_losing_requests(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
-            (bench.manifests / "actions" / "send-draft.md").unlink()
+            item = await previewed_request(gate, id_)
+            (env.manifests / "actions" / "send-draft.md").unlink()
             while gate.action("send-draft"):
                 await asyncio.sleep(0.05)
             assert (await ask(gate)).status == 404
-            assert (await gate.decide(id_, bench.answer(item))).status == 200
-            assert (await ending(gate, id_))["status"] == "completed"
+            assert (await gate.decide(id_, env.decision(item))).status == 200
+            assert (await result_of(gate, id_))["status"] == "completed"
 
-    until(work())
-    assert len(bench.service.sent) == 1
+    run_async(work())
+    assert len(env.service.sent) == 1
 
 
-def test_a_clean_stop_lets_what_runs_finish(bench: Bench) -> None:
+def test_a_clean_stop_lets_what_runs_finish(env: GateEnv) -> None:
     async def work() -> str:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
-            bench.service.latency_seconds = 0.5
-            await gate.decide(id_, bench.answer(item))
+            item = await previewed_request(gate, id_)
+            env.service.latency_seconds = 0.5
+            await gate.decide(id_, env.decision(item))
             return id_
 
-    assert outcome(bench, until(work())) == RequestState.EXECUTED
-    assert len(bench.service.sent) == 1
+    assert outcome(env, run_async(work())) == RequestState.EXECUTED
+    assert len(env.service.sent) == 1
 
 
-def test_an_upstream_that_hangs_up_is_a_failure_and_nothing_is_repeated(bench: Bench) -> None:
+def test_an_upstream_that_hangs_up_is_a_failure_and_nothing_is_repeated(env: GateEnv) -> None:
     async def work() -> None:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
-            item = await shown(gate, id_)
-            bench.service.faults["*"] = ServiceFault.HANG_UP
-            await gate.decide(id_, bench.answer(item))
-            answer = await ending(gate, id_)
+            item = await previewed_request(gate, id_)
+            env.service.faults["*"] = ServiceFault.HANG_UP
+            await gate.decide(id_, env.decision(item))
+            answer = await result_of(gate, id_)
             assert dig(answer, "failure", "error", "class") == "network_error"
 
-    until(work())
-    assert len(bench.service.sent) == 1
+    run_async(work())
+    assert len(env.service.sent) == 1
 
 
-def test_previews_are_kept_only_where_the_user_says_so(bench: Bench) -> None:
+def test_previews_are_kept_only_where_the_user_says_so(env: GateEnv) -> None:
     text = "Here's the recap from this week's standup"
-    waiting_request(bench)
-    with LedgerReader(bench.data / LEDGER_FILE) as reader:
+    waiting_request(env)
+    with LedgerReader(env.data / LEDGER_FILE) as reader:
         assert not any(text.encode() in data for _, data, _ in reader.rows())
-    assert not any(text.encode() in path.read_bytes() for path in bench.data.iterdir() if path.is_file())
-    bench.policy = replace(bench.policy, keep_previews=True)
+    assert not any(text.encode() in path.read_bytes() for path in env.data.iterdir() if path.is_file())
+    env.policy = replace(env.policy, keep_previews=True)
 
     async def work() -> None:
-        async with bench.gate() as gate:
-            await shown(gate, str(gate.waiting()[0]["id"]))
+        async with env.gate() as gate:
+            await previewed_request(gate, str(gate.waiting()[0]["id"]))
 
-    until(work())
-    with LedgerReader(bench.data / LEDGER_FILE) as reader:
+    run_async(work())
+    with LedgerReader(env.data / LEDGER_FILE) as reader:
         assert any(text.encode() in data for _, data, _ in reader.rows())
 
 
-def test_answers_are_forgotten_once_given_or_when_nobody_comes(bench: Bench) -> None:
-    outbox = Outbox(bench.data / OUTBOX_FILE)
+def test_answers_are_forgotten_once_given_or_when_nobody_comes(env: GateEnv) -> None:
+    outbox = Outbox(env.data / OUTBOX_FILE)
     for name, ended in (("old", "2026-01-01"), ("new", "2026-02-01")):
         for given in ("given", "uncollected"):
             outbox.put(StoredResult(f"{name}-{given}", {"status": "denied"}), "call", ended)

@@ -9,24 +9,24 @@ import pytest
 
 from aileron_tui.gate import server
 from aileron_tui.gate.http_limits import HttpLimits
-from tests.gate.conftest import Bench, until
-from tests.gate.house import DRAFT, SEND, WAITING, House, error_code, house
+from tests.gate.conftest import GateEnv, run_async
+from tests.gate.served_gate import DRAFT, SEND, WAITING, ServedGate, error_code, served_gate
 
 JSON = {"Content-Type": "application/json"}
 
 
-def send(bench: Bench, body: bytes, kind: str = "application/json", where: str = SEND) -> httpx.Response:
+def send(env: GateEnv, body: bytes, kind: str = "application/json", where: str = SEND) -> httpx.Response:
     """The answer to one body at the agent's or the approver's door."""
 
     async def main() -> httpx.Response:
-        async with house(bench) as at:
-            client = at.agent if where == SEND else at.approver
+        async with served_gate(env) as served:
+            client = served.agent if where == SEND else served.approver
             answer = await client.post(where, content=body, headers={"Content-Type": kind})
             assert (await client.get("/v1/health")).status_code == 200
-            assert at.gate.waiting() == []
+            assert served.gate.waiting() == []
             return answer
 
-    return until(main())
+    return run_async(main())
 
 
 @pytest.mark.parametrize(
@@ -48,21 +48,21 @@ def send(bench: Bench, body: bytes, kind: str = "application/json", where: str =
     ],
     ids=lambda value: repr(value)[:40],
 )
-def test_a_body_that_is_not_a_call(bench: Bench, body: bytes, words: str) -> None:
-    answer = send(bench, body)
+def test_a_body_that_is_not_a_call(env: GateEnv, body: bytes, words: str) -> None:
+    answer = send(env, body)
     assert (answer.status_code, error_code(answer)) == (400, "invalid_body")
     assert words in answer.json()["error"]["message"]
 
 
-def test_a_call_without_a_body_is_one_without_arguments(bench: Bench) -> None:
-    answer = send(bench, b"")
+def test_a_call_without_a_body_is_one_without_arguments(env: GateEnv) -> None:
+    answer = send(env, b"")
     assert (answer.status_code, error_code(answer)) == (422, "invalid_inputs")
 
 
 @pytest.mark.parametrize("kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-def test_only_json_is_taken(bench: Bench, kind: str) -> None:
+def test_only_json_is_taken(env: GateEnv, kind: str) -> None:
     """What a web page could send without asking first is not JSON."""
-    answer = send(bench, json.dumps(DRAFT).encode(), kind)
+    answer = send(env, json.dumps(DRAFT).encode(), kind)
     assert (answer.status_code, error_code(answer)) == (415, "unsupported_media_type")
 
 
@@ -75,76 +75,80 @@ def test_only_json_is_taken(bench: Bench, kind: str) -> None:
         ("/v1/approver/session", {"challenge": "", "keyid": "", "signature": "", "role": "admin"}),
     ],
 )
-def test_fields_nobody_knows_are_named(bench: Bench, where: str, body: dict[str, object]) -> None:
-    answer = send(bench, json.dumps(body).encode(), where=where)
+def test_fields_nobody_knows_are_named(env: GateEnv, where: str, body: dict[str, object]) -> None:
+    answer = send(env, json.dumps(body).encode(), where=where)
     assert (answer.status_code, error_code(answer)) == (400, "invalid_body")
     assert "unknown field" in answer.json()["error"]["message"]
 
 
-def test_unknown_parameters_are_named(bench: Bench) -> None:
+def test_unknown_parameters_are_named(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            for client, where in ((at.agent, "/v1/actions"), (at.approver, "/v1/history"), (at.approver, WAITING)):
+        async with served_gate(env) as served:
+            for client, where in (
+                (served.agent, "/v1/actions"),
+                (served.approver, "/v1/history"),
+                (served.approver, WAITING),
+            ):
                 answer = await client.get(where, params={"debug": "1"})
                 assert (answer.status_code, error_code(answer)) == (400, "invalid_query")
                 assert '"debug"' in answer.json()["error"]["message"]
 
-    until(main())
+    run_async(main())
 
 
-def test_ten_megabytes_are_too_many(bench: Bench) -> None:
-    answer = send(bench, b'{"args": {"draft_id": "' + b"x" * 10_000_000 + b'"}}')
+def test_ten_megabytes_are_too_many(env: GateEnv) -> None:
+    answer = send(env, b'{"args": {"draft_id": "' + b"x" * 10_000_000 + b'"}}')
     assert (answer.status_code, error_code(answer)) == (413, "body_too_large")
     assert "1,048,576" in answer.json()["error"]["message"]
 
 
-def test_nor_may_they_come_in_pieces(bench: Bench) -> None:
+def test_nor_may_they_come_in_pieces(env: GateEnv) -> None:
     async def endless() -> AsyncIterator[bytes]:
         yield b'{"args": {"draft_id": "'
         for _ in range(64):
             yield b"x" * 65_536
 
     async def main() -> None:
-        async with house(bench) as at:
-            answer = await at.agent.post(SEND, content=endless(), headers=JSON)
+        async with served_gate(env) as served:
+            answer = await served.agent.post(SEND, content=endless(), headers=JSON)
             assert (answer.status_code, error_code(answer)) == (413, "body_too_large")
 
-    until(main())
+    run_async(main())
 
 
-def head(at: House, length: int) -> bytes:
+def head(served: ServedGate, length: int) -> bytes:
     return (
-        f"POST {SEND} HTTP/1.1\r\nHost: 127.0.0.1:{at.port}\r\nAuthorization: Bearer {at.token}\r\n"
+        f"POST {SEND} HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {served.token}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     ).encode()
 
 
-def test_a_body_that_never_ends_is_not_waited_for(bench: Bench) -> None:
+def test_a_body_that_never_ends_is_not_waited_for(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench, HttpLimits(body_seconds=0.2)) as at:
-            answer = await at.raw(head(at, 100) + b'{"args"')
+        async with served_gate(env, HttpLimits(body_seconds=0.2)) as served:
+            answer = await served.raw(head(served, 100) + b'{"args"')
             assert answer.startswith(b"HTTP/1.1 408")
             assert b"request_timeout" in answer
 
-    until(main())
+    run_async(main())
 
 
-def test_nor_a_head(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_HEADER_SECONDS", 0.2)
+def test_nor_a_head(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_HEADER_TIMEOUT_SECONDS", 0.2)
 
     async def main() -> None:
-        async with house(bench) as at:
-            reader, writer = await asyncio.open_connection("127.0.0.1", at.port)
-            writer.write(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % at.port)
+        async with served_gate(env) as served:
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % served.port)
             assert b" 200 " in await reader.readline()
             await asyncio.sleep(0.4)  # between two requests a connection may rest
-            writer.write(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" % at.port)
+            writer.write(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" % served.port)
             with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
                 await asyncio.wait_for(reader.readuntil(b"never"), 3)
             writer.close()
-            assert await at.raw(b"GET /v1", seconds=3) == b""
+            assert await served.raw(b"GET /v1", seconds=3) == b""
 
-    until(main())
+    run_async(main())
 
 
 @pytest.mark.parametrize(
@@ -159,29 +163,29 @@ def test_nor_a_head(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=lambda value: repr(value)[:30],
 )
-def test_broken_heads_are_refused(bench: Bench, bad: bytes) -> None:
+def test_broken_heads_are_refused(env: GateEnv, bad: bytes) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            answer = await at.raw(
+        async with served_gate(env) as served:
+            answer = await served.raw(
                 b"POST %b HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n%b\r\n\r\n"
-                % (SEND.encode(), at.port, bad)
+                % (SEND.encode(), served.port, bad)
             )
             assert answer[:10] in (b"HTTP/1.1 4", b"HTTP/1.1 5", b"")
-            assert (await at.agent.get("/v1/health")).status_code == 200
+            assert (await served.agent.get("/v1/health")).status_code == 200
 
-    until(main())
+    run_async(main())
 
 
-def test_a_name_an_agent_gives_itself_is_bounded(bench: Bench) -> None:
+def test_a_name_an_agent_gives_itself_is_bounded(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            answer = await at.agent.post(SEND, json=DRAFT, headers={"X-Aileron-Agent": "x" * 201})
+        async with served_gate(env) as served:
+            answer = await served.agent.post(SEND, json=DRAFT, headers={"X-Aileron-Agent": "x" * 201})
             assert (answer.status_code, error_code(answer)) == (400, "invalid_header")
             name = {"X-Aileron-Agent": "zoë 1".encode(), "X-Aileron-Session-Id": b"s-9", "X-Aileron-Folder": b"/src"}
             pairs = [(key.encode(), value) for key, value in name.items()]
-            answer = await at.agent.post(SEND, json=DRAFT, headers=pairs)
-            item = await at.item(answer.json()["approval_id"])
+            answer = await served.agent.post(SEND, json=DRAFT, headers=pairs)
+            item = await served.previewed_request(answer.json()["approval_id"])
             assert item["prompt"]["asker"] == {"agent": "zoë 1", "session": "s-9", "folder": "/src"}
             assert item["session_id"] == "s-9"
 
-    until(main())
+    run_async(main())

@@ -1,4 +1,4 @@
-"""The process around the doors: where it listens, what it writes, what it tells, and how it ends."""
+"""The gate process: where it listens, what it writes and logs, and how it stops."""
 
 import asyncio
 import io
@@ -19,8 +19,8 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_log import GateLog, GateLogHandler
 from aileron_tui.gate.server import GateStartError, ListenAddress, bind, run
-from tests.gate.conftest import Bench, until
-from tests.gate.house import DRAFT, SEND, WAITING, house, session
+from tests.gate.conftest import GateEnv, run_async
+from tests.gate.served_gate import DRAFT, SEND, WAITING, served_gate, session
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.7", "example.com"])
@@ -43,73 +43,79 @@ def test_a_port_that_is_taken_is_said_to_be() -> None:
     assert "another program" in refused.value.detail
 
 
-def test_a_whole_gate(bench: Bench) -> None:
+def test_a_whole_gate(env: GateEnv) -> None:
     ready, log = io.StringIO(), io.StringIO()
 
     async def main() -> tuple[dict[str, Any], dict[str, Any], list[int], list[int]]:
-        journal = GateLog(log, as_json=True)
+        gate_log = GateLog(log, as_json=True)
         gate = asyncio.create_task(
-            run(Gate(bench.setup()), bench.data, ListenAddress(port=0), ready=ready, journal=journal)
+            run(Gate(env.setup()), env.data, ListenAddress(port=0), output=ready, gate_log=gate_log)
         )
         while not ready.getvalue():
             assert not gate.done(), gate.exception()
             await asyncio.sleep(0.01)
-        place = json.loads(ready.getvalue())
-        token_file = Path(place["agent_token_file"])
-        found = json.loads((bench.data / "gate.json").read_text())
-        modes = [stat.S_IMODE(path.stat().st_mode) for path in (token_file, bench.data / "gate.json")]
+        address = json.loads(ready.getvalue())
+        token_file = Path(address["agent_token_file"])
+        found = json.loads((env.data / "gate.json").read_text())
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (token_file, env.data / "gate.json")]
         token = token_file.read_text().strip()
-        async with httpx.AsyncClient(base_url=place["url"], trust_env=False) as client:
+        async with httpx.AsyncClient(base_url=address["url"], trust_env=False) as client:
             headers = {"Authorization": f"Bearer {token}"}
             answers = [(await client.get("/v1/actions", headers=headers)).status_code]
         assert token not in json.dumps(found) + ready.getvalue() + log.getvalue()
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.wait_for(gate, 20)
-        return place, found, modes, answers
+        return address, found, modes, answers
 
-    place, found, modes, answers = until(main())
+    address, found, modes, answers = run_async(main())
     assert ready.getvalue().count("\n") == 1
-    assert set(place) == {"url", "instance", "agent_token_file"}
+    assert set(address) == {"url", "instance", "agent_token_file"}
     assert set(found) == {"url", "pid", "instance", "version", "started_at", "agent_token_file"}
     assert (modes, answers) == ([0o600, 0o600], [200])
-    assert not (bench.data / "gate.json").exists()
-    assert not (bench.data / "agent.token").exists()
+    assert not (env.data / "gate.json").exists()
+    assert not (env.data / "agent.token").exists()
     events = [json.loads(line)["event"] for line in log.getvalue().splitlines()]
     assert events[-1] == "stopped"
     assert "http" in events
 
 
-def test_two_gates_do_not_share_a_data_folder(bench: Bench) -> None:
+def test_two_gates_do_not_share_a_data_folder(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench):
-            before = bench.data / "gate.json"
+        async with served_gate(env):
+            before = env.data / "gate.json"
             with pytest.raises(AileronError) as refused:
-                await run(
-                    Gate(bench.setup()), bench.data, ListenAddress(port=0), ready=io.StringIO(), journal=GateLog()
-                )
+                await run(Gate(env.setup()), env.data, ListenAddress(port=0), output=io.StringIO(), gate_log=GateLog())
             assert "gate" in str(refused.value)
             assert not before.exists()
 
-    until(main())
+    run_async(main())
 
 
-def test_the_log_holds_no_secret_and_no_argument(bench: Bench) -> None:
+def test_the_log_holds_no_secret_and_no_argument(env: GateEnv) -> None:
     async def main() -> str:
-        async with house(bench) as at:
-            other = await session(at.stranger, bench.key)
-            id_ = (await at.agent.post(SEND, json=DRAFT)).json()["approval_id"]
-            item = await at.item(id_)
-            await at.approver.post(f"{WAITING}/{id_}/decide", json=bench.answer(item))
-            await at.ending(id_)
-            await at.stranger.get(f"/v1/{at.token}")
-            await at.stranger.get("/v1/health", params={"token": at.token})
-            await at.stranger.get("/v1/health", headers={"X-Request-ID": "\x1b]0;title\x07".replace("\x07", "")[1:]})
-            log = at.log.getvalue()
-            for secret in (at.token, other, at.approver.headers["Authorization"][7:], "r-12345", "team@example.com"):
+        async with served_gate(env) as served:
+            other = await session(served.anonymous, env.key)
+            id_ = (await served.agent.post(SEND, json=DRAFT)).json()["approval_id"]
+            item = await served.previewed_request(id_)
+            await served.approver.post(f"{WAITING}/{id_}/decide", json=env.decision(item))
+            await served.result(id_)
+            await served.anonymous.get(f"/v1/{served.token}")
+            await served.anonymous.get("/v1/health", params={"token": served.token})
+            await served.anonymous.get(
+                "/v1/health", headers={"X-Request-ID": "\x1b]0;title\x07".replace("\x07", "")[1:]}
+            )
+            log = served.log.getvalue()
+            for secret in (
+                served.token,
+                other,
+                served.approver.headers["Authorization"][7:],
+                "r-12345",
+                "team@example.com",
+            ):
                 assert secret not in log
             return log
 
-    log = until(main())
+    log = run_async(main())
     assert "POST /v1/actions/send-draft/run 202" in log
     assert "(no route) 401" in log
     assert all(character.isprintable() or character == "\n" for character in log)
@@ -117,9 +123,9 @@ def test_the_log_holds_no_secret_and_no_argument(bench: Bench) -> None:
 
 def test_a_line_of_the_log_is_one_line_of_visible_text() -> None:
     stream = io.StringIO()
-    journal = GateLog(stream)
-    journal.note("http", "\x1b[2J\nforged line\u202e")
-    handler = GateLogHandler(journal)
+    gate_log = GateLog(stream)
+    gate_log.note("http", "\x1b[2J\nforged line\u202e")
+    handler = GateLogHandler(gate_log)
     try:
         raise ValueError("secret argument")
     except ValueError:
@@ -134,7 +140,7 @@ def test_a_line_of_the_log_is_one_line_of_visible_text() -> None:
 
 def test_a_log_that_nobody_reads_does_not_stop_the_gate() -> None:
     stream = io.StringIO()
-    journal = GateLog(stream)
+    gate_log = GateLog(stream)
     stream.close()
-    journal.note("http", "nobody reads this")
-    journal.note("http", "nor this")
+    gate_log.note("http", "nobody reads this")
+    gate_log.note("http", "nor this")

@@ -10,43 +10,43 @@ import pytest
 from aileron_tui.core.decision import Verdict
 from aileron_tui.gate.gate_state import GateLimits as Waiting
 from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
-from tests.gate.conftest import Bench, until
-from tests.gate.house import DRAFT, SEND, WAITING, House, error_code, house
+from tests.gate.conftest import GateEnv, run_async
+from tests.gate.served_gate import DRAFT, SEND, WAITING, ServedGate, error_code, served_gate
 
 
-async def held(at: House, seconds: str = "wait=20") -> "tuple[asyncio.Task[httpx.Response], str]":
+async def held(served: ServedGate, seconds: str = "wait=20") -> "tuple[asyncio.Task[httpx.Response], str]":
     """A call that is held open, and its request's id."""
-    call = asyncio.create_task(at.agent.post(at.url + SEND, json=DRAFT, headers={"Prefer": seconds}))
+    call = asyncio.create_task(served.agent.post(served.url + SEND, json=DRAFT, headers={"Prefer": seconds}))
     for _ in range(500):
-        if items := at.gate.waiting():
+        if items := served.gate.waiting():
             return call, str(items[0]["id"])
         await asyncio.sleep(0.01)
     raise AssertionError("no request came")
 
 
-def test_a_held_call_gets_the_end_itself(bench: Bench) -> None:
+def test_a_held_call_gets_the_end_itself(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            call, id_ = await held(at)
-            item = await at.item(id_)
-            body = bench.answer(item, Verdict.DENY, reason="not today")
-            assert (await at.approver.post(f"{WAITING}/{id_}/decide", json=body)).status_code == 200
+        async with served_gate(env) as served:
+            call, id_ = await held(served)
+            item = await served.previewed_request(id_)
+            body = env.decision(item, Verdict.DENY, reason="not today")
+            assert (await served.approver.post(f"{WAITING}/{id_}/decide", json=body)).status_code == 200
             answer = await call
             assert answer.json() == {"status": "denied", "reason": "not today"}
             assert answer.headers["preference-applied"] == "wait=20"
 
-    until(main())
+    run_async(main())
 
 
-def test_a_held_call_is_told_to_come_back(bench: Bench) -> None:
+def test_a_held_call_is_told_to_come_back(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            answer = await at.agent.post(SEND, json=DRAFT, headers={"Prefer": "respond-async, wait=1"})
+        async with served_gate(env) as served:
+            answer = await served.agent.post(SEND, json=DRAFT, headers={"Prefer": "respond-async, wait=1"})
             assert answer.status_code == 202
             assert answer.headers["preference-applied"] == "wait=1"
-            assert len(at.gate.waiting()) == 1
+            assert len(served.gate.waiting()) == 1
 
-    until(main())
+    run_async(main())
 
 
 @pytest.mark.parametrize(
@@ -62,102 +62,103 @@ def test_a_held_call_is_told_to_come_back(bench: Bench) -> None:
         ("return=minimal", None),
     ],
 )
-def test_what_counts_as_a_wish_to_wait(bench: Bench, prefer: str, applied: str | None) -> None:
+def test_what_counts_as_a_wish_to_wait(env: GateEnv, prefer: str, applied: str | None) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            answer = await at.agent.post(SEND, json=DRAFT, headers={"Prefer": prefer})
+        async with served_gate(env) as served:
+            answer = await served.agent.post(SEND, json=DRAFT, headers={"Prefer": prefer})
             assert answer.status_code == 202
             assert answer.headers.get("preference-applied") == applied
 
-    until(main())
+    run_async(main())
 
 
-def test_nobody_is_held_longer_than_the_limit(bench: Bench) -> None:
+def test_nobody_is_held_longer_than_the_limit(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench, HttpLimits(longest_wait=1)) as at:
-            answer = await at.agent.post(SEND, json=DRAFT, headers={"Prefer": "wait=99999"})
+        async with served_gate(env, HttpLimits(max_wait_seconds=1)) as served:
+            answer = await served.agent.post(SEND, json=DRAFT, headers={"Prefer": "wait=99999"})
             assert (answer.status_code, answer.headers["preference-applied"]) == (202, "wait=1")
 
-    until(main())
+    run_async(main())
 
 
-def test_an_agent_that_hangs_up_takes_its_call_back(bench: Bench) -> None:
+def test_an_agent_that_hangs_up_takes_its_call_back(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            call, id_ = await held(at)
-            await at.item(id_)
+        async with served_gate(env) as served:
+            call, id_ = await held(served)
+            await served.previewed_request(id_)
             call.cancel()
             with suppress(asyncio.CancelledError):
                 await call
             for _ in range(300):
-                if not at.gate.waiting():
+                if not served.gate.waiting():
                     break
                 await asyncio.sleep(0.01)
-            assert (await at.approver.get(f"{WAITING}/{id_}")).json()["state"] == "withdrawn"
+            assert (await served.approver.get(f"{WAITING}/{id_}")).json()["state"] == "withdrawn"
 
-    until(main())
+    run_async(main())
 
 
-def test_one_that_asked_to_come_back_does_not(bench: Bench) -> None:
+def test_one_that_asked_to_come_back_does_not(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
-            async with httpx.AsyncClient(base_url=at.url, headers=at.agent.headers, trust_env=False) as brief:
+        async with served_gate(env) as served:
+            async with httpx.AsyncClient(base_url=served.url, headers=served.agent.headers, trust_env=False) as brief:
                 id_ = (await brief.post(SEND, json=DRAFT)).json()["approval_id"]
             await asyncio.sleep(0.1)
-            assert (await at.approver.get(f"{WAITING}/{id_}")).json()["state"] == "pending"
+            assert (await served.approver.get(f"{WAITING}/{id_}")).json()["state"] == "pending"
 
-    until(main())
+    run_async(main())
 
 
-def test_a_gate_that_stops_takes_no_held_call_back(bench: Bench) -> None:
+def test_a_gate_that_stops_takes_no_held_call_back(env: GateEnv) -> None:
     async def main() -> tuple[httpx.Response, str]:
         async with httpx.AsyncClient(timeout=20, trust_env=False) as agent:
-            async with house(bench) as at:
-                agent.headers["Authorization"] = at.agent.headers["Authorization"]
-                call, id_ = await held(replace(at, agent=agent))
-                await at.item(id_)
+            async with served_gate(env) as served:
+                agent.headers["Authorization"] = served.agent.headers["Authorization"]
+                call, id_ = await held(replace(served, agent=agent))
+                await served.previewed_request(id_)
             return await call, id_
 
-    answer, id_ = until(main())
+    answer, id_ = run_async(main())
     assert answer.status_code == 202
     assert answer.json()["approval_id"] == id_
 
     async def after() -> list[object]:
-        async with bench.gate() as gate:
+        async with env.gate() as gate:
             return [item["id"] for item in gate.waiting()]
 
-    assert until(after()) == [id_]
+    assert run_async(after()) == [id_]
 
 
-def test_too_many_calls_are_slowed_down(bench: Bench) -> None:
+def test_too_many_calls_are_slowed_down(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench, HttpLimits(calls_per_second=0.5, burst=3)) as at:
-            answers = [await at.agent.get("/v1/actions") for _ in range(4)]
+        async with served_gate(env, HttpLimits(calls_per_second=0.5, burst=3)) as served:
+            answers = [await served.agent.get("/v1/actions") for _ in range(4)]
             assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
             assert error_code(answers[3]) == "too_many_requests"
             assert 1 <= int(answers[3].headers["retry-after"]) <= 2
             # The approver is not slowed down by the agent, nor is the gate closed to those who look whether it lives.
-            assert (await at.approver.get(WAITING)).status_code == 200
-            assert (await at.stranger.get("/v1/health")).status_code == 200
+            assert (await served.approver.get(WAITING)).status_code == 200
+            assert (await served.anonymous.get("/v1/health")).status_code == 200
 
-    until(main())
+    run_async(main())
 
 
-def test_too_much_waiting_is_refused_and_nothing_accepted_is_lost(bench: Bench) -> None:
-    bench.limits = Waiting(waiting_per_agent=2)
+def test_too_much_waiting_is_refused_and_nothing_accepted_is_lost(env: GateEnv) -> None:
+    env.limits = Waiting(waiting_per_agent=2)
 
     async def main() -> None:
-        async with house(bench) as at:
+        async with served_gate(env) as served:
             answers = [
-                await at.agent.post(SEND, json={"args": {"draft_id": draft}}) for draft in ("r-1", "r-2", "r-3", "r-1")
+                await served.agent.post(SEND, json={"args": {"draft_id": draft}})
+                for draft in ("r-1", "r-2", "r-3", "r-1")
             ]
             assert [answer.status_code for answer in answers] == [202, 202, 429, 202]
             assert error_code(answers[2]) == "too_many_waiting"
             assert answers[2].headers["retry-after"] == "5"
             assert answers[3].json()["approval_id"] == answers[0].json()["approval_id"]
-            assert len((await at.approver.get(WAITING)).json()["items"]) == 2
+            assert len((await served.approver.get(WAITING)).json()["items"]) == 2
 
-    until(main())
+    run_async(main())
 
 
 def test_a_bucket_fills_with_time() -> None:
@@ -172,15 +173,15 @@ def test_a_bucket_fills_with_time() -> None:
     assert bucket.take() == 1
 
 
-def test_only_the_same_agent_joins_a_call_that_waits(bench: Bench) -> None:
+def test_only_the_same_agent_joins_a_call_that_waits(env: GateEnv) -> None:
     async def main() -> None:
-        async with house(bench) as at:
+        async with served_gate(env) as served:
             ids: list[str] = []
             for agent, session in (("a b", ""), ("a", "b"), ("", "a b"), ("agent", ""), ("", ""), ("a", "b")):
                 names = {"X-Aileron-Agent": agent, "X-Aileron-Session-Id": session}
-                answer = await at.agent.post(SEND, json=DRAFT, headers=names)
+                answer = await served.agent.post(SEND, json=DRAFT, headers=names)
                 ids.append(answer.json()["approval_id"])
             assert len(set(ids)) == 5
             assert ids[1] == ids[5]
 
-    until(main())
+    run_async(main())

@@ -21,7 +21,7 @@ from aileron_tui.core.suite import read_suite
 from aileron_tui.demo.sample_credentials import sample_config
 from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import bundled
-from aileron_tui.gate.installed_bundle import install, settings_of
+from aileron_tui.gate.installed_bundle import install, sandbox_settings
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 from tests.compiled import shared_cache
 
@@ -106,7 +106,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample connectors, compiled."""
     folder = shared_cache(tmp_path_factory)
     with sample_config() as config:
-        install(bundled("manifests"), settings_of(config, folder, PublisherKeyring())).sandbox.close()
+        install(bundled("manifests"), sandbox_settings(config, folder, PublisherKeyring())).sandbox.close()
     return folder
 
 

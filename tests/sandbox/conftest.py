@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.sandbox.connector_call import CallBounds
+from aileron_tui.sandbox.connector_call import CallLimits
 from aileron_tui.sandbox.connector_package import ConnectorPackage
 from aileron_tui.sandbox.credentials import Binding, Credentials, FromEnvironment
 from aileron_tui.sandbox.execution import Execution
@@ -15,7 +15,7 @@ from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.network import UpstreamClient
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
-from tests.sandbox import bench
+from tests.sandbox import packages
 from tests.sandbox.upstream import Upstream, upstream
 
 ARGS: JsonObject = {"draft_id": "r-12345"}
@@ -39,27 +39,27 @@ class Runner:
 
     cache: Path
     client: UpstreamClient = field(default_factory=UpstreamClient)
-    bounds: CallBounds = field(default_factory=lambda: CallBounds(preview_seconds=3, execute_seconds=3))
+    limits: CallLimits = field(default_factory=lambda: CallLimits(preview_seconds=3, execute_seconds=3))
     credentials: Credentials = field(
-        default_factory=lambda: Credentials({bench.NAME: Binding(FromEnvironment("TEST_TOKEN"))})
+        default_factory=lambda: Credentials({packages.NAME: Binding(FromEnvironment("TEST_TOKEN"))})
     )
-    draft: bench.Draft = field(default_factory=bench.Draft)
+    action_options: packages.ActionOptions = field(default_factory=packages.ActionOptions)
 
     def preview(self, wasm: bytes, *hosts: str, credential: str = "", args: JsonObject | None = None) -> PreviewOutcome:
-        packed = bench.package(wasm, hosts, credential)
-        with self.sandbox(packed) as box:
-            outcome = box.preview(bench.action(packed, self.draft), ARGS if args is None else args)
+        package = packages.package(wasm, hosts, credential)
+        with self.sandbox(package) as box:
+            outcome = box.preview(packages.action(package, self.action_options), ARGS if args is None else args)
         assert outcome is not None
         return outcome
 
     def execute(self, wasm: bytes, *hosts: str, credential: str = "", args: JsonObject | None = None) -> Execution:
-        packed = bench.package(wasm, hosts, credential)
-        with self.sandbox(packed) as box:
-            return box.execute(bench.action(packed, self.draft), ARGS if args is None else args)
+        package = packages.package(wasm, hosts, credential)
+        with self.sandbox(package) as box:
+            return box.execute(packages.action(package, self.action_options), ARGS if args is None else args)
 
-    def sandbox(self, packed: ConnectorPackage) -> Sandbox:
-        settings = SandboxSettings(self.cache, self.credentials, bounds=self.bounds)
-        return Sandbox({bench.NAME: packed}, settings, self.client)
+    def sandbox(self, package: ConnectorPackage) -> Sandbox:
+        settings = SandboxSettings(self.cache, self.credentials, limits=self.limits)
+        return Sandbox({packages.NAME: package}, settings, self.client)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Small connectors in the WebAssembly text format: well-behaved ones, and one for each way to misbehave."""
+"""Small connectors in the WebAssembly text format: well-behaved ones, and one for each fault."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _IMPORTS = """
   (import "aileron_host" "spawn_output_size" (func $spawn_size (param i32) (result i32)))
   (import "aileron_host" "spawn_output_read" (func $spawn_read (param i32 i32 i32) (result i32)))
 """
-# Scratch below 1024, texts from 1024, the body of an answer from 65536.
+# Memory layout: scratch below 1024, texts from 1024, response bodies from 65536.
 _FUNCTIONS = """
   (func $write (param $fd i32) (param $p i32) (param $n i32)
     (i32.store (i32.const 0) (local.get $p)) (i32.store (i32.const 4) (local.get $n))
@@ -47,7 +47,7 @@ def _quoted(data: bytes) -> str:
 
 @cache
 def guest(body: str, texts: tuple[bytes, ...] = (), pages: int = 160) -> bytes:
-    """A module whose `_start` is `body`; `{p0}` and `{n0}` stand for the place and length of the first text."""
+    """Returns a module whose `_start` is `body`; `{p0}` and `{n0}` are the address and length of the first text."""
     at, segments = 1024, []
     places: dict[str, str] = {}
     for index, text in enumerate(texts):
@@ -61,13 +61,13 @@ def guest(body: str, texts: tuple[bytes, ...] = (), pages: int = 160) -> bytes:
     return bytes(wasmtime.wat2wasm(code))
 
 
-def answering(stdout: bytes) -> bytes:
-    """Prints this and ends."""
+def printing(stdout: bytes) -> bytes:
+    """Returns a guest that prints this and exits."""
     return guest("(call $print {p0} {n0})", (stdout,))
 
 
 def echo() -> bytes:
-    """Answers with what it was called with."""
+    """Returns a guest that outputs its own input."""
     body = """
       (local $n i32)
       (i32.store (i32.const 32) (i32.const 65536)) (i32.store (i32.const 36) (i32.const 1000000))
@@ -77,9 +77,9 @@ def echo() -> bytes:
     return guest(body, (b'{"output":', b"}"))
 
 
-def courier(request: Mapping[str, object] | bytes, *, service: str = "Gmail") -> bytes:
-    """Sends one request and passes the JSON answer on, as real connectors do."""
-    wish = request if isinstance(request, bytes) else json.dumps(request).encode()
+def http_guest(request: Mapping[str, object] | bytes, *, service: str = "Gmail") -> bytes:
+    """Returns a guest that sends one request and outputs the JSON response, as real connectors do."""
+    request = request if isinstance(request, bytes) else json.dumps(request).encode()
     denied = b'{"error":{"class":"connector_runtime_error","message":"get: http_request denied or failed (rc='
     refused = b'{"error":{"class":"external_api_error","message":"' + service.encode() + b" API returned "
     body = """
@@ -92,19 +92,19 @@ def courier(request: Mapping[str, object] | bytes, *, service: str = "Gmail") ->
         (call $print {p3} {n3}) (call $number (call $status)) (call $print {p4} {n4})
         (call $print (i32.const 65536) (local.get $n)) (call $print {p5} {n5}) (return)))
       (call $print {p6} {n6}) (call $print (i32.const 65536) (local.get $n)) (call $print {p7} {n7})"""
-    return guest(body, (wish, denied, b')"}}', refused, b": ", b'"}}', b'{"output":', b"}"))
+    return guest(body, (request, denied, b')"}}', refused, b": ", b'"}}', b'{"output":', b"}"))
 
 
 def numbers(*expressions: str, texts: tuple[bytes, ...] = ()) -> bytes:
-    """Answers with the values of these expressions as strings r0, r1, … of three digits."""
+    """Returns a guest that outputs the values of these expressions as three-digit strings r0, r1, …."""
     parts = []
     for index, expression in enumerate(expressions):
         opening = b'"r%d":"' % index
         texts = (*texts, (b"," if index else b'{"output":{') + opening)
-        place = len(texts) - 1
+        text_index = len(texts) - 1
         texts = (*texts, b'"')
-        parts.append(f"(local.set $v {expression}) (call $print {{p{place}}} {{n{place}}})")
-        parts.append(f"(call $number (local.get $v)) (call $print {{p{place + 1}}} {{n{place + 1}}})")
+        parts.append(f"(local.set $v {expression}) (call $print {{p{text_index}}} {{n{text_index}}})")
+        parts.append(f"(call $number (local.get $v)) (call $print {{p{text_index + 1}}} {{n{text_index + 1}}})")
     texts = (*texts, b"}}")
     last = len(texts) - 1
     return guest(f"(local $v i32) {' '.join(parts)} (call $print {{p{last}}} {{n{last}}})", texts)
@@ -120,7 +120,7 @@ DIVISION = guest("(drop (i32.div_u (i32.const 1) (i32.const 0)))")
 MEMORY_BOMB = guest(
     "(loop $l (br_if $l (i32.ne (memory.grow (i32.const 100)) (i32.const -1)))) (call $exit (i32.const 2))"
 )
-GARBAGE = answering(b"\x00\xff not json")
+GARBAGE = printing(b"\x00\xff not json")
 FLOOD = guest(
     "(local $i i32) (loop $l (call $print (i32.const 65536) (i32.const 1000000))"
     " (local.set $i (i32.add (local.get $i) (i32.const 1))) (br_if $l (i32.lt_u (local.get $i) (i32.const 100))))"

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.sandbox import bench, guests
+from tests.sandbox import guests, packages
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
 
@@ -68,13 +68,13 @@ def lookout(
 def test_the_canary_is_only_in_the_upstream_request(
     runner: Runner, service: Upstream, lookout: Lookout, path: str, kind: str
 ) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.5, execute_seconds=0.5)
-    runner.draft.render = {"everything": "headers", "all": "body", "id": "id"}
-    declared = {"oauth2": bench.OAUTH2, "api_key": bench.API_KEY.replace('"X-Api-Key"', '"Authorization"')}[kind]
-    wasm = guests.courier({"url": service.url(path), "credential": kind})
-    outcome = runner.preview(wasm, service.place, credential=declared)
-    execution = runner.execute(wasm, service.place, credential=declared)
-    assert any(CANARY in asked.headers["Authorization"] for asked in service.asked)
+    runner.limits = replace(runner.limits, preview_seconds=0.5, execute_seconds=0.5)
+    runner.action_options.render = {"everything": "headers", "all": "body", "id": "id"}
+    declared = {"oauth2": packages.OAUTH2, "api_key": packages.API_KEY.replace('"X-Api-Key"', '"Authorization"')}[kind]
+    wasm = guests.http_guest({"url": service.url(path), "credential": kind})
+    outcome = runner.preview(wasm, service.host_port, credential=declared)
+    execution = runner.execute(wasm, service.host_port, credential=declared)
+    assert any(CANARY in asked.headers["Authorization"] for asked in service.received)
     told = [repr(outcome), repr(outcome.details), repr(execution), execution.text, repr(execution.envelope)]
     assert not [text for text in (*told, *lookout.seen()) if CANARY in text]
     assert not list(lookout.temporary.iterdir())
@@ -82,9 +82,9 @@ def test_the_canary_is_only_in_the_upstream_request(
 
 def test_the_guest_itself_sees_a_mask(runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_TOKEN", CANARY)
-    runner.draft.render = {"token": "headers.Authorization"}
-    wasm = guests.courier({"url": service.url("/echo"), "credential": "oauth2"})
-    rows = runner.preview(wasm, service.place, credential=bench.OAUTH2).result.rows
+    runner.action_options.render = {"token": "headers.Authorization"}
+    wasm = guests.http_guest({"url": service.url("/echo"), "credential": "oauth2"})
+    rows = runner.preview(wasm, service.host_port, credential=packages.OAUTH2).result.rows
     assert rows[0].value == "Bearer [credential]"
 
 
@@ -92,10 +92,10 @@ def test_a_redirect_that_carries_the_credential_is_not_followed(
     runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_TOKEN", CANARY)
-    wasm = guests.courier({"url": service.url("/echo/location"), "credential": "oauth2"})
-    reason = runner.preview(wasm, service.place, credential=bench.OAUTH2).result.unavailable
-    assert reason == "the connector's request was refused: a redirect carries the credential in its URL"
-    assert len(service.asked) == 1
+    wasm = guests.http_guest({"url": service.url("/echo/location"), "credential": "oauth2"})
+    reason = runner.preview(wasm, service.host_port, credential=packages.OAUTH2).result.unavailable
+    assert reason == "the connector's request was refused: a redirect contains the credential in its URL"
+    assert len(service.received) == 1
 
 
 def test_another_origin_never_sees_it(
@@ -103,7 +103,7 @@ def test_another_origin_never_sees_it(
 ) -> None:
     monkeypatch.setenv("TEST_TOKEN", CANARY)
     there = quote(other_service.url("/redirect?to=" + quote(service.url("/draft"), safe="")), safe="")
-    wasm = guests.courier({"url": service.url(f"/redirect?to={there}"), "credential": "oauth2"})
-    runner.preview(wasm, service.place, other_service.place, credential=bench.OAUTH2)
-    assert CANARY not in repr(other_service.asked)
-    assert [CANARY in repr(asked) for asked in service.asked] == [True, False]
+    wasm = guests.http_guest({"url": service.url(f"/redirect?to={there}"), "credential": "oauth2"})
+    runner.preview(wasm, service.host_port, other_service.host_port, credential=packages.OAUTH2)
+    assert CANARY not in repr(other_service.received)
+    assert [CANARY in repr(asked) for asked in service.received] == [True, False]

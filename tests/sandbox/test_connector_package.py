@@ -22,56 +22,56 @@ from aileron_tui.sandbox.failure import FailureKind
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
-from tests.sandbox import bench, guests
+from tests.sandbox import guests, packages
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = KEY.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-PACKED = bench.package(guests.echo())
+PACKED = packages.package(guests.echo())
 SIGNED = replace(PACKED, signature=KEY.sign(PACKED.wasm + PACKED.manifest))
 
 
-def preview(packed: ConnectorPackage, pin: str = "", keyring: PublisherKeyring | None = None) -> PreviewOutcome:
-    with Sandbox({bench.NAME: packed}, SandboxSettings(keyring=keyring or PublisherKeyring())) as box:
-        outcome = box.preview(bench.action(packed, pin=pin), {"draft_id": "x"})
+def preview(package: ConnectorPackage, pin: str = "", keyring: PublisherKeyring | None = None) -> PreviewOutcome:
+    with Sandbox({packages.NAME: package}, SandboxSettings(keyring=keyring or PublisherKeyring())) as box:
+        outcome = box.preview(packages.action(package, pin=pin), {"draft_id": "x"})
     assert outcome is not None
     return outcome
 
 
 def test_other_bytes_are_refused_with_both_hashes() -> None:
-    pinned = bench.pin_of(PACKED)
+    pinned = packages.pin_of(PACKED)
     for changed in (
         replace(PACKED, wasm=guests.TRAP),
         replace(PACKED, manifest=PACKED.manifest + b"\n"),
         replace(PACKED, wasm=PACKED.wasm + PACKED.manifest[:1], manifest=PACKED.manifest[1:] + b" "),
     ):
         outcome = preview(changed, pinned)
-        found = bench.pin_of(changed)
-        assert outcome.result.unavailable == (
-            f"the connector's bytes are not the pinned ones: pinned {pinned}, found {found}"
-        )
+        found = packages.pin_of(changed)
+        assert outcome.result.unavailable == (f"the connector does not match its pin: pinned {pinned}, found {found}")
         assert outcome.failure is not None
         assert outcome.failure.kind == FailureKind.HASH_MISMATCH
 
 
 def test_a_pin_is_compared_in_any_case() -> None:
-    assert not preview(PACKED, bench.pin_of(PACKED).upper().replace("SHA256", "sha256")).result.unavailable
+    assert not preview(PACKED, packages.pin_of(PACKED).upper().replace("SHA256", "sha256")).result.unavailable
 
 
 def test_bytes_are_checked_again_when_they_are_read_again() -> None:
-    packages = {bench.NAME: PACKED}
-    action = bench.action(PACKED)
-    with Sandbox(packages) as box:
-        for packed, unavailable in ((PACKED, False), (replace(PACKED, wasm=guests.TRAP), True), (PACKED, False)):
-            packages[bench.NAME] = packed
+    installed = {packages.NAME: PACKED}
+    action = packages.action(PACKED)
+    with Sandbox(installed) as box:
+        for package, unavailable in ((PACKED, False), (replace(PACKED, wasm=guests.TRAP), True), (PACKED, False)):
+            installed[packages.NAME] = package
             outcome = box.preview(action, {"draft_id": "x"})
             assert outcome is not None
             assert bool(outcome.result.unavailable) is unavailable
 
 
 def test_a_package_of_another_name_is_refused() -> None:
-    other = bench.package(guests.echo(), name="github://evil/mail")
+    other = packages.package(guests.echo(), name="github://evil/mail")
     outcome = preview(other)
-    assert outcome.result.unavailable == ("the package holds github://evil/mail@1.0.0, not github://example/mail@1.0.0")
+    assert outcome.result.unavailable == (
+        "the package contains github://evil/mail@1.0.0, not github://example/mail@1.0.0"
+    )
 
 
 def test_a_bad_manifest_is_refused() -> None:
@@ -83,7 +83,7 @@ def test_a_bad_manifest_is_refused() -> None:
 def test_a_signature_by_a_trusted_key(authority: str) -> None:
     outcome = preview(SIGNED, keyring=PublisherKeyring({authority: (bytes(32), PUBLIC)}))
     assert outcome.trust == f"signed by {authority}"
-    assert outcome.hash == bench.pin_of(SIGNED)
+    assert outcome.hash == packages.pin_of(SIGNED)
 
 
 def test_trust_is_told_where_it_cannot_be_checked() -> None:
@@ -99,7 +99,7 @@ def test_a_bad_signature_is_refused(signature: bytes) -> None:
     outcome = preview(
         replace(PACKED, signature=signature), keyring=PublisherKeyring({"github://example/mail": (PUBLIC,)})
     )
-    assert outcome.result.unavailable == "the connector's signature is not by github://example/mail"
+    assert outcome.result.unavailable == "the connector's signature was not made by github://example/mail"
     assert outcome.failure is not None
     assert outcome.failure.kind == FailureKind.SIGNATURE_FAILURE
 
@@ -108,7 +108,7 @@ def test_a_bad_signature_is_refused(signature: bytes) -> None:
 def test_a_keyring_is_read_in_either_base64(encode: Callable[[bytes], bytes]) -> None:
     for text in (encode(PUBLIC).decode(), encode(PUBLIC).decode().rstrip("=")):
         data = json.dumps({"version": 1, "publishers": {"github://example/mail": [text]}}).encode()
-        assert read_keyring(data).keys(bench.NAME) == ("github://example/mail", (PUBLIC,))
+        assert read_keyring(data).keys(packages.NAME) == ("github://example/mail", (PUBLIC,))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_packages_are_read_from_a_bundle(tmp_path: Path) -> None:
     (folder / "signature.sig").write_bytes(SIGNED.signature or b"")
     (tmp_path / "connectors" / "empty").mkdir()
     assert read_package(folder) == SIGNED
-    assert read_packages(tmp_path) == {bench.NAME: SIGNED}
+    assert read_packages(tmp_path) == {packages.NAME: SIGNED}
     (folder / "manifest.toml").unlink()
     with pytest.raises(PackageError):
         read_package(folder)

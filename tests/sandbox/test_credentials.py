@@ -19,22 +19,22 @@ from aileron_tui.sandbox.credentials import (
     FromEnvironment,
     FromKeyring,
     Secret,
-    Source,
+    SecretSource,
 )
 from aileron_tui.sandbox.failure import CallRefused, FailureKind
 from aileron_tui.sandbox.network import UpstreamClient
-from tests.sandbox import bench, guests
+from tests.sandbox import guests, packages
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
 
 TOKEN = "token-0123456789"
 
 
-def find(source: Source, seconds: float = 5) -> str:
-    return Credentials({bench.NAME: Binding(source)}).find(bench.NAME, "oauth2", seconds)[1].reveal()
+def find(source: SecretSource, seconds: float = 5) -> str:
+    return Credentials({packages.NAME: Binding(source)}).find(packages.NAME, "oauth2", seconds)[1].reveal()
 
 
-def refusal(source: Source, seconds: float = 5) -> tuple[str, str]:
+def refusal(source: SecretSource, seconds: float = 5) -> tuple[str, str]:
     with pytest.raises(CallRefused) as refused:
         find(source, seconds)
     return refused.value.failure.kind, refused.value.failure.reason
@@ -57,7 +57,7 @@ def test_an_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_TOKEN", f"  {TOKEN}\n")
     assert find(FromEnvironment("TEST_TOKEN")) == TOKEN
     monkeypatch.setenv("TEST_TOKEN", " ")
-    expected = f"no credential is set up for {bench.NAME} (the environment variable TEST_TOKEN is not set)"
+    expected = f"no credential is set up for {packages.NAME} (the environment variable TEST_TOKEN is not set)"
     assert refusal(FromEnvironment("TEST_TOKEN")) == (FailureKind.BINDING_REQUIRED, expected)
 
 
@@ -81,9 +81,7 @@ def test_a_command_that_fails_says_so_without_what_it_printed() -> None:
     failing = python(f"import sys; print('{TOKEN}'); print('{TOKEN}', file=sys.stderr); sys.exit(3)")
     kind, reason = refusal(failing)
     assert kind == FailureKind.BINDING_FAILED
-    assert (
-        reason == f"the credential of {bench.NAME} cannot be had: its command {sys.executable} ended with exit code 3"
-    )
+    assert reason == f"cannot get the credential of {packages.NAME}: its command {sys.executable} exited with code 3"
 
 
 @pytest.mark.parametrize(
@@ -91,11 +89,11 @@ def test_a_command_that_fails_says_so_without_what_it_printed() -> None:
     [
         (FromCommand(("/no/such/program",)), "cannot be run (No such file or directory)"),
         (FromCommand(()), "is empty"),
-        (python("pass"), "gave an empty text"),
+        (python("pass"), "returned an empty text"),
         (python("print('x' * 100_000)"), "printed too much"),
     ],
 )
-def test_commands_that_cannot_help(source: Source, words: str) -> None:
+def test_commands_that_cannot_help(source: SecretSource, words: str) -> None:
     kind, reason = refusal(source)
     assert kind == FailureKind.BINDING_FAILED
     assert words in reason
@@ -108,8 +106,8 @@ def test_a_slow_command_ends_with_the_call() -> None:
 
 
 def test_a_command_is_not_run_for_every_call_of_a_burst() -> None:
-    credentials = Credentials({bench.NAME: Binding(python("import os; print('pid-%09d' % os.getpid())"))})
-    assert len({credentials.find(bench.NAME, "oauth2", 5)[1].reveal() for _ in range(3)}) == 1
+    credentials = Credentials({packages.NAME: Binding(python("import os; print('pid-%09d' % os.getpid())"))})
+    assert len({credentials.find(packages.NAME, "oauth2", 5)[1].reveal() for _ in range(3)}) == 1
 
 
 class _Keys:
@@ -131,7 +129,7 @@ def test_the_keyring(backend: Callable[[object], None]) -> None:
     assert find(FromKeyring("mail", "me")) == TOKEN
     assert refusal(FromKeyring("mail", "you")) == (
         FailureKind.BINDING_REQUIRED,
-        f"no credential is set up for {bench.NAME} (the keyring has no entry mail/you)",
+        f"no credential is set up for {packages.NAME} (the keyring has no entry mail/you)",
     )
     kind, reason = refusal(FromKeyring("locked", "me"))
     assert kind == FailureKind.BINDING_FAILED
@@ -143,11 +141,11 @@ def test_a_system_without_a_keyring(backend: Callable[[object], None]) -> None:
     backend(unusable())
     kind, reason = refusal(FromKeyring("mail", "me"))
     assert kind == FailureKind.BINDING_FAILED
-    assert reason.endswith("the keyring of this system is not usable (NoKeyringError)")
+    assert reason.endswith("cannot use the system keyring (NoKeyringError)")
 
 
 def asking(service: Upstream, kind: str, **more: object) -> bytes:
-    return guests.courier({"url": service.url("/draft"), "credential": kind, **more})
+    return guests.http_guest({"url": service.url("/draft"), "credential": kind, **more})
 
 
 def test_a_bearer_token_replaces_the_guests_header(
@@ -155,8 +153,8 @@ def test_a_bearer_token_replaces_the_guests_header(
 ) -> None:
     monkeypatch.setenv("TEST_TOKEN", TOKEN)
     wasm = asking(service, "oauth2", headers={"authorization": "Bearer mine"})
-    assert not runner.preview(wasm, service.place, credential=bench.OAUTH2).result.unavailable
-    assert [value for name, value in service.asked[0].headers.items() if name.lower() == "authorization"] == [
+    assert not runner.preview(wasm, service.host_port, credential=packages.OAUTH2).result.unavailable
+    assert [value for name, value in service.received[0].headers.items() if name.lower() == "authorization"] == [
         f"Bearer {TOKEN}"
     ]
 
@@ -165,19 +163,19 @@ def test_without_asking_there_is_no_credential(
     runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_TOKEN", TOKEN)
-    runner.preview(guests.courier({"url": service.url("/draft")}), service.place, credential=bench.OAUTH2)
-    assert "Authorization" not in service.asked[0].headers
+    runner.preview(guests.http_guest({"url": service.url("/draft")}), service.host_port, credential=packages.OAUTH2)
+    assert "Authorization" not in service.received[0].headers
 
 
 def test_an_api_key_goes_where_the_manifest_says(
     runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_TOKEN", TOKEN)
-    runner.preview(asking(service, "api_key"), service.place, credential=bench.API_KEY)
-    assert service.asked[0].headers["X-Api-Key"] == f"Key {TOKEN}"
+    runner.preview(asking(service, "api_key"), service.host_port, credential=packages.API_KEY)
+    assert service.received[0].headers["X-Api-Key"] == f"Key {TOKEN}"
     plain = '[capabilities.credential]\nkind = "api_key"\n'
-    runner.preview(asking(service, "api_key"), service.place, credential=plain)
-    assert service.asked[1].headers["Authorization"] == f"Bearer {TOKEN}"
+    runner.preview(asking(service, "api_key"), service.host_port, credential=plain)
+    assert service.received[1].headers["Authorization"] == f"Bearer {TOKEN}"
 
 
 @pytest.mark.parametrize(
@@ -186,8 +184,8 @@ def test_an_api_key_goes_where_the_manifest_says(
 )
 def test_an_aws_signature(runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
     monkeypatch.setenv("TEST_TOKEN", secret)
-    runner.preview(asking(service, "aws_sigv4"), service.place, credential=bench.AWS)
-    headers = service.asked[0].headers
+    runner.preview(asking(service, "aws_sigv4"), service.host_port, credential=packages.AWS)
+    headers = service.received[0].headers
     key = "AKIDOTHER" if "{" in secret else "AKIDEXAMPLE"
     assert headers["Authorization"].startswith(f"AWS4-HMAC-SHA256 Credential={key}/")
     assert "/us-east-1/athena/aws4_request, SignedHeaders=host;" in headers["Authorization"]
@@ -199,41 +197,41 @@ def test_an_aws_signature(runner: Runner, service: Upstream, monkeypatch: pytest
     ("declared", "asked", "words"),
     [
         ("", "oauth2", "connector did not declare [capabilities.credential]"),
-        (bench.API_KEY, "oauth2", "requested credential kind does not match connector manifest"),
-        (bench.OAUTH2, "kerberos", "requested credential kind does not match connector manifest"),
+        (packages.API_KEY, "oauth2", "requested credential kind does not match connector manifest"),
+        (packages.OAUTH2, "kerberos", "requested credential kind does not match connector manifest"),
     ],
 )
 def test_a_kind_that_is_not_declared(runner: Runner, service: Upstream, declared: str, asked: str, words: str) -> None:
-    outcome = runner.preview(asking(service, asked), service.place, credential=declared)
+    outcome = runner.preview(asking(service, asked), service.host_port, credential=declared)
     assert outcome.failure is not None
     assert outcome.failure.kind == FailureKind.CAPABILITY_DENIED
     assert outcome.failure.message == f"http_request: {words}"
-    assert not service.asked
+    assert not service.received
 
 
 def test_a_connector_without_a_binding(runner: Runner, service: Upstream) -> None:
     runner.credentials = Credentials()
-    outcome = runner.preview(asking(service, "oauth2"), service.place, credential=bench.OAUTH2)
-    assert outcome.result.unavailable == f"no credential is set up for {bench.NAME}"
+    outcome = runner.preview(asking(service, "oauth2"), service.host_port, credential=packages.OAUTH2)
+    assert outcome.result.unavailable == f"no credential is set up for {packages.NAME}"
     assert outcome.failure is not None
     assert outcome.failure.kind == FailureKind.BINDING_REQUIRED
-    assert not service.asked
+    assert not service.received
 
 
 def test_a_credential_needs_tls_outside_this_machine(
     runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_TOKEN", TOKEN)
-    place = f"mail.example:{service.port}"
-    runner.client = UpstreamClient(lambda *_: ["127.0.0.1"], frozenset({place}))
-    wasm = guests.courier({"url": f"http://{place}/draft", "credential": "oauth2"})
-    reason = runner.preview(wasm, place, credential=bench.OAUTH2).result.unavailable
-    assert reason == f"the connector may not use a credential: a credential is not sent to {place} without TLS"
-    assert not service.asked
+    host_port = f"mail.example:{service.port}"
+    runner.client = UpstreamClient(lambda *_: ["127.0.0.1"], frozenset({host_port}))
+    wasm = guests.http_guest({"url": f"http://{host_port}/draft", "credential": "oauth2"})
+    reason = runner.preview(wasm, host_port, credential=packages.OAUTH2).result.unavailable
+    assert reason == f"the connector may not use a credential: credentials are not sent to {host_port} without TLS"
+    assert not service.received
 
 
 def test_a_slow_credential_is_a_timeout(runner: Runner, service: Upstream) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.3)
-    runner.credentials = Credentials({bench.NAME: Binding(python("import time; time.sleep(60)"))})
-    outcome = runner.preview(asking(service, "oauth2"), service.place, credential=bench.OAUTH2)
+    runner.limits = replace(runner.limits, preview_seconds=0.3)
+    runner.credentials = Credentials({packages.NAME: Binding(python("import time; time.sleep(60)"))})
+    outcome = runner.preview(asking(service, "oauth2"), service.host_port, credential=packages.OAUTH2)
     assert outcome.result.unavailable == "timeout"

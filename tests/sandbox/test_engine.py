@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from aileron_tui.sandbox.connector_call import machine
+from aileron_tui.sandbox.connector_call import shared_engine
 from aileron_tui.sandbox.engine import EpochTicker, LoadedModule, WasmEngine
 from aileron_tui.sandbox.host_functions import define
 from tests.sandbox import guests
@@ -32,7 +32,7 @@ def code_of(cache: Path) -> Path:
 def test_a_module_is_loaded_once_per_process(tmp_path: Path) -> None:
     engine = WasmEngine(define)
     assert engine.load(WASM, DIGEST, tmp_path / "cache") is engine.load(WASM, DIGEST, tmp_path / "cache")
-    assert machine() is machine()
+    assert shared_engine() is shared_engine()
 
 
 def test_many_threads_compile_a_module_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_without_a_usable_folder_it_is_only_slower(tmp_path: Path) -> None:
 
 
 def test_old_files_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aileron_tui.sandbox.compile_cache._KEPT_FILES", 2)
+    monkeypatch.setattr("aileron_tui.sandbox.compile_cache._MAX_FILES", 2)
     for wasm in (guests.echo(), guests.TRAP, guests.SPIN):
         load(tmp_path / "cache", wasm)
     assert len(list((tmp_path / "cache").glob("*.cwasm"))) == 2

@@ -1,4 +1,4 @@
-"""The gated operation: capabilities, order of steps, merged inputs, and the envelope an agent gets."""
+"""The gated operation: capabilities, order of steps, step_args inputs, and the envelope an agent gets."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,7 @@ import pytest
 
 from aileron_tui.core.action import Step
 from aileron_tui.sandbox.failure import Failure, FailureKind
-from tests.sandbox import bench, guests
+from tests.sandbox import guests, packages
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
 
@@ -25,8 +25,8 @@ def error(found: Failure) -> dict[str, object]:
 
 
 def test_the_calls_arguments_lie_over_the_steps_inputs(runner: Runner) -> None:
-    runner.draft.steps = (
-        Step("send", bench.NAME, "send_draft", None, {"limit": "${args.limit}", "mode": "fast", "id": "${args.id}"}),
+    runner.action_options.steps = (
+        Step("send", packages.NAME, "send_draft", None, {"limit": "${args.limit}", "mode": "fast", "id": "${args.id}"}),
     )
     execution = runner.execute(guests.echo(), args={"limit": 5, "extra": [1]})
     assert execution.failure is None
@@ -35,8 +35,8 @@ def test_the_calls_arguments_lie_over_the_steps_inputs(runner: Runner) -> None:
 
 
 def test_the_result_has_every_step_and_the_last_output(runner: Runner) -> None:
-    runner.draft.steps = tuple(Step(name, bench.NAME, f"op_{name}", None, {}) for name in ("b", "a"))
-    runner.draft.capabilities = ("op_a", "op_b")
+    runner.action_options.steps = tuple(Step(name, packages.NAME, f"op_{name}", None, {}) for name in ("b", "a"))
+    runner.action_options.capabilities = ("op_a", "op_b")
     execution = runner.execute(guests.echo(), args={})
     b, a = ({"args": {}, "op": f"op_{name}"} for name in ("b", "a"))
     assert json.loads(execution.text) == {"action": "send-draft", "output": a, "steps": {"b": b, "a": a}}
@@ -44,35 +44,35 @@ def test_the_result_has_every_step_and_the_last_output(runner: Runner) -> None:
 
 
 def test_an_operation_that_is_not_declared_is_refused_before_anything_runs(runner: Runner, service: Upstream) -> None:
-    runner.draft.capabilities = ("send_draf", "send_draft2")
-    found = failure(runner, guests.courier({"url": service.url("/draft")}), service.place)
+    runner.action_options.capabilities = ("send_draf", "send_draft2")
+    found = failure(runner, guests.http_guest({"url": service.url("/draft")}), service.host_port)
     assert error(found) == {
         "class": "capability_denied",
         "message": "capability not in declared subset",
         "retriable": False,
         "boundary": "action",
-        "details": {"connector": bench.NAME, "op": "send_draft"},
+        "details": {"connector": packages.NAME, "op": "send_draft"},
     }
-    assert not service.asked
+    assert not service.received
 
 
 def test_a_connector_that_is_not_declared(runner: Runner) -> None:
-    runner.draft.steps = (Step("x", "github://example/other", "send_draft", None, {}),)
+    runner.action_options.steps = (Step("x", "github://example/other", "send_draft", None, {}),)
     assert error(failure(runner, guests.echo()))["message"] == "connector not declared as a dependency"
 
 
 def test_the_first_failure_stops_the_rest(runner: Runner, service: Upstream) -> None:
-    runner.draft.steps = tuple(Step(name, bench.NAME, "send_draft", None, {}) for name in ("one", "two"))
-    execution = runner.execute(guests.courier({"url": service.url("/status?code=500")}), service.place)
+    runner.action_options.steps = tuple(Step(name, packages.NAME, "send_draft", None, {}) for name in ("one", "two"))
+    execution = runner.execute(guests.http_guest({"url": service.url("/status?code=500")}), service.host_port)
     assert execution.failed_step == "one"
     assert execution.steps == {}
-    assert len(service.asked) == 1
+    assert len(service.received) == 1
 
 
 def test_an_execution_may_write(runner: Runner, service: Upstream) -> None:
-    wasm = guests.courier({"url": service.url("/echo"), "method": "POST", "body": '{"id":"r"}'})
-    assert runner.execute(wasm, service.place).failure is None
-    assert (service.asked[0].method, service.asked[0].body) == ("POST", b'{"id":"r"}')
+    wasm = guests.http_guest({"url": service.url("/echo"), "method": "POST", "body": '{"id":"r"}'})
+    assert runner.execute(wasm, service.host_port).failure is None
+    assert (service.received[0].method, service.received[0].body) == ("POST", b'{"id":"r"}')
 
 
 @pytest.mark.parametrize(
@@ -89,20 +89,20 @@ def test_an_execution_may_write(runner: Runner, service: Upstream) -> None:
     ],
 )
 def test_what_a_guest_may_claim(runner: Runner, claimed: str, told: str) -> None:
-    wasm = guests.answering(json.dumps({"error": {"class": claimed, "message": "whole: text"}}).encode())
+    wasm = guests.printing(json.dumps({"error": {"class": claimed, "message": "whole: text"}}).encode())
     found = error(failure(runner, wasm))
     assert found["class"] == told
     assert found["message"] == "whole: text"
 
 
 def test_what_the_sandbox_itself_says(runner: Runner, service: Upstream) -> None:
-    gone = error(failure(runner, guests.courier({"url": "http://127.0.0.1:1/"}), "127.0.0.1:1"))
+    gone = error(failure(runner, guests.http_guest({"url": "http://127.0.0.1:1/"}), "127.0.0.1:1"))
     assert (gone["class"], gone["boundary"], gone["retriable"]) == ("network_error", "external", True)
     post = {"url": service.url("/hang/up"), "method": "POST"}
-    cut = error(failure(runner, guests.courier(post), service.place))
+    cut = error(failure(runner, guests.http_guest(post), service.host_port))
     assert (cut["class"], cut["retriable"]) == ("network_error", False)
-    assert len(service.asked) == 1
-    runner.bounds = replace(runner.bounds, execute_seconds=0.3)
+    assert len(service.received) == 1
+    runner.limits = replace(runner.limits, execute_seconds=0.3)
     late = error(failure(runner, guests.SPIN))
     assert (late["class"], late["boundary"]) == ("resource_limit_exceeded", "sandbox")
     assert late["message"] == "wall_time limit exceeded (configured: 0.3s)"
@@ -111,12 +111,12 @@ def test_what_the_sandbox_itself_says(runner: Runner, service: Upstream) -> None
 
 def test_a_write_is_never_sent_twice_nor_on_a_used_connection(runner: Runner, service: Upstream) -> None:
     for _ in range(3):
-        runner.execute(guests.courier({"url": service.url("/hang/up"), "method": "POST"}), service.place)
-    assert len(service.asked) == 3
+        runner.execute(guests.http_guest({"url": service.url("/hang/up"), "method": "POST"}), service.host_port)
+    assert len(service.received) == 3
 
 
 def test_numbers_keep_their_digits_in_the_result(runner: Runner) -> None:
-    wasm = guests.answering(b'{"output":{"price":1.50,"large":12345678901234567890,"tiny":0.12345678901234567890123}}')
+    wasm = guests.printing(b'{"output":{"price":1.50,"large":12345678901234567890,"tiny":0.12345678901234567890123}}')
     text = runner.execute(wasm).text
     assert '"price":1.50' in text
     assert '"large":12345678901234567890' in text

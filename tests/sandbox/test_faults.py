@@ -27,14 +27,14 @@ CRASHES = {
     "truncated": guests.TRUNCATED,
     "component": guests.COMPONENT,
     "empty": b"",
-    "array": guests.answering(b"[1]"),
-    "trailing data": guests.answering(b'{"output":{}} x'),
-    "scalar output": guests.answering(b'{"output":3}'),
-    "error that is a string": guests.answering(b'{"error":"no"}'),
-    "class that is a number": guests.answering(b'{"error":{"class":3,"message":"x"}}'),
-    "same key twice": guests.answering(b'{"output":{"a":1,"a":2}}'),
-    "not UTF-8": guests.answering(b'{"output":{"a":"\xff"}}'),
-    "deep": guests.answering(b'{"output":' + b'{"a":' * 200 + b"1" + b"}" * 201),
+    "array": guests.printing(b"[1]"),
+    "trailing data": guests.printing(b'{"output":{}} x'),
+    "scalar output": guests.printing(b'{"output":3}'),
+    "error that is a string": guests.printing(b'{"error":"no"}'),
+    "class that is a number": guests.printing(b'{"error":{"class":3,"message":"x"}}'),
+    "same key twice": guests.printing(b'{"output":{"a":1,"a":2}}'),
+    "not UTF-8": guests.printing(b'{"output":{"a":"\xff"}}'),
+    "deep": guests.printing(b'{"output":' + b'{"a":' * 200 + b"1" + b"}" * 201),
 }
 
 
@@ -62,7 +62,7 @@ def test_a_nonzero_exit_tells_the_tail_of_stderr_and_ignores_stdout(runner: Runn
     "wasm", [guests.SPIN, guests.SLEEP, guests.SPIN_IN_START_SECTION], ids=["spin", "sleep", "start section"]
 )
 def test_a_guest_that_does_not_return_ends_at_the_deadline(runner: Runner, wasm: bytes) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.3)
+    runner.limits = replace(runner.limits, preview_seconds=0.3)
     began = time.monotonic()
     outcome = runner.preview(wasm)
     assert outcome.result.unavailable == "timeout"
@@ -74,7 +74,7 @@ def test_a_guest_that_does_not_return_ends_at_the_deadline(runner: Runner, wasm:
 
 def test_100_megabytes_of_output_stop_at_the_limit(runner: Runner) -> None:
     outcome = runner.preview(guests.FLOOD)
-    assert outcome.result.unavailable == "the connector's answer is larger than 8 MiB"
+    assert outcome.result.unavailable == "the connector's output is larger than 8 MiB"
     assert outcome.seconds < 3
     assert not runner.preview(guests.echo()).result.unavailable
 
@@ -94,9 +94,9 @@ def test_a_flood_on_stderr_keeps_only_its_tail(runner: Runner) -> None:
 
 def test_memory_is_capped_per_connector(runner: Runner) -> None:
     # 160 pages are 10 MiB
-    runner.bounds = replace(runner.bounds, memory=8 * 1024 * 1024)
+    runner.limits = replace(runner.limits, memory=8 * 1024 * 1024)
     assert runner.preview(guests.echo()).result.unavailable == CRASHED
-    runner.bounds = replace(runner.bounds, memory=16 * 1024 * 1024)
+    runner.limits = replace(runner.limits, memory=16 * 1024 * 1024)
     assert not runner.preview(guests.echo()).result.unavailable
 
 
@@ -115,5 +115,5 @@ def test_a_guest_sees_no_arguments_environment_or_files(runner: Runner) -> None:
 
 
 def test_blank_output_makes_every_row_missing(runner: Runner) -> None:
-    rows = runner.preview(guests.answering(b"  \n")).result.rows
+    rows = runner.preview(guests.printing(b"  \n")).result.rows
     assert [row.missing for row in rows] == [True] * 4

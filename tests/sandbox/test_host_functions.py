@@ -35,7 +35,7 @@ BAD_JSON = {
 
 
 def rows(runner: Runner, wasm: bytes, *hosts: str) -> dict[str, str]:
-    runner.draft.render = {f"r{index}": f"r{index}" for index in range(9)}
+    runner.action_options.render = {f"r{index}": f"r{index}" for index in range(9)}
     outcome = runner.preview(wasm, *hosts)
     assert not outcome.result.unavailable, outcome.details
     return {row.label: row.value for row in outcome.result.rows if not row.missing}
@@ -68,7 +68,7 @@ def test_before_any_request_there_is_no_response(runner: Runner) -> None:
 
 
 def test_a_response_is_read_from_its_beginning_as_often_as_one_likes(runner: Runner, service: Upstream) -> None:
-    wish = json.dumps({"url": service.url("/status?code=201")}).encode()
+    request = json.dumps({"url": service.url("/status?code=201")}).encode()
     wasm = guests.numbers(
         "(call $request {p0} {n0})",
         "(call $status)",
@@ -79,34 +79,34 @@ def test_a_response_is_read_from_its_beginning_as_often_as_one_likes(runner: Run
         "(call $read (i32.const 65536) (i32.const -1))",
         "(call $read (i32.const -1) (i32.const 4))",
         "(i32.load8_u (i32.const 65536))",
-        texts=(wish,),
+        texts=(request,),
     )
-    found = list(rows(runner, wasm, service.place).values())
+    found = list(rows(runner, wasm, service.host_port).values())
     assert found == ["000", "201", "024", "004", "024", "000", "-001", "-001", f"{ord('l'):03}"]
 
 
 def test_a_failed_request_wins_over_what_the_guest_prints(runner: Runner, service: Upstream) -> None:
-    wish = json.dumps({"url": "https://evil.example/"}).encode()
-    wasm = guests.guest("(drop (call $request {p0} {n0})) (call $print {p1} {n1})", (wish, b'{"output":{}}'))
-    assert runner.preview(wasm, service.place).result.unavailable == "the connector may not reach evil.example:443"
+    request = json.dumps({"url": "https://evil.example/"}).encode()
+    wasm = guests.guest("(drop (call $request {p0} {n0})) (call $print {p1} {n1})", (request, b'{"output":{}}'))
+    assert runner.preview(wasm, service.host_port).result.unavailable == "the connector may not reach evil.example:443"
 
 
 def test_a_later_success_clears_the_error_and_a_failure_keeps_the_response(runner: Runner, service: Upstream) -> None:
     good = json.dumps({"url": service.url("/status?code=200")}).encode()
     bad = json.dumps({"url": "https://evil.example/"}).encode()
     wasm = guests.numbers("(call $request {p1} {n1})", "(call $request {p0} {n0})", texts=(good, bad))
-    assert rows(runner, wasm, service.place) == {"r0": "-001", "r1": "000"}
+    assert rows(runner, wasm, service.host_port) == {"r0": "-001", "r1": "000"}
     wasm = guests.guest(
         "(drop (call $request {p0} {n0})) (drop (call $request {p1} {n1}))"
         " (if (i32.ne (call $status) (i32.const 200)) (then unreachable)) (call $exit (i32.const 3))",
         (good, bad),
     )
-    assert runner.preview(wasm, service.place).result.unavailable == "the connector may not reach evil.example:443"
+    assert runner.preview(wasm, service.host_port).result.unavailable == "the connector may not reach evil.example:443"
 
 
 def test_a_sticky_error_wins_over_a_trap(runner: Runner) -> None:
-    wish = json.dumps({"url": "https://evil.example/"}).encode()
-    wasm = guests.guest("(drop (call $request {p0} {n0})) unreachable", (wish,))
+    request = json.dumps({"url": "https://evil.example/"}).encode()
+    wasm = guests.guest("(drop (call $request {p0} {n0})) unreachable", (request,))
     assert runner.preview(wasm).result.unavailable == "the connector may not reach evil.example:443"
 
 
@@ -132,10 +132,10 @@ def test_log_lines_are_kept_for_the_details_and_bounded(runner: Runner) -> None:
 
 
 def test_names_in_a_request_match_in_any_case(runner: Runner, service: Upstream) -> None:
-    wish = {"URL": service.url("/echo"), "Method": "head", "Headers": {"X-A": "b"}, "unknown": [1]}
-    runner.preview(guests.courier(wish), service.place)
-    assert service.asked[0].method == "HEAD"
-    assert service.asked[0].headers["X-A"] == "b"
+    request = {"URL": service.url("/echo"), "Method": "head", "Headers": {"X-A": "b"}, "unknown": [1]}
+    runner.preview(guests.http_guest(request), service.host_port)
+    assert service.received[0].method == "HEAD"
+    assert service.received[0].headers["X-A"] == "b"
 
 
 def test_a_bounded_sleep_wakes_up_by_itself(runner: Runner) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from aileron_tui.sandbox.failure import CRASHED, FailureKind
-from tests.sandbox import bench, guests
+from tests.sandbox import guests, packages
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
 
@@ -22,32 +22,32 @@ def _token(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def get(url: str, **more: object) -> bytes:
-    return guests.courier({"url": url, **more})
+    return guests.http_guest({"url": url, **more})
 
 
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("/huge", "the answer from {place} is larger than 8 MiB"),
-        ("/endless", "the answer from {place} is larger than 8 MiB"),
-        ("/gzip", "{place} sent a compressed answer that was not asked for"),
-        ("/not/http", "{place} broke off its answer"),
-        ("/hang/up", "{place} broke off its answer"),
-        ("/cut", "{place} broke off its answer"),
-        ("/many/headers", "{place} broke off its answer"),
-        ("/loop", "{place} redirects without end"),
+        ("/huge", "the response from {host_port} is larger than 8 MiB"),
+        ("/endless", "the response from {host_port} is larger than 8 MiB"),
+        ("/gzip", "{host_port} sent a compressed response, which was not requested"),
+        ("/not/http", "{host_port} did not send a complete response"),
+        ("/hang/up", "{host_port} did not send a complete response"),
+        ("/cut", "{host_port} did not send a complete response"),
+        ("/many/headers", "{host_port} did not send a complete response"),
+        ("/loop", "{host_port} redirects too often"),
         ("/garbage", CRASHED),
         ("/binary", CRASHED),
     ],
 )
 def test_bad_answers_are_one_clear_line(line: Callable[..., str], service: Upstream, path: str, reason: str) -> None:
-    assert line(get(service.url(path)), service.place) == reason.format(place=service.place)
-    assert line(get(service.url("/draft")), service.place) == ""
+    assert line(get(service.url(path)), service.host_port) == reason.format(host_port=service.host_port)
+    assert line(get(service.url("/draft")), service.host_port) == ""
 
 
 def test_the_length_of_what_a_head_would_have_had_does_not_count(line: Callable[..., str], service: Upstream) -> None:
-    wish = json.dumps({"url": service.url("/huge"), "method": "HEAD"}).encode()
-    assert line(guests.guest("(drop (call $request {p0} {n0}))", (wish,)), service.place) == ""
+    request = json.dumps({"url": service.url("/huge"), "method": "HEAD"}).encode()
+    assert line(guests.guest("(drop (call $request {p0} {n0}))", (request,)), service.host_port) == ""
 
 
 def test_nobody_listening(line: Callable[..., str]) -> None:
@@ -56,26 +56,26 @@ def test_nobody_listening(line: Callable[..., str]) -> None:
 
 @pytest.mark.parametrize("path", ["/slow", "/drip", "/drip/headers"])
 def test_the_deadline_covers_the_whole_answer(runner: Runner, service: Upstream, path: str) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.5)
+    runner.limits = replace(runner.limits, preview_seconds=0.5)
     began = time.monotonic()
-    assert runner.preview(get(service.url(path)), service.place).result.unavailable == "timeout"
+    assert runner.preview(get(service.url(path)), service.host_port).result.unavailable == "timeout"
     assert 0.4 < time.monotonic() - began < 1.5
-    runner.bounds = replace(runner.bounds, preview_seconds=3)
-    assert not runner.preview(get(service.url("/draft")), service.place).result.unavailable
+    runner.limits = replace(runner.limits, preview_seconds=3)
+    assert not runner.preview(get(service.url("/draft")), service.host_port).result.unavailable
 
 
 def test_a_guest_that_goes_on_after_the_deadline_is_stopped(runner: Runner, service: Upstream) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.3)
-    wish = json.dumps({"url": service.url("/slow")}).encode()
-    stubborn = guests.guest("(loop $l (drop (call $request {p0} {n0})) (br $l))", (wish,))
+    runner.limits = replace(runner.limits, preview_seconds=0.3)
+    request = json.dumps({"url": service.url("/slow")}).encode()
+    stubborn = guests.guest("(loop $l (drop (call $request {p0} {n0})) (br $l))", (request,))
     began = time.monotonic()
-    assert runner.preview(stubborn, service.place).result.unavailable == "timeout"
+    assert runner.preview(stubborn, service.host_port).result.unavailable == "timeout"
     assert time.monotonic() - began < 1.5
 
 
 def test_a_redirect_within_the_grant_is_followed(runner: Runner, service: Upstream, other_service: Upstream) -> None:
     wasm = get(service.url("/redirect?to=" + quote(other_service.url("/draft"), safe="")))
-    outcome = runner.preview(wasm, service.place, other_service.place)
+    outcome = runner.preview(wasm, service.host_port, other_service.host_port)
     assert outcome.result.rows[0].value == "team@example.com"
 
 
@@ -83,9 +83,9 @@ def test_a_redirect_out_of_the_grant_is_refused(
     line: Callable[..., str], service: Upstream, other_service: Upstream
 ) -> None:
     wasm = get(service.url("/redirect?to=" + quote(other_service.url("/draft"), safe="")))
-    assert line(wasm, service.place) == f"the connector may not reach {other_service.place}"
-    assert not other_service.asked
-    assert line(get(service.url("/redirect?to=https://evil.example/")), service.place) == (
+    assert line(wasm, service.host_port) == f"the connector may not reach {other_service.host_port}"
+    assert not other_service.received
+    assert line(get(service.url("/redirect?to=https://evil.example/")), service.host_port) == (
         "the connector may not reach evil.example:443"
     )
 
@@ -96,12 +96,12 @@ def test_a_credential_does_not_cross_to_another_origin(
     there = quote(other_service.url("/draft"), safe="")
     same = get(service.url("/redirect?to=/draft"), credential="oauth2")
     across = get(service.url(f"/redirect?to={there}"), credential="oauth2", headers={"Cookie": "a=b", "X-Other": "c"})
-    runner.preview(same, service.place, credential=bench.OAUTH2)
-    runner.preview(across, service.place, other_service.place, credential=bench.OAUTH2)
-    assert [asked.headers.get("Authorization") for asked in service.asked] == [f"Bearer {TOKEN}"] * 3
-    assert "Authorization" not in other_service.asked[0].headers
-    assert "Cookie" not in other_service.asked[0].headers
-    assert other_service.asked[0].headers["X-Other"] == "c"
+    runner.preview(same, service.host_port, credential=packages.OAUTH2)
+    runner.preview(across, service.host_port, other_service.host_port, credential=packages.OAUTH2)
+    assert [asked.headers.get("Authorization") for asked in service.received] == [f"Bearer {TOKEN}"] * 3
+    assert "Authorization" not in other_service.received[0].headers
+    assert "Cookie" not in other_service.received[0].headers
+    assert other_service.received[0].headers["X-Other"] == "c"
 
 
 def test_a_key_in_a_header_of_its_own_does_not_cross_either(
@@ -112,10 +112,10 @@ def test_a_key_in_a_header_of_its_own_does_not_cross_either(
         credential="api_key",
         headers={"x-api-key": "from the guest"},
     )
-    runner.preview(wasm, service.place, other_service.place, credential=bench.API_KEY)
-    assert service.asked[0].headers["X-Api-Key"] == f"Key {TOKEN}"
-    assert "X-Api-Key" not in other_service.asked[0].headers
-    assert "x-api-key" not in other_service.asked[0].headers
+    runner.preview(wasm, service.host_port, other_service.host_port, credential=packages.API_KEY)
+    assert service.received[0].headers["X-Api-Key"] == f"Key {TOKEN}"
+    assert "X-Api-Key" not in other_service.received[0].headers
+    assert "x-api-key" not in other_service.received[0].headers
 
 
 @pytest.mark.parametrize(
@@ -133,18 +133,18 @@ def test_methods_after_a_redirect(
     runner: Runner, service: Upstream, code: int, method: str, arrives: tuple[str, bytes]
 ) -> None:
     sent = "" if method == "HEAD" else "text"
-    wish = {"url": service.url(f"/redirect?code={code}&to=/draft"), "method": method, "body": sent}
-    runner.execute(guests.courier(wish), service.place)
-    assert service.asked[0].method == method
-    assert (service.asked[1].method, service.asked[1].body) == arrives
+    request = {"url": service.url(f"/redirect?code={code}&to=/draft"), "method": method, "body": sent}
+    runner.execute(guests.http_guest(request), service.host_port)
+    assert service.received[0].method == method
+    assert (service.received[1].method, service.received[1].body) == arrives
 
 
 def test_framing_and_routing_headers_are_the_hosts(runner: Runner, service: Upstream) -> None:
     headers = {"Host": "evil.example", "Content-Length": "3", "Transfer-Encoding": "chunked", "Accept-Encoding": "br"}
-    runner.execute(get(service.url("/echo"), method="POST", body="hello", headers=headers), service.place)
-    asked = service.asked[0]
+    runner.execute(get(service.url("/echo"), method="POST", body="hello", headers=headers), service.host_port)
+    asked = service.received[0]
     assert asked.body == b"hello"
-    assert asked.headers["Host"] == service.place
+    assert asked.headers["Host"] == service.host_port
     assert asked.headers["Accept-Encoding"] == "identity"
     assert "Transfer-Encoding" not in asked.headers
 
@@ -156,34 +156,35 @@ def test_framing_and_routing_headers_are_the_hosts(runner: Runner, service: Upst
 def test_headers_that_could_smuggle_are_refused(
     line: Callable[..., str], service: Upstream, headers: dict[str, str]
 ) -> None:
-    assert line(get(service.url("/echo"), headers=headers), service.place).startswith(
+    assert line(get(service.url("/echo"), headers=headers), service.host_port).startswith(
         "the connector's request was refused: the request has"
     )
-    assert not service.asked
+    assert not service.received
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "G ET", "GET\r\n", ""])
 def test_odd_methods(line: Callable[..., str], service: Upstream, method: str) -> None:
     expected = "" if not method else "the connector's request was refused: the method is not allowed"
-    assert line(get(service.url("/draft"), method=method), service.place) == expected
+    assert line(get(service.url("/draft"), method=method), service.host_port) == expected
 
 
 def test_a_large_request_is_refused(runner: Runner, service: Upstream) -> None:
-    runner.bounds = replace(runner.bounds, request=1000)
-    outcome = runner.execute(get(service.url("/echo"), method="POST", body="x" * 1001), service.place)
+    runner.limits = replace(runner.limits, request=1000)
+    outcome = runner.execute(get(service.url("/echo"), method="POST", body="x" * 1001), service.host_port)
     assert outcome.failure is not None
     assert outcome.failure.kind == FailureKind.RESOURCE_LIMIT_EXCEEDED
-    assert not service.asked
+    assert not service.received
 
 
 def test_a_preview_only_reads(runner: Runner, service: Upstream) -> None:
     wasm = get(service.url("/draft"), method="POST", body="{}")
     assert (
-        runner.preview(wasm, service.place).result.unavailable == "the preview tried to POST; a preview may only read"
+        runner.preview(wasm, service.host_port).result.unavailable
+        == "the preview tried to POST; previews may only read"
     )
-    assert not service.asked
-    runner.bounds = replace(runner.bounds, preview_methods=frozenset({"GET", "POST"}))
-    assert not runner.preview(wasm, service.place).result.unavailable
+    assert not service.received
+    runner.limits = replace(runner.limits, preview_methods=frozenset({"GET", "POST"}))
+    assert not runner.preview(wasm, service.host_port).result.unavailable
 
 
 def test_proxy_variables_are_not_honoured(
@@ -191,15 +192,15 @@ def test_proxy_variables_are_not_honoured(
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, other_service.url(""))
-    assert not runner.preview(get(service.url("/draft")), service.place).result.unavailable
-    assert not other_service.asked
+    assert not runner.preview(get(service.url("/draft")), service.host_port).result.unavailable
+    assert not other_service.received
 
 
 def test_a_kept_connection_that_the_peer_closed_is_replaced(runner: Runner, service: Upstream) -> None:
-    packed = bench.package(get(service.url("/draft")), [service.place])
-    with runner.sandbox(packed) as box:
+    package = packages.package(get(service.url("/draft")), [service.host_port])
+    with runner.sandbox(package) as box:
         for _ in range(3):
-            outcome = box.preview(bench.action(packed), {"draft_id": "x"})
+            outcome = box.preview(packages.action(package), {"draft_id": "x"})
             assert outcome is not None
             assert not outcome.result.unavailable
-    assert len(service.asked) == 3
+    assert len(service.received) == 3

@@ -7,12 +7,14 @@ import pytest
 
 from aileron_tui.sandbox.failure import CallRefused, FailureKind
 from aileron_tui.sandbox.network import UpstreamClient
-from aileron_tui.sandbox.network_grant import Grant, follow, public, read_url
+from aileron_tui.sandbox.network_grant import NetworkGrant, is_public, read_redirect, read_url
 from tests.sandbox import guests
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
 
-GRANTED = Grant(["api.example:443", "127.0.0.1:8080", "[::1]:8080", "localhost:9000", "XN--bcher-kva.example:443"])
+GRANTED = NetworkGrant(
+    ["api.example:443", "127.0.0.1:8080", "[::1]:8080", "localhost:9000", "XN--bcher-kva.example:443"]
+)
 
 TRICKS = [
     # another host
@@ -119,17 +121,17 @@ def test_a_trick_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("https://api.example@evil.example/", "it has a user name before the host"),
-        ("https://api.example\\@evil.example/", "it has a backslash in it"),
-        ("https://api.example:0443/", "its port is not a plain number"),
-        ("http://0x7f.1:8080/", "its host is a number that is not a plain address"),
+        ("https://api.example@evil.example/", "it contains a user name"),
+        ("https://api.example\\@evil.example/", "it contains a backslash"),
+        ("https://api.example:0443/", "its port is not a number from 1 to 65535"),
+        ("http://0x7f.1:8080/", "its host is not a valid IP address"),
         ("ftp://api.example/", "ftp: is neither http: nor https:"),
     ],
 )
 def test_a_refusal_says_what_is_wrong(text: str, why: str) -> None:
     with pytest.raises(CallRefused) as refused:
         read_url(text)
-    assert refused.value.failure.reason == f"the connector asked for a URL that is not allowed: {why}"
+    assert refused.value.failure.reason == f"the connector requested a URL that is not allowed: {why}"
 
 
 @pytest.mark.parametrize(("text", "read"), FINE.items())
@@ -143,7 +145,7 @@ def test_a_granted_url_passes(text: str, read: str) -> None:
 def test_a_trick_in_a_redirect_leads_nowhere_else(text: str) -> None:
     base = read_url("https://api.example/start")
     try:
-        url = follow(base, text)
+        url = read_redirect(base, text)
         GRANTED.check(url)
     except CallRefused:
         return
@@ -153,7 +155,7 @@ def test_a_trick_in_a_redirect_leads_nowhere_else(text: str) -> None:
 
 def test_without_a_network_table_nothing_is_granted() -> None:
     with pytest.raises(CallRefused):
-        Grant(None).check(read_url("https://api.example/"))
+        NetworkGrant(None).check(read_url("https://api.example/"))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_without_a_network_table_nothing_is_granted() -> None:
     ],
 )
 def test_private_addresses_are_told_from_public_ones(address: str, expected: bool) -> None:
-    assert public(ipaddress.ip_address(address)) is expected
+    assert is_public(ipaddress.ip_address(address)) is expected
 
 
 def resolving(*addresses: str) -> Callable[[str, int], Sequence[str]]:
@@ -204,26 +206,26 @@ def test_a_granted_name_that_resolves_inside_is_refused(
     runner: Runner, service: Upstream, addresses: tuple[str, ...]
 ) -> None:
     runner.client = UpstreamClient(resolving(*addresses))
-    place = f"rebind.example:{service.port}"
-    reason = runner.preview(guests.courier({"url": f"http://{place}/draft"}), place).result.unavailable
+    host_port = f"rebind.example:{service.port}"
+    reason = runner.preview(guests.http_guest({"url": f"http://{host_port}/draft"}), host_port).result.unavailable
     inside = next(address for address in addresses if address != "8.8.8.8")
-    assert reason == f"the connector may not reach {place}, which resolves to the private address {inside}"
-    assert not service.asked
+    assert reason == f"the connector may not reach {host_port}, which resolves to the private address {inside}"
+    assert not service.received
 
 
 def test_the_address_that_was_checked_is_the_one_connected_to(runner: Runner, service: Upstream) -> None:
     """A resolver that changes its mind is asked once per connection, and its second answer is never used."""
     answers = iter([["127.0.0.1"], ["203.0.113.9"]])
-    place = f"mind.example:{service.port}"
-    runner.client = UpstreamClient(lambda _host, _port: next(answers), private_hosts=frozenset({place}))
-    assert not runner.preview(guests.courier({"url": f"http://{place}/draft"}), place).result.unavailable
-    assert service.asked[0].headers["Host"] == place
+    host_port = f"mind.example:{service.port}"
+    runner.client = UpstreamClient(lambda _host, _port: next(answers), private_hosts=frozenset({host_port}))
+    assert not runner.preview(guests.http_guest({"url": f"http://{host_port}/draft"}), host_port).result.unavailable
+    assert service.received[0].headers["Host"] == host_port
 
 
 def test_localhost_is_loopback_whatever_the_resolver_says(runner: Runner, service: Upstream) -> None:
     runner.client = UpstreamClient(resolving("203.0.113.9"))
-    place = f"localhost:{service.port}"
-    assert not runner.preview(guests.courier({"url": f"http://{place}/draft"}), place).result.unavailable
+    host_port = f"localhost:{service.port}"
+    assert not runner.preview(guests.http_guest({"url": f"http://{host_port}/draft"}), host_port).result.unavailable
 
 
 def test_a_name_that_does_not_resolve_cannot_be_reached(runner: Runner) -> None:
@@ -231,5 +233,5 @@ def test_a_name_that_does_not_resolve_cannot_be_reached(runner: Runner) -> None:
         raise OSError("no such name")
 
     runner.client = UpstreamClient(nowhere)
-    reason = runner.preview(guests.courier({"url": "https://api.example/"}), "api.example:443").result.unavailable
+    reason = runner.preview(guests.http_guest({"url": "https://api.example/"}), "api.example:443").result.unavailable
     assert reason == "cannot reach api.example:443"

@@ -13,17 +13,17 @@ import pytest
 
 from aileron_tui.core.prompt import unavailable_line
 from aileron_tui.core.prompt_rows import Row
-from aileron_tui.sandbox.failure import short
+from aileron_tui.sandbox.failure import short_reason
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
-from tests.sandbox import bench, guests
+from tests.sandbox import guests, packages
 from tests.sandbox.conftest import Runner
 from tests.sandbox.upstream import Upstream
 
 
 def get(service: Upstream, path: str) -> bytes:
-    return guests.courier({"url": service.url(path), "headers": {"Accept": "application/json"}})
+    return guests.http_guest({"url": service.url(path), "headers": {"Accept": "application/json"}})
 
 
 def shown(outcome: PreviewOutcome) -> str:
@@ -31,7 +31,7 @@ def shown(outcome: PreviewOutcome) -> str:
 
 
 def test_a_draft_becomes_rows(runner: Runner, service: Upstream) -> None:
-    outcome = runner.preview(get(service, "/draft"), service.place)
+    outcome = runner.preview(get(service, "/draft"), service.host_port)
     assert outcome.result.rows == (
         Row("To", "team@example.com"),
         Row("Subject", "Weekly recap"),
@@ -45,30 +45,30 @@ def test_a_draft_becomes_rows(runner: Runner, service: Upstream) -> None:
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 429, 500, 503])
 def test_an_answer_that_is_not_2xx(runner: Runner, service: Upstream, code: int) -> None:
-    outcome = runner.preview(get(service, f"/status?code={code}"), service.place)
+    outcome = runner.preview(get(service, f"/status?code={code}"), service.host_port)
     assert shown(outcome) == f"Preview unavailable: Gmail API returned {code}"
     assert outcome.details["class"] == "external_api_error"
     assert outcome.details["message"] == f"Gmail API returned {code}: line one, code 999: more"
 
 
 def test_longer_than_it_may_take(runner: Runner, service: Upstream) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=0.3)
-    outcome = runner.preview(get(service, "/slow"), service.place)
+    runner.limits = replace(runner.limits, preview_seconds=0.3)
+    outcome = runner.preview(get(service, "/slow"), service.host_port)
     assert shown(outcome) == "Preview unavailable: timeout"
 
 
 def test_the_default_is_five_seconds() -> None:
     settings = SandboxSettings()
-    assert settings.bounds.preview_seconds == 5
-    assert settings.bounds.execute_seconds == 30
-    assert settings.bounds.memory == 256 * 1024 * 1024
+    assert settings.limits.preview_seconds == 5
+    assert settings.limits.execute_seconds == 30
+    assert settings.limits.memory == 256 * 1024 * 1024
 
 
 def test_a_refusal_at_the_boundary_names_the_host_and_is_logged(
     runner: Runner, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    outcome = runner.preview(guests.courier({"url": "https://evil.example/x"}), "mail.example:443")
+    outcome = runner.preview(guests.http_guest({"url": "https://evil.example/x"}), "mail.example:443")
     assert shown(outcome) == "Preview unavailable: the connector may not reach evil.example:443"
     assert outcome.details["details"] == {
         "requested": "network:evil.example:443",
@@ -86,36 +86,36 @@ def test_a_crash(runner: Runner, wasm: bytes) -> None:
 def test_an_input_that_was_not_supplied_makes_no_call(
     runner: Runner, service: Upstream, args: dict[str, str | None]
 ) -> None:
-    outcome = runner.preview(get(service, "/draft"), service.place, args=dict(args))
+    outcome = runner.preview(get(service, "/draft"), service.host_port, args=dict(args))
     assert shown(outcome) == 'Preview unavailable: input "draft_id" was not supplied'
-    assert not service.asked
+    assert not service.received
 
 
 def test_only_the_argument_table_of_the_manifest_reaches_the_connector(runner: Runner) -> None:
-    runner.draft.args = {"id": "${args.draft_id}", "list": ["${args.count}", 7], "fixed": True}
-    runner.draft.render = {"all": ""}
+    runner.action_options.args = {"id": "${args.draft_id}", "list": ["${args.count}", 7], "fixed": True}
+    runner.action_options.render = {"all": ""}
     outcome = runner.preview(guests.echo(), args={"draft_id": "r-1", "count": 3, "extra": "steer"})
     assert outcome.output == {"args": {"id": "r-1", "list": ["3", 7], "fixed": True}, "op": "get_draft"}
 
 
 def test_foreign_letters_reach_the_guest_and_come_back(runner: Runner) -> None:
-    runner.draft.render = {"id": "args.id"}
+    runner.action_options.render = {"id": "args.id"}
     text = 'Grüße ☃ \U0001f600 \u202e \x00 \x1b[2J "quoted"'
     assert runner.preview(guests.echo(), args={"draft_id": text}).result.rows[0].value == text
 
 
 def test_an_action_without_a_preview(runner: Runner) -> None:
-    packed = bench.package(guests.TRAP)
-    with runner.sandbox(packed) as box:
-        assert box.preview(bench.action(packed, bench.Draft(preview=False)), {}) is None
+    package = packages.package(guests.TRAP)
+    with runner.sandbox(package) as box:
+        assert box.preview(packages.action(package, packages.ActionOptions(preview=False)), {}) is None
 
 
 def test_a_connector_that_is_not_there() -> None:
-    packed = bench.package(guests.TRAP)
+    package = packages.package(guests.TRAP)
     with Sandbox({}) as box:
-        outcome = box.preview(bench.action(packed), {"draft_id": "x"})
+        outcome = box.preview(packages.action(package), {"draft_id": "x"})
     assert outcome is not None
-    assert outcome.result.unavailable == f"the connector {bench.NAME} is not installed"
+    assert outcome.result.unavailable == f"the connector {packages.NAME} is not installed"
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_a_connector_that_is_not_there() -> None:
     ],
 )
 def test_what_a_guest_says_is_shortened_to_one_line(runner: Runner, kind: str, message: str, line: str) -> None:
-    assert short(kind, message) == line
-    wasm = guests.answering(json.dumps({"error": {"class": kind, "message": message}}).encode())
+    assert short_reason(kind, message) == line
+    wasm = guests.printing(json.dumps({"error": {"class": kind, "message": message}}).encode())
     outcome = runner.preview(wasm)
     assert outcome.result.unavailable == line
     assert outcome.details["message"] == message
@@ -144,36 +144,36 @@ def test_what_a_guest_says_is_shortened_to_one_line(runner: Runner, kind: str, m
 
 def test_it_is_fetched_again_each_time(runner: Runner, service: Upstream) -> None:
     for _ in range(2):
-        runner.preview(get(service, "/draft"), service.place)
-    assert len(service.asked) == 2
+        runner.preview(get(service, "/draft"), service.host_port)
+    assert len(service.received) == 2
 
 
 def test_connectors_can_be_made_ready_ahead(tmp_path: Path) -> None:
-    good, bad = bench.package(guests.answering(b'{"output":{"made":"ahead"}}')), bench.package(guests.NOT_WASM)
-    with Sandbox({bench.NAME: good}, SandboxSettings(tmp_path / "cache")) as box:
-        assert box.prepare([bench.action(good)]) == {}
+    good, bad = packages.package(guests.printing(b'{"output":{"made":"ahead"}}')), packages.package(guests.NOT_WASM)
+    with Sandbox({packages.NAME: good}, SandboxSettings(tmp_path / "cache")) as box:
+        assert box.prepare([packages.action(good)]) == {}
         assert list((tmp_path / "cache").glob("*.cwasm"))
-    with Sandbox({bench.NAME: bad}) as box:
-        assert box.prepare([bench.action(bad)])[bench.NAME].message == "this is not a WebAssembly module"
+    with Sandbox({packages.NAME: bad}) as box:
+        assert box.prepare([packages.action(bad)])[packages.NAME].message == "this is not a WebAssembly module"
 
 
 def test_calls_in_many_threads_do_not_meet(runner: Runner, service: Upstream) -> None:
     """Good calls, crashes, refusals and timeouts at once: each gets its own end."""
-    runner.bounds = replace(runner.bounds, preview_seconds=1.5)
+    runner.limits = replace(runner.limits, preview_seconds=1.5)
     cases: list[tuple[bytes, str]] = [
         (get(service, "/draft"), ""),
         (guests.TRAP, "connector crashed"),
         (get(service, "/status?code=404"), "Gmail API returned 404"),
-        (guests.courier({"url": "https://evil.example/"}), "the connector may not reach evil.example:443"),
+        (guests.http_guest({"url": "https://evil.example/"}), "the connector may not reach evil.example:443"),
         (get(service, "/slow?seconds=0.1"), ""),
         (get(service, "/slow"), "timeout"),
         (guests.EXIT_ONE, "connector crashed"),
     ] * 6
 
     def run(case: tuple[bytes, str]) -> tuple[str, str]:
-        packed = bench.package(case[0], [service.place])
-        with Sandbox({bench.NAME: packed}, SandboxSettings(bounds=runner.bounds)) as box:
-            outcome = box.preview(bench.action(packed), {"draft_id": "x"})
+        package = packages.package(case[0], [service.host_port])
+        with Sandbox({packages.NAME: package}, SandboxSettings(limits=runner.limits)) as box:
+            outcome = box.preview(packages.action(package), {"draft_id": "x"})
         assert outcome is not None
         return outcome.result.unavailable, case[1]
 
@@ -183,7 +183,7 @@ def test_calls_in_many_threads_do_not_meet(runner: Runner, service: Upstream) ->
 
 
 def test_a_spinning_guest_does_not_hold_up_the_others(runner: Runner) -> None:
-    runner.bounds = replace(runner.bounds, preview_seconds=1)
+    runner.limits = replace(runner.limits, preview_seconds=1)
     spinning = threading.Thread(target=runner.preview, args=(guests.SPIN,))
     spinning.start()
     time.sleep(0.1)
@@ -200,7 +200,7 @@ def test_a_fault_of_the_sandbox_itself_is_a_line_too(
 
     with monkeypatch.context() as patched:
         patched.setattr("aileron_tui.sandbox.http_exchange.read_url", fault)
-        reason = line(get(service, "/draft"), service.place)
+        reason = line(get(service, "/draft"), service.host_port)
     assert reason == "the sandbox failed in http_request: RuntimeError"
     assert "something" not in caplog.text
-    assert line(get(service, "/draft"), service.place) == ""
+    assert line(get(service, "/draft"), service.host_port) == ""

@@ -52,24 +52,24 @@ def serving(certificate: Path) -> ssl.SSLContext:
 @pytest.mark.parametrize(("host", "fine"), [("mail.example", True), ("127.0.0.1", True), ("other.example", False)])
 def test_the_certificate_must_be_for_the_name(runner: Runner, certificate: Path, host: str, fine: bool) -> None:
     with upstream(serving(certificate)) as service:
-        place = f"{host}:{service.port}"
-        runner.client = UpstreamClient(lambda *_: ["127.0.0.1"], frozenset({place}), str(certificate))
-        outcome = runner.preview(guests.courier({"url": f"https://{place}/draft"}), place)
-    expected = "" if fine else f"cannot reach {place}: its certificate is not valid"
+        host_port = f"{host}:{service.port}"
+        runner.client = UpstreamClient(lambda *_: ["127.0.0.1"], frozenset({host_port}), str(certificate))
+        outcome = runner.preview(guests.http_guest({"url": f"https://{host_port}/draft"}), host_port)
+    expected = "" if fine else f"cannot reach {host_port}: its certificate is not valid"
     assert outcome.result.unavailable == expected
-    assert bool(service.asked) is fine
+    assert bool(service.received) is fine
 
 
 def test_an_unknown_authority_is_refused(runner: Runner, certificate: Path) -> None:
     with upstream(serving(certificate)) as service:
-        outcome = runner.preview(guests.courier({"url": service.url("/draft")}), service.place)
-    assert outcome.result.unavailable == f"cannot reach {service.place}: its certificate is not valid"
-    assert not service.asked
+        outcome = runner.preview(guests.http_guest({"url": service.url("/draft")}), service.host_port)
+    assert outcome.result.unavailable == f"cannot reach {service.host_port}: its certificate is not valid"
+    assert not service.received
 
 
 def test_plain_http_on_a_tls_port_and_back(runner: Runner, certificate: Path) -> None:
     with upstream(serving(certificate)) as secure, upstream() as plain:
-        to_secure = runner.preview(guests.courier({"url": f"http://{secure.place}/draft"}), secure.place)
-        to_plain = runner.preview(guests.courier({"url": f"https://{plain.place}/draft"}), plain.place)
-    assert to_secure.result.unavailable == f"{secure.place} broke off its answer"
-    assert to_plain.result.unavailable == f"cannot reach {plain.place}"
+        to_secure = runner.preview(guests.http_guest({"url": f"http://{secure.host_port}/draft"}), secure.host_port)
+        to_plain = runner.preview(guests.http_guest({"url": f"https://{plain.host_port}/draft"}), plain.host_port)
+    assert to_secure.result.unavailable == f"{secure.host_port} did not send a complete response"
+    assert to_plain.result.unavailable == f"cannot reach {plain.host_port}"

@@ -1,4 +1,4 @@
-"""A service on loopback that answers well, badly, slowly, endlessly or elsewhere, and remembers what it was asked."""
+"""A loopback service with good, bad, slow, endless and redirecting responses, which records what it receives."""
 
 import json
 import ssl
@@ -22,8 +22,8 @@ DRAFT = {
 
 
 @dataclass(slots=True)
-class Asked:
-    """One request as it arrived."""
+class ReceivedRequest:
+    """One request as received."""
 
     method: str
     path: str
@@ -37,14 +37,14 @@ class Upstream:
 
     port: int
     scheme: str = "http"
-    asked: list[Asked] = field(default_factory=list)
+    received: list[ReceivedRequest] = field(default_factory=list)
 
     @property
-    def place(self) -> str:
+    def host_port(self) -> str:
         return f"127.0.0.1:{self.port}"
 
     def url(self, path: str) -> str:
-        return f"{self.scheme}://{self.place}{path}"
+        return f"{self.scheme}://{self.host_port}{path}"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -52,11 +52,11 @@ class _Handler(BaseHTTPRequestHandler):
     server: "_Server"
 
     def log_message(self, *args: Any) -> None:
-        """The tests read what was asked; nothing is printed."""
+        """Prints nothing: tests read `received`."""
 
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.server.upstream.asked.append(Asked(self.command, self.path, dict(self.headers.items()), body))
+        self.server.upstream.received.append(ReceivedRequest(self.command, self.path, dict(self.headers.items()), body))
         split = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(split.query).items()}
         route = getattr(self, "_" + split.path.strip("/").replace("/", "_"), None)
@@ -164,7 +164,7 @@ class _Server(ThreadingHTTPServer):
     stopping: threading.Event
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that go away early are what is being tested."""
+        """Ignores clients that disconnect early, which some tests do on purpose."""
 
 
 @contextmanager

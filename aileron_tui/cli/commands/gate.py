@@ -42,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
         private_folder(here.cache),
         keyring=load_keyring(here.keyring),
     )
-    journal = GateLog(sys.stderr, as_json=options.log_json)
+    gate_log = GateLog(sys.stderr, as_json=options.log_json)
     address = ListenAddress(options.host, options.port, options.allow_remote)
-    asyncio.run(serve(Gate(setup), setup.data, address, ready=sys.stdout, journal=journal))
+    asyncio.run(serve(Gate(setup), setup.data, address, output=sys.stdout, gate_log=gate_log))
     return OK
 
 

@@ -27,8 +27,8 @@ from aileron_tui.files.config import Config, load_config
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.gate.call_inputs import faults
-from aileron_tui.gate.installed_bundle import settings_of
+from aileron_tui.gate.call_inputs import input_errors
+from aileron_tui.gate.installed_bundle import sandbox_settings
 from aileron_tui.sandbox.connector_package import load_keyring, read_packages
 from aileron_tui.sandbox.preview import PreviewOutcome
 from aileron_tui.sandbox.sandbox import Sandbox
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         return _absent(options.action, bundle, manifests)
     try:
         args = action_inputs.given(action.name, {field.name: field.type for field in action.inputs}, options)
-        if wrong := faults(action.inputs, args):
+        if wrong := input_errors(action.inputs, args):
             raise action_inputs.Misused("; ".join(sentence for _, sentence in wrong))
     except action_inputs.Misused as error:
         sys.stderr.write(f"error: {inline(str(error))}\n")
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _prompted(bench: _Bench, action: Action, args: JsonObject) -> tuple[Prompt, PreviewOutcome | None]:
-    settings = settings_of(bench.config, private_folder(paths().cache), load_keyring(paths().keyring))
+    settings = sandbox_settings(bench.config, private_folder(paths().cache), load_keyring(paths().keyring))
     with Sandbox(read_packages(bench.manifests), settings) as sandbox:
         outcome = sandbox.preview(action, args) if action.gated else None
         connector = _connector(sandbox, action)

@@ -22,7 +22,7 @@ from aileron_tui.runtime.daemon.request_kinds import ACTION, DRAFT, KINDS, SAVE,
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.sandbox.failure import FailureKind as Class
-from aileron_tui.sandbox.failure import short
+from aileron_tui.sandbox.failure import short_reason
 
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _ALREADY_SAID: Final = re.compile(r"(?:preview unavailable:\s*)+", re.IGNORECASE)
@@ -203,8 +203,8 @@ def _reason(text: str) -> str:
     inner = _BOUNDARY.sub("", said).rstrip()  # the text is stripped already; `\\s*` before it would cost its square
     class_ = _CLASS.match(inner)
     if class_ and (inner != said or class_[1] in set(Class)):
-        return short(class_[1], inner[class_.end() :]) if inner[class_.end() :].strip() else _NO_REASON
-    return short("", inner) if inner.strip() else _NO_REASON
+        return short_reason(class_[1], inner[class_.end() :]) if inner[class_.end() :].strip() else _NO_REASON
+    return short_reason("", inner) if inner.strip() else _NO_REASON
 
 
 def _ruled(name: str, connector: str, action: JsonObject | None, rules: Sequence[RiskRule]) -> Risk | None:

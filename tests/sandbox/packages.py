@@ -1,4 +1,4 @@
-"""Puts a guest on the bench: wraps a module into a package, an action that uses it, and a sandbox to run it in."""
+"""Builds connector packages from guest modules, and actions that use them."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -41,20 +41,20 @@ MAIL_ROWS = {
 
 
 def package(wasm: bytes, hosts: Iterable[str] | None = (), credential: str = "", name: str = NAME) -> ConnectorPackage:
-    """A package with this module and grant."""
+    """Returns a package with this module and grant."""
     listed = ", ".join(f'"{host}"' for host in hosts or ())
     network = f"[capabilities.network]\nhosts = [{listed}]\n" if hosts is not None else ""
     manifest = f'[connector]\nname = "{name}"\nversion = "{VERSION}"\n{network}{credential}'
     return ConnectorPackage(wasm, manifest.encode())
 
 
-def pin_of(packed: ConnectorPackage) -> str:
-    """The hash an action would pin."""
-    return f"sha256:{hashlib.sha256(packed.wasm + packed.manifest).hexdigest()}"
+def pin_of(connector_package: ConnectorPackage) -> str:
+    """Returns the hash that an action pins."""
+    return f"sha256:{hashlib.sha256(connector_package.wasm + connector_package.manifest).hexdigest()}"
 
 
 @dataclass(slots=True)
-class Draft:
+class ActionOptions:
     """The parts of an action that tests vary."""
 
     args: JsonObject = field(default_factory=lambda: {"id": "${args.draft_id}"})
@@ -65,18 +65,18 @@ class Draft:
     preview: bool = True
 
 
-def action(packed: ConnectorPackage, draft: Draft | None = None, pin: str = "") -> Action:
-    """An action that pins this package."""
-    draft = draft or Draft()
-    directive = PreviewDirective("get_draft", draft.args, tuple(draft.render.items()), draft.multiline)
+def action(connector_package: ConnectorPackage, options: ActionOptions | None = None, pin: str = "") -> Action:
+    """Returns an action that pins this package."""
+    options = options or ActionOptions()
+    directive = PreviewDirective("get_draft", options.args, tuple(options.render.items()), options.multiline)
     return Action(
         "send-draft",
         "1.0.0",
         "github://example/actions/send-draft@1.0.0",
-        (Requirement(NAME, VERSION, pin or pin_of(packed), draft.capabilities),),
+        (Requirement(NAME, VERSION, pin or pin_of(connector_package), options.capabilities),),
         "send a draft",
         (),
-        draft.steps,
-        Approval(True, None, directive if draft.preview else None),
+        options.steps,
+        Approval(True, None, directive if options.preview else None),
         "",
     )

@@ -1,4 +1,4 @@
-"""A gate behind its real doors on a loopback port, with an agent, a stranger and an approver at them."""
+"""A gate served on a loopback port, with clients for an agent, an anonymous caller and an approver."""
 
 import asyncio
 import base64
@@ -16,7 +16,7 @@ from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.server import new_token, serving
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
-from tests.gate.conftest import Bench
+from tests.gate.conftest import GateEnv
 
 SEND = "/v1/actions/send-draft/run"
 WAITING = "/v1/action-approvals"
@@ -24,15 +24,15 @@ DRAFT = {"args": {"draft_id": "r-12345"}}
 
 
 @dataclass
-class House:
-    """Who stands where."""
+class ServedGate:
+    """A served gate and its clients."""
 
-    bench: Bench
+    env: GateEnv
     gate: Gate
     url: str
     token: str
     agent: httpx.AsyncClient
-    stranger: httpx.AsyncClient
+    anonymous: httpx.AsyncClient
     approver: httpx.AsyncClient
     log: io.StringIO
 
@@ -40,17 +40,17 @@ class House:
     def port(self) -> int:
         return int(self.url.rpartition(":")[2])
 
-    async def item(self, id_: str) -> dict[str, Any]:
-        """A request once its preview is there."""
+    async def previewed_request(self, id_: str) -> dict[str, Any]:
+        """Returns a request once its preview has been fetched."""
         for _ in range(500):
             item: dict[str, Any] = (await self.approver.get(f"{WAITING}/{id_}")).json()
             if item["preview_state"] != "fetching":
                 return item
             await asyncio.sleep(0.01)
-        raise AssertionError("the preview did not come")
+        raise AssertionError("the preview was not fetched")
 
-    async def ending(self, id_: str) -> dict[str, Any]:
-        """The agent's answer once there is one."""
+    async def result(self, id_: str) -> dict[str, Any]:
+        """Returns the agent's result once the request has ended."""
         for _ in range(500):
             body: dict[str, Any] = (await self.agent.get(f"{WAITING}/{id_}/result")).json()
             if body["status"] not in ("pending_approval", "running"):
@@ -59,7 +59,7 @@ class House:
         raise AssertionError("the request did not end")
 
     async def raw(self, data: bytes, *, seconds: float = 5.0) -> bytes:
-        """What comes back for bytes that no client library would send, until the other side hangs up."""
+        """Sends raw bytes and returns everything received until the gate closes the connection."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write(data)
@@ -73,32 +73,32 @@ class House:
 
 
 @asynccontextmanager
-async def house(bench: Bench, limits: HttpLimits | None = None) -> AsyncIterator[House]:
-    """A gate that is served, and an approver who has proven the bench's key."""
+async def served_gate(env: GateEnv, limits: HttpLimits | None = None) -> AsyncIterator[ServedGate]:
+    """Serves a gate, with an approver session for the key of the environment."""
     token, log = new_token(), io.StringIO()
     async with AsyncExitStack() as stack:
-        gate = await stack.enter_async_context(bench.gate())
-        url = await stack.enter_async_context(serving(gate, agent_token=token, limits=limits, journal=GateLog(log)))
-        agent, stranger, approver = [
+        gate = await stack.enter_async_context(env.gate())
+        url = await stack.enter_async_context(serving(gate, agent_token=token, limits=limits, gate_log=GateLog(log)))
+        agent, anonymous, approver = [
             await stack.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False, timeout=20))
             for _ in range(3)
         ]
         agent.headers["Authorization"] = f"Bearer {token}"
-        approver.headers["Authorization"] = f"Bearer {await session(approver, bench.key)}"
-        yield House(bench, gate, url, token, agent, stranger, approver, log)
+        approver.headers["Authorization"] = f"Bearer {await session(approver, env.key)}"
+        yield ServedGate(env, gate, url, token, agent, anonymous, approver, log)
 
 
 async def session(client: httpx.AsyncClient, key: UnlockedKey) -> str:
-    """A session token for the holder of a key."""
-    answer = await prove(client, key)
-    assert answer.status_code == 200, answer.text
-    token = answer.json()["token"]
+    """Opens a session for the holder of a key; returns its token."""
+    response = await prove(client, key)
+    assert response.status_code == 200, response.text
+    token = response.json()["token"]
     assert isinstance(token, str)
     return token
 
 
 async def prove(client: httpx.AsyncClient, key: UnlockedKey, **changes: str) -> httpx.Response:
-    """Asks for a session, with parts of the proof replaced."""
+    """Requests a session, with parts of the proof replaced."""
     asked = (await client.post("/v1/approver/challenge")).json()
     challenge = changes.pop("challenge", asked["challenge"])
     instance, ledger = (changes.pop(name, asked[name]) for name in ("instance", "ledger"))
@@ -112,7 +112,7 @@ async def prove(client: httpx.AsyncClient, key: UnlockedKey, **changes: str) -> 
 
 
 def error_code(response: httpx.Response) -> str:
-    """The code of a refusal, which has Aileron's shape."""
+    """Returns the code of an error response, after checking its format."""
     error = response.json()["error"]
     assert set(error) <= {"code", "message", "details"}
     assert error["message"]
