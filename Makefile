@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so that more of them fit than there are processors.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
-.PHONY: help demo test check lint types bench crash load connectors screenshots keys lock clean
+.PHONY: help demo test test-all check lint types bench crash load connectors screenshots keys lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -27,8 +27,14 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY) ## see it work: needs no set-up, touches no user file
 	@$(BIN)/python -m aileron_tui demo
 
-test: $(READY) ## run the tests
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+# Bytecode is kept: hundreds of tests start the program as a process of its own.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+test: $(READY) ## run the tests, without the slow repeats
+	@$(PYTEST) -m "not slow"
+
+test-all: $(READY) ## run every test
+	@$(PYTEST)
 
 lint: $(READY) ## style and layer rules
 	@$(BIN)/ruff check .
@@ -38,7 +44,7 @@ lint: $(READY) ## style and layer rules
 types: $(READY) ## static types
 	@$(BIN)/mypy
 
-check: lint types test ## everything that must hold before a commit
+check: lint types test-all ## everything that must hold before a commit
 
 bench: $(READY) ## measure, side by side, as ratios
 	@$(BIN)/python -m benchmarks
