@@ -13,9 +13,9 @@ from aileron_tui.console.themes import THEMES
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.files.paths import bundled
 from aileron_tui.runtime.request_reader import Item
+from tests.console.hostile_texts import carried, hostile_texts
 from tests.console.pilots import SIZES, lines, piloted, unsafe
 from tests.console.scripted import request
-from tests.hostile import HOSTILE
 from tests.runtime.daemon.asked import item
 
 
@@ -137,15 +137,15 @@ def test_choices_in_odd_shapes_are_none(offered: Any) -> None:
     assert choices({"choices": offered}) == []
 
 
-@pytest.mark.parametrize("part", range(3))
+@hostile_texts(parts=4)
 @piloted
-async def test_hostile_words_in_a_form_are_only_shown(part: int) -> None:
+async def test_hostile_words_in_a_form_are_only_shown(texts: dict[str, str]) -> None:
     """Each as title, label, choice, type and value, several in one form."""
-    texts = [hostile.encode("utf-8", "replace").decode() for hostile in HOSTILE.values()]
+    words = [carried(text) for text in texts.values()]
     app = Form(item("shell"))
     async with app.run_test(size=(60, 90)) as pilot:
-        for start in range(4 * part, len(texts), 12):
-            some = texts[start : start + 4]
+        for start in range(0, len(words), 4):
+            some = words[start : start + 4]
             args: JsonObject = dict(zip(some, some, strict=True))
             draft = item("comms_draft", args=args, action_name=" ".join(some))
             inputs: list[Json] = []
