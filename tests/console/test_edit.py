@@ -143,21 +143,23 @@ async def test_hostile_words_in_a_form_are_only_shown(texts: dict[str, str]) -> 
     """Each as title, label, choice, type and value, several in one form."""
     words = [carried(text) for text in texts.values()]
     app = Form(item("shell"))
-    async with app.run_test(size=(60, 90)) as pilot:
+    async with app.run_test(size=(60, 250)) as pilot:
         for start in range(0, len(words), 4):
-            some = words[start : start + 4]
+            some, names = words[start : start + 4], list(texts)[start : start + 4]
             args: JsonObject = dict(zip(some, some, strict=True))
-            draft = item("comms_draft", args=args, action_name=" ".join(some))
+            draft = item("comms_draft", args=args, action_name=" ".join(text[:200] for text in some))
             inputs: list[Json] = []
             for text in some:
-                inputs.append({"name": text, "label": text, "choices": [["", text], ["x", text]]})
-                inputs.append({"name": text, "type": text})
-                inputs.append({"name": text, "label": text, "type": "string", "multiline": True})
+                label = text[:200]
+                inputs.append({"name": text, "label": label, "choices": [["", label], ["x", label]]})
+                inputs.append({"name": text, "label": label, "type": label})
+                inputs.append({"name": text, "label": label, "type": "string", "multiline": True})
             await app.push_screen(EditScreen(replace(draft, fields=draft.fields | {"inputs": inputs})), app.came.append)
             await pilot.pause()
-            assert not unsafe(app), some
+            assert not unsafe(app), names
+            assert app.screen.query_one(".body").max_scroll_y == 0, names
             await press(pilot, "ctrl+s")
-            assert app.came == [], some
+            assert app.came == [], names
             await app.pop_screen()
 
 

@@ -118,6 +118,7 @@ async def test_every_hostile_text_is_only_shown() -> None:
             await pilot.pause()
             assert not controls(lines(app)), names
             assert not clickable(app), names
+            assert "more line" not in lines(app)[-1], names
         assert not app.ran
 
 
