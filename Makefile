@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 # Many tests wait for clocks and other processes, so that more of them fit than there are processors.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
 .PHONY: help demo test test-all check lint types bench crash load connectors screenshots keys lock clean
 

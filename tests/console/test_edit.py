@@ -137,11 +137,11 @@ def test_choices_in_odd_shapes_are_none(offered: Any) -> None:
     assert choices({"choices": offered}) == []
 
 
-@hostile_texts(parts=8)
+@hostile_texts(parts=6)
 @piloted
 async def test_hostile_words_in_a_form_are_only_shown(texts: dict[str, str]) -> None:
     """Each as title, label, choice, type and value, several in one form."""
-    words = [carried(text) for text in texts.values()]
+    words = [carried(text)[:2000] for text in texts.values()]  # more than a field shows
     app = Form(item("shell"))
     async with app.run_test(size=(60, 250)) as pilot:
         for start in range(0, len(words), 4):

@@ -123,10 +123,10 @@ async def test_every_hostile_text_is_only_shown() -> None:
 
 
 @hostile_texts(parts=4)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [SIZES[2], *(pytest.param(size, marks=pytest.mark.slow) for size in SIZES[:2])])
 @piloted
 async def test_hostile_text_in_every_place_is_only_shown(size: tuple[int, int], texts: dict[str, str]) -> None:
-    """Every screen sees the worst; of the whole corpus the smallest sees everything and the others a part."""
+    """The smallest screen sees the whole corpus, the others the worst and a part of the rest."""
     app = Stage(items.worked())
     async with app.run_test(size=size) as pilot:
         for name, hostile in list(texts.items())[:: 1 if size == SIZES[2] or texts is WORST else 3]:
