@@ -3,9 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test check lint types bench crash load connectors screenshots keys configuration lock clean
+.PHONY: help demo test test-all check lint types bench crash load connectors screenshots keys configuration lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -27,8 +27,14 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY) ## run the demo; needs no set-up and touches no user file
 	@$(BIN)/python -m aileron_tui demo
 
-test: $(READY) ## run the tests
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+# Bytecode is kept: hundreds of tests start the program as a process of its own.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+test: $(READY) ## run the tests, without the slow repeats
+	@$(PYTEST) -m "not slow"
+
+test-all: $(READY) ## run every test
+	@$(PYTEST)
 
 lint: $(READY) ## check style and layers
 	@$(BIN)/ruff check .
@@ -38,7 +44,7 @@ lint: $(READY) ## check style and layers
 types: $(READY) ## check types
 	@$(BIN)/mypy
 
-check: lint types test ## run every check; do this before a commit
+check: lint types test-all ## run every check; do this before a commit
 
 bench: $(READY) ## run the benchmarks, which measure ratios
 	@$(BIN)/python -m benchmarks

@@ -261,3 +261,37 @@ HOSTILE: dict[str, str] = {
     }.items()
     for name, text in entries.items()
 }
+
+WORST: dict[str, str] = {
+    name: HOSTILE[name]
+    for name in (
+        "terminal: clear screen",
+        "terminal: csi nested in csi",
+        "terminal: escape at the end",
+        "string sequence: osc unterminated",
+        "string sequence: osc 8 link",
+        "string sequence: osc 52 clipboard",
+        "string sequence: c1 all",
+        "string sequence: c0 all",
+        "control: backspace",
+        "control: carriage return",
+        "unseen: bidi override",
+        "unseen: zero width flood",
+        "unseen: tags",
+        "unseen: lone high surrogate",
+        "space: line separator",
+        "space: padding of spaces",
+        "space: padding of newlines",
+        "stacked: zalgo",
+        "stacked: mark on our bracket",
+        "markup: click action",
+        "markup: link",
+        "markup: closing tag alone",
+        "markup: half a tag",
+        "forged: row",
+        "forged: our mark nested",
+        "emoji: joiner flood",
+        "look-alike: broken punycode",
+    )
+}
+"""Some of every group, for places that only use what was tested with all of them."""

@@ -30,6 +30,7 @@ from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.runtime.gate_discovery import discover
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
+from tests.compiled import shared_cache
 
 CONFIG = """
 [policy]
@@ -79,11 +80,10 @@ def enrol(folder: Path, passphrase: str | None) -> None:
 
 
 @contextmanager
-def gate(folder: Path, passphrase: str | None, *words: str, like: Home | None = None) -> Iterator[Home]:
-    """A running gate with the sample service behind it, and a key. Compiled connectors are taken from another home."""
+def gate(folder: Path, passphrase: str | None, *words: str, compiled: Path) -> Iterator[Home]:
+    """A running gate with the sample service behind it, and a key. The connectors are compiled already."""
     folder.mkdir(mode=0o700)
-    if like:
-        shutil.copytree(like.folder / "cache", folder / "cache")
+    shutil.copytree(compiled, folder / "cache")
     enrol(folder, passphrase)
     configure(folder, headless=False)
     with SampleService() as service, (folder / "gate.log").open("w") as log:
@@ -111,8 +111,13 @@ def stop(home: Home, number: int = signal.SIGTERM) -> int:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    with gate(tmp_path_factory.mktemp("home") / "h", None) as home:
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shared_cache(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Iterator[Home]:
+    with gate(tmp_path_factory.mktemp("home") / "h", None, compiled=compiled) as home:
         yield home
         assert stop(home) == 0
 
@@ -337,9 +342,9 @@ def test_watching_as_json(home: Home, call: Any) -> None:
     call("run", "send-draft", "--arg", "draft_id=r-4")
 
 
-def test_a_gate_cleans_up_and_another_one_finds_its_place_taken(tmp_path: Path, running: Home) -> None:
+def test_a_gate_cleans_up_and_another_one_finds_its_place_taken(tmp_path: Path, compiled: Path) -> None:
     folder = tmp_path / "h"
-    with gate(folder, None, "--log-json", like=running) as home:
+    with gate(folder, None, "--log-json", compiled=compiled) as home:
         second = ["gate", "--manifests", str(folder / "manifests"), "--port"]
         taken = command(home, *second, home.place["url"].rpartition(":")[2])
         assert (taken.returncode, taken.stdout) == (1, "")
@@ -388,8 +393,8 @@ class Terminal:
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
 
-def test_on_a_terminal_the_passphrase_is_asked_and_high_risk_once_more(tmp_path: Path, running: Home) -> None:
-    with gate(tmp_path / "h", PASSPHRASE, like=running) as home:
+def test_on_a_terminal_the_passphrase_is_asked_and_high_risk_once_more(tmp_path: Path, compiled: Path) -> None:
+    with gate(tmp_path / "h", PASSPHRASE, compiled=compiled) as home:
         asked = command(home, "run", "send-draft", "--arg", "draft_id=r-12345")
         id_ = json.loads(asked.stdout)["approval_id"]
 
@@ -416,8 +421,8 @@ def test_on_a_terminal_the_passphrase_is_asked_and_high_risk_once_more(tmp_path:
         assert len(home.service.sent) == 1
 
 
-def test_what_is_typed_too_early_or_pasted_is_no_answer(tmp_path: Path, running: Home) -> None:
-    with gate(tmp_path / "h", None, like=running) as home:
+def test_what_is_typed_too_early_or_pasted_is_no_answer(tmp_path: Path, compiled: Path) -> None:
+    with gate(tmp_path / "h", None, compiled=compiled) as home:
         home.environment["TERM"] = "xterm-256color"
         asked = command(home, "run", "send-draft", "--arg", "draft_id=r-12345")
         id_ = json.loads(asked.stdout)["approval_id"]

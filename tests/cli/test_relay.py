@@ -13,7 +13,9 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.signing import key_store
-from tests.cli.test_gate_commands import Home, command, gate
+from tests.cli.test_gate_commands import Home, command, compiled, gate
+
+__all__ = ["compiled"]
 
 SESSION = "/v1/approver/session"
 
@@ -103,14 +105,17 @@ def enrol(home: Home, operator: Path) -> str:
 
 
 def test_a_gate_cannot_pass_on_what_another_asks_to_be_signed(
-    tmp_path: Path, operator: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, operator: Path, compiled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def listing(url: str) -> tuple[int, str]:
         capsys.readouterr()
         code = cli.main(["list", "--url", url])
         return code, capsys.readouterr().err
 
-    with gate(tmp_path / "good", None) as good, gate(tmp_path / "bad", None, like=good) as bad:
+    with (
+        gate(tmp_path / "good", None, compiled=compiled) as good,
+        gate(tmp_path / "bad", None, compiled=compiled) as bad,
+    ):
         first, second = enrol(good, operator), enrol(bad, operator)
         assert listing(first)[0] == 0
         with relaying(first) as relay:
@@ -130,7 +135,7 @@ def test_a_gate_cannot_pass_on_what_another_asks_to_be_signed(
 
 
 def test_doctor_tells_of_a_gate_that_is_another(
-    tmp_path: Path, operator: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, operator: Path, compiled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def checks(relay: Relay) -> dict[str, Any]:
         text = f'[[sources]]\nname = "team"\nkind = "gate"\nurl = "{relay.url}"\n'
@@ -139,7 +144,7 @@ def test_doctor_tells_of_a_gate_that_is_another(
         cli.main(["doctor", "--json"])
         return {check["id"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
 
-    with gate(tmp_path / "good", None) as good, relaying(good.place["url"]) as relay:
+    with gate(tmp_path / "good", None, compiled=compiled) as good, relaying(good.place["url"]) as relay:
         assert checks(relay)["source.team.identity"]["words"] == "not met before"
         enrol(good, operator)
         assert cli.main(["list", "--url", relay.url]) == 0

@@ -13,9 +13,9 @@ from aileron_tui.console.themes import THEMES
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.files.paths import bundled
+from tests.console.hostile_texts import carried, hostile_texts
 from tests.console.pilots import SIZES, lines, piloted, unsafe
 from tests.console.scripted import request
-from tests.hostile import HOSTILE
 from tests.runtime.daemon.asked import item
 
 
@@ -137,27 +137,29 @@ def test_choices_in_odd_shapes_are_none(offered: Any) -> None:
     assert choices({"choices": offered}) == []
 
 
-@pytest.mark.parametrize("part", range(3))
+@hostile_texts(parts=6)
 @piloted
-async def test_hostile_words_in_a_form_are_only_shown(part: int) -> None:
+async def test_hostile_words_in_a_form_are_only_shown(texts: dict[str, str]) -> None:
     """Each as title, label, choice, type and value, several in one form."""
-    texts = [hostile.encode("utf-8", "replace").decode() for hostile in HOSTILE.values()]
+    words = [carried(text)[:2000] for text in texts.values()]  # more than a field shows
     app = Form(item("shell"))
-    async with app.run_test(size=(60, 90)) as pilot:
-        for start in range(4 * part, len(texts), 12):
-            some = texts[start : start + 4]
+    async with app.run_test(size=(60, 250)) as pilot:
+        for start in range(0, len(words), 4):
+            some, names = words[start : start + 4], list(texts)[start : start + 4]
             args: JsonObject = dict(zip(some, some, strict=True))
-            draft = item("comms_draft", args=args, action_name=" ".join(some))
+            draft = item("comms_draft", args=args, action_name=" ".join(text[:80] for text in some))
             inputs: list[Json] = []
             for text in some:
-                inputs.append({"name": text, "label": text, "choices": [["", text], ["x", text]]})
-                inputs.append({"name": text, "type": text})
-                inputs.append({"name": text, "label": text, "type": "string", "multiline": True})
+                label = text[:80]
+                inputs.append({"name": text, "label": label, "choices": [["", label], ["x", label]]})
+                inputs.append({"name": text, "label": label, "type": label})
+                inputs.append({"name": text, "label": label, "type": "string", "multiline": True})
             await app.push_screen(EditScreen(replace(draft, fields=draft.fields | {"inputs": inputs})), app.came.append)
             await pilot.pause()
-            assert not unsafe(app), some
+            assert not unsafe(app), names
+            assert app.screen.query_one(".body").max_scroll_y == 0, names
             await press(pilot, "ctrl+s")
-            assert app.came == [], some
+            assert app.came == [], names
             await app.pop_screen()
 
 

@@ -21,10 +21,10 @@ from aileron_tui.console.widgets.request_list import RequestList
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
+from tests.console.hostile_texts import carried, hostile_texts
 from tests.console.mouse import Place, click, down, move, place, report, up
 from tests.console.pilots import SIZES, lines, piloted, settle, unsafe
 from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, console, request, sent, shown, told
-from tests.hostile import HOSTILE
 
 HIGH = Risk(RiskLevel.HIGH, "it sends something")
 
@@ -450,25 +450,29 @@ async def test_the_wheel_scrolls_what_is_under_the_pointer_and_stays_there() -> 
         await settle(pilot, lambda: waiting.scroll_offset.y <= 1)
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_no_foreign_text_can_be_clicked(part: int) -> None:
+def _is_clickable(text: str) -> bool:
+    return "[@click" in text
+
+
+@hostile_texts(parts=4)
+def test_no_foreign_text_can_be_clicked(texts: dict[str, str]) -> None:
     """Every hostile text as action, label and value; then everything on the screen is clicked but the keys."""
 
     @piloted
     async def run() -> None:
-        texts = [text for text in HOSTILE.values() if not any("\ud800" <= it <= "\udfff" for it in text)][part::4]
+        sayable = [text for text in texts.values() if carried(text) == text]
         told = []
-        for number, some in enumerate(texts[at : at + 8] for at in range(0, len(texts), 8)):
+        for number, some in enumerate(sayable[at : at + 8] for at in range(0, len(sayable), 8)):
             rows = tuple(Row(text[:60], text[:60], multiline=bool(place % 2)) for place, text in enumerate(some))
             hostile = request(number, inputs=rows)
-            told.append(replace(hostile, prompt=replace(hostile.prompt, action=some[0][:60])))
+            told.append(replace(hostile, prompt=replace(hostile.prompt, action=max(some, key=_is_clickable)[:60])))
         gate = ScriptedGate(*told)
         async with console(gate, size=(100, 60)) as (app, pilot):
             for item in told:
                 app.board.selected = item.id
                 app.redraw()
                 await pilot.pause()
-                assert unsafe(app) == [], item.id
+                assert unsafe(app) == [], repr(item.prompt.inputs)
                 for x in (50, 38, 3):
                     for y in range(app.size.height - 2):
                         report(pilot, events.MouseDown, (x, y))

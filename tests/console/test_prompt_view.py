@@ -15,9 +15,10 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from tests.console import items
+from tests.console.hostile_texts import carried, hostile_texts
 from tests.console.items import NOW, RECAP, START, Stage, clickable, controls, item, lines, prompt
 from tests.console.pilots import piloted
-from tests.hostile import HOSTILE
+from tests.hostile import HOSTILE, WORST
 
 SIZES = [(120, 36), (80, 24), (40, 15)]
 TALL = (100, 60)
@@ -104,15 +105,34 @@ async def test_every_size_shows_the_question_and_how_much_is_below(
         assert (f"{below} more line" in rows[-1]) is (below > 0)
 
 
-@pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize("size", SIZES)
 @piloted
-async def test_hostile_text_in_every_place_is_only_shown(size: tuple[int, int], part: int) -> None:
-    """The smallest screen sees the whole corpus, the others a part of it."""
+async def test_every_hostile_text_is_only_shown() -> None:
+    """The whole corpus as label, value and long value, several texts in one prompt, all of it on screen."""
+    texts = [(name, carried(text)) for name, text in HOSTILE.items()]
+    app = Stage(items.worked())
+    async with app.run_test(size=(100, 120)) as pilot:
+        for start in range(0, len(texts), 6):
+            some = texts[start : start + 6]
+            names = [name for name, _ in some]
+            rows = tuple(Row(text[:500], text[:500]) for _, text in some)
+            quotes = tuple(Row(text[:500], text, multiline=True) for _, text in some)
+            app.view.show(item(prompt(rows, quotes), id_=f"act-{start}"))
+            await pilot.pause()
+            assert not controls(lines(app)), names
+            assert not clickable(app), names
+            assert "more line" not in lines(app)[-1], names
+        assert not app.ran
+
+
+@hostile_texts(parts=4)
+@pytest.mark.parametrize("size", [SIZES[2], *(pytest.param(size, marks=pytest.mark.slow) for size in SIZES[:2])])
+@piloted
+async def test_hostile_text_in_every_place_is_only_shown(size: tuple[int, int], texts: dict[str, str]) -> None:
+    """The smallest screen sees the whole corpus, the others the worst and a part of the rest."""
     app = Stage(items.worked())
     async with app.run_test(size=size) as pilot:
-        for name, hostile in list(HOSTILE.items())[part :: 4 if size == SIZES[2] else 12]:
-            text = hostile.encode("utf-8", "replace").decode()  # JSON cannot carry half a surrogate
+        for name, hostile in list(texts.items())[:: 1 if size == SIZES[2] or texts is WORST else 3]:
+            text = carried(hostile)
             app.view.show(items.hostile(text))
             for _ in range(2):
                 await pilot.pause()

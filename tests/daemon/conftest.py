@@ -20,6 +20,7 @@ def daemon(running: FakeDaemon) -> FakeDaemon:
     running.reset()
     running.forget()
     running.disconnect()
+    running.forget_asked()
     return running
 
 

@@ -102,6 +102,9 @@ class Control:
         """Every request of the API so far."""
         return self._api.asked
 
+    async def do_forget_asked(self) -> None:
+        self._api.asked.clear()
+
     async def do_counters(self) -> Object:
         streams = self._queue.streams
         return {

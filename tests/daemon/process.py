@@ -227,6 +227,10 @@ class FakeDaemon:
         found: list[Object] = self.control("asked")
         return [one for one in found if not route or one["route"] == route]
 
+    def forget_asked(self) -> None:
+        """Begins a new list of requests: a test that polls a long one spends seconds on it."""
+        self.control("forget_asked")
+
     def wait_for_watchers(self, count: int = 1) -> None:
         """Until exactly so many streams are open."""
         self.wait_until(lambda: self.counters()["watchers"] == count)

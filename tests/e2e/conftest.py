@@ -14,12 +14,8 @@ import pytest
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.demo.sample_bundle import materialise
-from aileron_tui.demo.sample_credentials import sample_config
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
-from aileron_tui.files.paths import bundled
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.gate.installed_bundle import install, sandbox_settings
-from aileron_tui.sandbox.connector_package import PublisherKeyring
 from aileron_tui.signing import key_store
 from aileron_tui.surface.embedded_gate import changing_keys
 from tests.compiled import shared_cache
@@ -143,10 +139,7 @@ def answer(call: subprocess.Popen[str]) -> tuple[int, JsonObject]:
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample connectors, compiled."""
-    folder = shared_cache(tmp_path_factory)
-    with sample_config() as config:
-        install(bundled("manifests"), sandbox_settings(config, folder, PublisherKeyring())).sandbox.close()
-    return folder
+    return shared_cache(tmp_path_factory)
 
 
 @pytest.fixture

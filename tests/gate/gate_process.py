@@ -27,6 +27,7 @@ from typing import Any, Final, NoReturn, Self
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof

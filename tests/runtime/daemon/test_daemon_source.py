@@ -21,7 +21,7 @@ KINDS = ("action", "comms_send", "comms_draft", "http_request", "shell")
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("seed", [1, 20260512])
+@pytest.mark.parametrize("seed", [1, pytest.param(20260512, marks=pytest.mark.slow)])
 def test_after_a_storm_the_operator_sees_what_the_daemon_has(tmp_path: Path, seed: int) -> None:
     figures = storm(tmp_path, 800, seed)
     assert figures.events >= 800

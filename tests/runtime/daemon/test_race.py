@@ -14,9 +14,10 @@ from tests.runtime.daemon.contest import contest
 
 
 @pytest.mark.timeout(240)
-def test_each_request_is_decided_once_and_everybody_knows_how(tmp_path: Path) -> None:
-    figures = contest(tmp_path, 120, seed=7)
-    assert figures.rounds == figures.won.total() == 120
+@pytest.mark.parametrize("rounds", [30, pytest.param(120, marks=pytest.mark.slow)])
+def test_each_request_is_decided_once_and_everybody_knows_how(tmp_path: Path, rounds: int) -> None:
+    figures = contest(tmp_path, rounds, seed=7)
+    assert figures.rounds == figures.won.total() == rounds
 
 
 @pytest.mark.parametrize("verdict", Verdict)
