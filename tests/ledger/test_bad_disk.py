@@ -57,7 +57,8 @@ def test_a_file_that_may_not_grow_says_so_and_keeps_what_it_has(tmp_path: Path) 
             resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, 1_500_000))
             try:
                 for number in range(10_000):
-                    print(ledger.append(EntryKind.REQUESTED, {"args": {"body": "x" * 500}}, f"act-{number}"), flush=True)
+                    body = {"args": {"body": "x" * 500}}
+                    print(ledger.append(EntryKind.REQUESTED, body, f"act-{number}"), flush=True)
             except AileronError as error:
                 print(error, file=sys.stderr)
                 os._exit(1)
