@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from aileron_tui.core.formats import VERSION, NewerFormat, version_of
+from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, canonical, kind, read_object
 from aileron_tui.core.values import dataclass
 
@@ -58,6 +59,10 @@ class Statement:
     nonce: str
     head: str
     version: int = VERSION
+
+    def __post_init__(self) -> None:
+        if self.edits is not None:
+            object.__setattr__(self, "edits", frozen_object(self.edits))
 
     def payload(self) -> bytes:
         """The canonical JSON that is signed."""

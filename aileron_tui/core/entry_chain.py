@@ -17,6 +17,7 @@ from json.encoder import encode_basestring as quoted
 from typing import Final
 
 from aileron_tui.core.formats import VERSION, NewerFormat, version_of
+from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, canonical, kind, read_object
 from aileron_tui.core.values import dataclass
 
@@ -70,6 +71,9 @@ class Entry:
     request: str
     body: JsonObject
     version: int = VERSION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body", frozen_object(self.body))
 
     def fields(self) -> JsonObject:
         """The entry as JSON."""

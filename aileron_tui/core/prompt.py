@@ -6,6 +6,7 @@ from typing import Final
 
 from aileron_tui.core.edits import Pair, difference, paired, signed
 from aileron_tui.core.formats import VERSION, version_of
+from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
 from aileron_tui.core.lookalikes import warnings
 from aileron_tui.core.prompt_rows import Row
@@ -72,6 +73,9 @@ class Prompt:
     asker: Asker
     risk: Risk
     version: int = VERSION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", frozen_object(self.args))
 
     def fields(self) -> JsonObject:
         """The prompt as JSON; `read_prompt` reads it back."""
