@@ -1,4 +1,8 @@
-"""The signed answer: what a decision says, its exact bytes, and the bytes a signature covers (DSSE v1)."""
+"""The signed answer: what a decision says, its exact bytes, and the bytes a signature covers (DSSE v1).
+
+The format version is in the payload and in the payload type, and the signature covers both. A payload of one version
+under the type of another is refused.
+"""
 
 import re
 from datetime import UTC, datetime
@@ -6,14 +10,21 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+from aileron_tui.core.formats import VERSION, NewerFormat, version_of
+from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, canonical, kind, read_object
 from aileron_tui.core.values import dataclass
 
-PAYLOAD_TYPE: Final = "application/vnd.aileron.decision+json"
+PAYLOAD_TYPES: Final = {
+    1: "application/vnd.aileron.decision+json",
+    2: "application/vnd.aileron.decision.v2+json",
+}
+PAYLOAD_TYPE: Final = PAYLOAD_TYPES[VERSION]
 
+_ANY_TYPE: Final = re.compile(r"application/vnd\.aileron\.decision\.v([1-9][0-9]{0,8})\+json", re.ASCII)
 _LIMITS: Final = JsonLimits(size=1024 * 1024, depth=32, count=20_000)
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
-_HASH_IF_TOLD: Final = re.compile(f"(?:{_HASH.pattern})?")
+_OPTIONAL_HASH: Final = re.compile(f"(?:{_HASH.pattern})?")
 _NONCE: Final = re.compile(r"[0-9a-f]{32}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
@@ -27,11 +38,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Everything a decision is bound to, so that it can serve for nothing else.
+    """Everything a decision is bound to, so that it is valid for nothing else.
 
-    `connector` is the hash of what would run, "" where a daemon does not tell it; `edits` are the inputs the operator
+    `connector` is the hash of what would run, "" if a daemon does not report it; `edits` are the inputs the operator
     changed (merged over the agent's), or None; `head` is the ledger's head when the decision was made; `nonce` makes
-    each decision single-use.
+    each decision single-use; `version` is the format version, which is signed like everything else.
     """
 
     request: str
@@ -47,15 +58,27 @@ class Statement:
     expires: str
     nonce: str
     head: str
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        if self.edits is not None:
+            object.__setattr__(self, "edits", frozen_object(self.edits))
 
     def payload(self) -> bytes:
         """The canonical JSON that is signed."""
-        return canonical({name: getattr(self, name) for name in _FIELDS})
+        return canonical({name: getattr(self, name) for name in _FIELDS[self.version]})
+
+    @property
+    def payload_type(self) -> str:
+        """The type under which the payload is signed."""
+        return PAYLOAD_TYPES[self.version]
 
 
-_FIELDS: Final = tuple(Statement.__dataclass_fields__)
+_NAMES: Final = tuple(Statement.__dataclass_fields__)
+_FIELDS: Final = {1: tuple(name for name in _NAMES if name != "version"), 2: _NAMES}
+_NOT_TEXT: Final = frozenset({"edits", "version"})
 _SHAPES: Final = {
-    "connector": (_HASH_IF_TOLD, "nothing, or a hash such as sha256:… with 64 hex digits"),
+    "connector": (_OPTIONAL_HASH, "an empty string or a hash such as sha256:… with 64 hex digits"),
     "digest": (_HASH, "a hash such as sha256:… with 64 hex digits"),
     "head": (_HASH, "a hash such as sha256:… with 64 hex digits"),
     "nonce": (_NONCE, "32 hex digits"),
@@ -64,20 +87,32 @@ _SHAPES: Final = {
 }
 
 
+def statement_version(payload_type: str) -> int | None:
+    """The version of the statements that have this payload type, None for any other type, or a NewerFormat."""
+    for version, known in PAYLOAD_TYPES.items():
+        if payload_type == known:
+            return version
+    if (newer := _ANY_TYPE.fullmatch(payload_type)) and int(newer[1]) > VERSION:
+        raise NewerFormat("the decision", int(newer[1]))
+    return None
+
+
 def read_statement(payload: bytes) -> Statement:
     """The statement in these bytes, or a JsonError; only the canonical spelling is accepted."""
     fields = read_object(payload, _LIMITS)
-    for name in _FIELDS:
+    version = version_of(fields, "the decision")
+    expected = _FIELDS[version]
+    for name in expected:
         if name not in fields:
             raise JsonError(f'"{name}" is missing', f"$.{name}")
-    if unknown := sorted(set(fields) - set(_FIELDS)):
+    if unknown := sorted(set(fields) - set(expected)):
         raise JsonError(f'"{unknown[0]}" is not a field of a decision', f"$.{unknown[0]}")
     edits = fields["edits"]
     if edits is not None and not isinstance(edits, dict):
         raise JsonError(f"expected an object or null, found {kind(edits)}", "$.edits")
     texts: dict[str, str] = {}
-    for name in _FIELDS:
-        if name == "edits":
+    for name in expected:
+        if name in _NOT_TEXT:
             continue
         value = fields[name]
         if not isinstance(value, str):
@@ -88,14 +123,14 @@ def read_statement(payload: bytes) -> Statement:
         texts[name] = value
     if texts["verdict"] not in set(Verdict):
         raise JsonError('expected "approve" or "deny"', "$.verdict")
-    statement = Statement(edits=edits, verdict=Verdict(texts.pop("verdict")), **texts)
+    statement = Statement(edits=edits, verdict=Verdict(texts.pop("verdict")), version=version, **texts)
     if statement.payload() != payload:
-        raise JsonError("not in canonical form")
+        raise JsonError("the decision is not in canonical form")
     return statement
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:
-    """DSSE's pre-authentication encoding: type and payload with their lengths, so neither can pass for the other."""
+    """DSSE's pre-authentication encoding: type and payload with their lengths, so that neither can be moved."""
     name = payload_type.encode()
     return b"DSSEv1 %d %b %d %b" % (len(name), name, len(payload), payload)
 

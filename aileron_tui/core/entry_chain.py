@@ -1,15 +1,33 @@
-"""Ledger entries and the hash chain over them, as pure functions over the stored bytes."""
+"""Ledger entries and the hash chain over them, as pure functions over the stored bytes.
+
+An entry is stored as canonical JSON. Its hash covers the hash before it and, in version 1, those bytes. From version 2
+on it covers the entry's header instead, which has the SHA-256 digest of the body in place of the body:
+
+    stored   {"body":{…},"kind":"request.made","request":"act-1","seq":7,"time":"…","version":2}
+    header   {"body":"sha256:…","kind":"request.made","request":"act-1","seq":7,"time":"…","version":2}
+
+So a body can be removed without breaking the chain: the header is stored in its place, and the hash stays the same.
+One chain may hold entries of several versions.
+"""
 
 import hashlib
+import re
 from enum import StrEnum
+from json.encoder import encode_basestring as quoted
 from typing import Final
 
+from aileron_tui.core.formats import VERSION, NewerFormat, version_of
+from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, canonical, kind, read_object
 from aileron_tui.core.values import dataclass
 
 GENESIS: Final = "sha256:" + "0" * 64
 
-_DOMAIN: Final = b"aileron ledger v1\n"
+_DOMAINS: Final = {1: b"aileron ledger v1\n", 2: b"aileron ledger v2\n"}
+_BODY: Final = b'{"body":'
+_REMOVED: Final = re.compile(rb'\{"body":"sha256:[0-9a-f]{64}",')
+_REST: Final = b',"kind":"'  # quotes inside strings are escaped, so the last one in the bytes is the field itself
+_VERSION: Final = re.compile(rb',"version":([0-9]{1,9})\}\Z')
 _LIMITS: Final = JsonLimits(size=16 * 1024 * 1024)
 _FIELDS: Final = {"seq": int, "time": str, "kind": str, "request": str, "body": dict}
 
@@ -52,35 +70,96 @@ class Entry:
     kind: str
     request: str
     body: JsonObject
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body", frozen_object(self.body))
+
+    def fields(self) -> JsonObject:
+        """The entry as JSON."""
+        fields: JsonObject = {name: getattr(self, name) for name in _FIELDS}
+        return fields if self.version == 1 else fields | {"version": self.version}
+
+
+class BodyRemoved(JsonError):
+    """An entry of which only the header is left."""
+
+    def __init__(self) -> None:
+        super().__init__("the body of the entry was removed", "$.body")
 
 
 def encode(entry: Entry) -> bytes:
-    """The bytes that are stored and hashed: canonical JSON."""
-    return canonical({name: getattr(entry, name) for name in _FIELDS})
+    """The bytes that are stored: canonical JSON."""
+    if entry.version == 1:
+        return canonical(entry.fields())
+    return b"%b%b%b" % (_BODY, canonical(entry.body), _after_body(entry))
 
 
 def decode(data: bytes) -> Entry:
-    """The entry in these bytes, or a JsonError."""
+    """The entry in these bytes, or a JsonError: a NewerFormat or BodyRemoved where that is the reason."""
     fields = read_object(data, _LIMITS)
-    if fields.keys() != _FIELDS.keys():
-        odd = min(fields.keys() ^ _FIELDS.keys())
+    version = version_of(fields, "the entry")
+    expected = _FIELDS.keys() if version == 1 else {*_FIELDS, "version"}
+    if fields.keys() != expected:
+        odd = min(fields.keys() ^ expected)
         raise JsonError(f'"{odd}" is missing or not a field of an entry', f"$.{odd}")
+    if version > 1 and _REMOVED.match(data):
+        raise BodyRemoved
     for name, wanted in _FIELDS.items():
         if type(fields[name]) is not wanted:
             raise JsonError(f"found {kind(fields[name])}", f"$.{name}")
-    return Entry(**fields)  # type: ignore[arg-type]  # checked field by field above
+    fields["version"] = version
+    entry = Entry(**fields)  # type: ignore[arg-type]  # checked field by field above
+    if version > 1 and not (data.startswith(_BODY) and data[data.rfind(_REST) :] == _after_body(entry)):
+        raise JsonError("the entry is not in canonical form")
+    return entry
+
+
+def _after_body(entry: Entry) -> bytes:
+    """The end of the stored bytes. Canonical JSON sorts its keys, so the body comes first."""
+    kind_, request, time = quoted(entry.kind), quoted(entry.request), quoted(entry.time)
+    text = f',"kind":{kind_},"request":{request},"seq":{entry.seq},"time":{time},"version":{entry.version}}}'
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise JsonError("half of a surrogate pair") from None
 
 
 def link(previous: str, data: bytes) -> str:
-    """The hash of an entry: over the hash before it and its own bytes."""
-    digest = hashlib.sha256(_DOMAIN + bytes.fromhex(previous.removeprefix("sha256:")) + data)
+    """The hash of a stored entry, or a NewerFormat. It is the same whether or not the body was removed."""
+    version = _stored_version(data)
+    hashed = data if version == 1 else header(data)
+    digest = hashlib.sha256(_DOMAINS[version] + bytes.fromhex(previous.removeprefix("sha256:")) + hashed)
     return f"sha256:{digest.hexdigest()}"
+
+
+def header(data: bytes) -> bytes:
+    """What the hash of a stored entry covers from version 2 on: the entry with the digest of its body.
+
+    Also what is stored if the body is removed. The header of a header is itself.
+    """
+    rest = data.rfind(_REST)
+    if _REMOVED.match(data) or not data.startswith(_BODY) or rest < 0:
+        return data
+    digest = hashlib.sha256(memoryview(data)[len(_BODY) : rest])
+    return b'%b"sha256:%b"%b' % (_BODY, digest.hexdigest().encode(), data[rest:])
+
+
+def _stored_version(data: bytes) -> int:
+    """The version that stored bytes end with. Nothing else in them is trusted yet."""
+    found = _VERSION.search(data, max(0, len(data) - 24))
+    version = int(found[1]) if found else 1
+    if version > VERSION:
+        raise NewerFormat("the entry", version)
+    return max(1, version)
 
 
 class Damage(StrEnum):
     """How a chain can be broken, in words for a person."""
 
     UNREADABLE = "the entry cannot be read"
+    NEWER = "the entry was written by a newer version of aileron-tui"
+    REMOVED = "the body of the entry was removed"
     CHANGED = "the entry was changed after it was written"
     HASH = "the stored hash of the entry was changed"
     GAP = "an entry is missing here"
@@ -113,12 +192,18 @@ class ChainWalker:
         self.seq = seq
 
     def check(self, seq: int, data: bytes, stored: str) -> ChainFault | None:
-        """Takes the next entry as stored; returns what is wrong with it, or None and moves on."""
+        """Checks the next entry as stored: returns what is wrong with it, or None and moves on.
+
+        An entry whose body was removed is checked by its header, which has the digest of the body.
+        """
         expected = self.seq + 1
         if seq != expected:
             damage = Damage.GAP if seq > expected else Damage.ORDER
             return ChainFault(seq, damage, f"expected entry {expected}, found {seq}")
-        actual = link(self.head, data)
+        try:
+            actual = link(self.head, data)
+        except NewerFormat as error:
+            return ChainFault(seq, Damage.NEWER, str(error))
         if actual != stored:
             return ChainFault(seq, Damage.CHANGED, f"its hash is {stored}, its content gives {actual}")
         self.seq, self.head = seq, actual

@@ -56,8 +56,11 @@ class WrittenNumber(float):
 
     def __new__(cls, text: str) -> "WrittenNumber":
         number = super().__new__(cls, text)
-        number.text = text
+        object.__setattr__(number, "text", text)
         return number
+
+    def __setattr__(self, name: str, _: object) -> NoReturn:
+        raise AttributeError(f"cannot assign to {name!r} of {type(self).__name__}")
 
 
 class _Refused(Exception):

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from aileron_tui.core.edits import Pair, difference, paired, signed
+from aileron_tui.core.formats import VERSION, version_of
+from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
 from aileron_tui.core.lookalikes import warnings
 from aileron_tui.core.prompt_rows import Row
@@ -57,7 +59,10 @@ class PreviewResult:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Everything a decision is about. `preview` is None where the action has no preview directive."""
+    """Everything a decision is about. `preview` is None if the action has no preview directive.
+
+    `version` is the format version. A prompt that was read keeps the version it came in, and so its digest.
+    """
 
     kind: str
     action: str
@@ -67,11 +72,15 @@ class Prompt:
     preview: PreviewResult | None
     asker: Asker
     risk: Risk
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", frozen_object(self.args))
 
     def fields(self) -> JsonObject:
         """The prompt as JSON; `read_prompt` reads it back."""
         connector, asker, risk = self.connector, self.asker, self.risk
-        return {
+        fields: JsonObject = {
             "kind": self.kind,
             "action": self.action,
             "connector": {
@@ -86,16 +95,19 @@ class Prompt:
             "asker": {"agent": asker.agent, "session": asker.session, "folder": asker.folder},
             "risk": {"level": risk.level, "reason": risk.reason},
         }
+        return fields if self.version == 1 else fields | {"version": self.version}
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the RFC 8785 form. A change of anything that is shown changes it."""
+        """SHA-256 over the RFC 8785 form. Any change to what is shown changes it."""
         return f"sha256:{hashlib.sha256(canonical(self.fields())).hexdigest()}"
 
 
 def read_prompt(value: Json) -> Prompt:
     """The prompt in JSON from a gate, or a JsonError that names the path of what is wrong."""
-    fields = _object(value, "$", "kind action connector args inputs preview asker risk")
+    version = version_of(value, "the prompt") if isinstance(value, dict) else 1
+    names = "kind action connector args inputs preview asker risk"
+    fields = _object(value, "$", names if version == 1 else f"{names} version")
     connector = _object(fields["connector"], "$.connector", "name version hash trust")
     asker = _object(fields["asker"], "$.asker", "agent session folder")
     risk = _object(fields["risk"], "$.risk", "level reason")
@@ -119,6 +131,7 @@ def read_prompt(value: Json) -> Prompt:
         preview,
         Asker(**{name: _text(item, f"$.asker.{name}") for name, item in asker.items()}),
         Risk(RiskLevel(level), _text(risk["reason"], "$.risk.reason")),
+        version,
     )
 
 
@@ -126,7 +139,7 @@ def _object(value: Json, path: str, names: str) -> JsonObject:
     if not isinstance(value, dict):
         raise JsonError(f"expected an object, found {kind(value)}", path)
     if odd := value.keys() ^ set(names.split()):
-        raise JsonError("a field that is missing or unknown", step(path, min(odd)))
+        raise JsonError("this field is missing or unknown", step(path, min(odd)))
     return value
 
 

@@ -1,7 +1,8 @@
 """`dataclass`, with what all such classes have in common written once instead of compiled for each.
 
-The standard library compiles six functions for a frozen class, and there are many: that was half of what the console
-added to the start of its parts. Here only `__init__` is compiled. The type checker alone holds a class to be frozen.
+The standard library compiles six functions for a frozen class, and the console defines about fifty such classes before
+its first frame: that takes 28 ms, and 10 ms with this module, which compiles only `__init__`. A frozen class is really
+frozen: its attributes can be neither assigned nor deleted. `core/frozen_json.py` does the same for JSON inside them.
 """
 
 from typing import TYPE_CHECKING
@@ -18,9 +19,14 @@ else:
         """The standard library's decorator, for the options that are used here."""
 
         def decorate(cls):
-            made = dataclasses.dataclass(slots=slots, eq=False, repr=False)(cls)
-            methods = _repr, *(_comparison(made, frozen) if eq else ())
-            for name, method in zip(("__repr__", "__eq__", "__hash__"), methods, strict=False):
+            made = dataclasses.dataclass(slots=slots, eq=False, repr=False, init=not frozen)(cls)
+            methods = {"__repr__": _repr}
+            if eq:
+                methods |= _comparison(made, frozen)
+            if frozen:
+                methods |= {"__init__": _init(made), "__reduce__": _reduce}
+                made.__setattr__, made.__delattr__ = _refuse_change, _refuse_deletion
+            for name, method in methods.items():
                 if name not in made.__dict__:
                     setattr(made, name, method)
             return made
@@ -42,4 +48,36 @@ else:
         def hashed(self):
             return hash(values(self))
 
-        return equal, hashed if frozen else None
+        return {"__eq__": equal, "__hash__": hashed if frozen else None}
+
+    def _init(cls):
+        """An `__init__` that sets each field although the class refuses to."""
+        names = {"_set": object.__setattr__, "_absent": dataclasses.MISSING}
+        parameters, lines = [], []
+        for field in dataclasses.fields(cls):
+            value = name = field.name
+            if field.default is not dataclasses.MISSING:
+                names[f"_default_{name}"] = field.default
+                parameters.append(f"{name}=_default_{name}")
+            elif field.default_factory is not dataclasses.MISSING:
+                names[f"_make_{name}"] = field.default_factory
+                parameters.append(f"{name}=_absent")
+                value = f"_make_{name}() if {name} is _absent else {name}"
+            else:
+                parameters.append(name)
+            lines.append(f" _set(self,{name!r},{value})")
+        if hasattr(cls, "__post_init__"):
+            lines.append(" self.__post_init__()")
+        exec(f"def __init__(self,{','.join(parameters)}):\n" + "\n".join(lines or [" pass"]), names)  # noqa: S102  # names of fields only
+        made = names["__init__"]
+        made.__qualname__ = f"{cls.__qualname__}.__init__"
+        return made
+
+    def _reduce(self):
+        return type(self), tuple(getattr(self, field.name) for field in dataclasses.fields(self))
+
+    def _refuse_change(self, name, _):
+        raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r} of {type(self).__qualname__}")
+
+    def _refuse_deletion(self, name):
+        raise dataclasses.FrozenInstanceError(f"cannot delete {name!r} of {type(self).__qualname__}")

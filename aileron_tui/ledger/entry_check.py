@@ -21,8 +21,19 @@ from datetime import timedelta
 from typing import Final, Protocol
 
 from aileron_tui.core.decision import Statement, moment
-from aileron_tui.core.entry_chain import GENESIS, ChainFault, ChainWalker, Damage, Entry, EntryKind, decode, link
+from aileron_tui.core.entry_chain import (
+    GENESIS,
+    BodyRemoved,
+    ChainFault,
+    ChainWalker,
+    Damage,
+    Entry,
+    EntryKind,
+    decode,
+    link,
+)
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
 from aileron_tui.core.values import dataclass
@@ -131,7 +142,7 @@ class _Verification:
                         return self._report(ChainFault(seq, Damage.REWRITTEN, detail))
                 self._check(entry)
         except JsonError as error:
-            return self._report(ChainFault(walker.seq, Damage.UNREADABLE, str(error)))
+            return self._report(ChainFault(walker.seq, _damage(error), str(error)))
         except _BadEntry as wrong:
             return self._report(ChainFault(walker.seq, wrong.damage, wrong.detail))
         except LedgerDamaged as error:
@@ -277,6 +288,8 @@ def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterat
     """Tells apart, by the entry itself and by the next one, what may have happened to it."""
     place = walker.seq + 1
     seq, data, raw = bad
+    if fault.damage is Damage.NEWER:
+        return fault
     inside = _number(data)
     if fault.damage is not Damage.CHANGED:
         return _misplaced(place, inside or seq, rest)
@@ -285,8 +298,7 @@ def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterat
     if inside != place:
         return _misplaced(place, inside, rest)
     following = next(rest, None)
-    actual = link(walker.head, data)
-    if following and link(actual, following[1]) == f"sha256:{following[2].hex()}" and following[2] != raw:
+    if following and following[2] != raw and _follows(link(walker.head, data), following):
         return ChainFault(place, Damage.HASH, fault.detail)
     return fault
 
@@ -296,6 +308,19 @@ def _misplaced(place: int, found: int, rest: Iterator[Stored]) -> ChainFault:
     later = found < place or any(_number(data) == place for _, data, _ in rest)
     detail = f"entry {found} stands in its place"
     return ChainFault(place, Damage.ORDER if later else Damage.GAP, detail)
+
+
+def _follows(previous: str, stored: Stored) -> bool:
+    try:
+        return link(previous, stored[1]) == f"sha256:{stored[2].hex()}"
+    except NewerFormat:
+        return False
+
+
+def _damage(error: JsonError) -> Damage:
+    if isinstance(error, NewerFormat):
+        return Damage.NEWER
+    return Damage.REMOVED if isinstance(error, BodyRemoved) else Damage.UNREADABLE
 
 
 def _number(data: bytes) -> int | None:

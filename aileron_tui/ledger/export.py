@@ -1,8 +1,8 @@
 """Taking the ledger elsewhere: as JSON lines that can be verified there, or as a table for a spreadsheet.
 
-The JSON lines carry the stored bytes untouched inside each line, so the hash chain can be checked on the file alone:
+The JSON lines have the stored bytes of each entry unchanged, so the hash chain can be checked with the file alone:
 
-    {"aileron_ledger":1,"exported":"…","head":"1042:sha256:…"}
+    {"aileron_ledger":2,"exported":"…","head":"1042:sha256:…"}
     {"hash":"sha256:…","entry":{…the stored bytes…}}
 """
 
@@ -17,17 +17,18 @@ from pathlib import Path
 from typing import IO, Final
 
 from aileron_tui.core.decision import timestamp
+from aileron_tui.core.formats import VERSION, NewerFormat
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.core.visible_text import inline
-from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
+from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerNewer
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.reader import LedgerReader, Stored
 from aileron_tui.ledger.writer import LARGEST_ENTRY
 
-_VERSION: Final = 1
 _LINE: Final = re.compile(rb'\{"hash":"sha256:([0-9a-f]{64})","entry":(\{.*\})\}\n', re.DOTALL)
-_NUMBER: Final = re.compile(rb'"seq":([0-9]{1,18}),"time":"[^"]*"\}\Z')  # where canonical JSON has it
+# Canonical JSON has the number close to the end.
+_NUMBER: Final = re.compile(rb'"seq":([0-9]{1,18}),"time":"[^"]*"(?:,"version":[0-9]{1,9})?\}\Z')
 _LONGEST_LINE: Final = LARGEST_ENTRY + 1024
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
@@ -36,7 +37,7 @@ def write_jsonl(reader: LedgerReader, out: IO[bytes], now: datetime) -> Head:
     """Writes every entry of one moment; returns the head it ends with."""
     with reader.snapshot():
         head = reader.head()
-        about = {"aileron_ledger": _VERSION, "exported": timestamp(now), "head": str(head)}
+        about = {"aileron_ledger": VERSION, "exported": timestamp(now), "head": str(head)}
         out.write(json.dumps(about, separators=(",", ":")).encode() + b"\n")
         for _, data, digest in reader.rows():
             out.write(b'{"hash":"sha256:%b","entry":%b}\n' % (digest.hex().encode(), data))
@@ -79,11 +80,12 @@ class Exported:
             about = {}
         found = about.get("aileron_ledger")
         head = about.get("head")
-        if found is None or not isinstance(head, str):
+        if type(found) is not int or found < 1 or not isinstance(head, str):
             hint = "Give a file made by `aileron-tui history export --format jsonl`, or a ledger."
             raise LedgerError("not an export of a ledger", str(path), hint)
-        if found != _VERSION:
-            raise LedgerError("the export was written by a newer version of this program", str(path), "Update it.")
+        if found > VERSION:
+            newer = NewerFormat("the export", found)
+            raise LedgerNewer(newer.title, str(path), newer.hint)
         self.head = read_head(head)
 
     def rows(self) -> Iterator[Stored]:

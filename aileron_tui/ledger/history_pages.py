@@ -81,7 +81,7 @@ def past(ledger: Path, request: str) -> JsonObject | None:
         entries = reader.of_request(request)
     if record is None:
         return None
-    steps: list[Json] = [asdict(entry) for entry in entries]
+    steps: list[Json] = [entry.fields() for entry in entries]
     return {"request": asdict(record), "entries": steps, "edit": edit(record, entries)}
 
 

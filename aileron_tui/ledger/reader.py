@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Final, Self
 
 from aileron_tui.core.entry_chain import Entry, decode
+from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import JsonError
 from aileron_tui.ledger.connection import check_file, connect, lock_path
-from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerOlder, translated
+from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerNewer, LedgerOlder, translated
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.lock_file import noted_head
 from aileron_tui.ledger.request_standing import RequestStanding, standing, unfinished
-from aileron_tui.ledger.schema import VERSION, index_is_current, version
+from aileron_tui.ledger.schema import OLDEST_READABLE, index_is_current, version
 
 _BATCH: Final = 500
 
@@ -108,7 +109,7 @@ class LedgerReader(LedgerView):
         except LedgerError:
             self.close()
             raise
-        if found < VERSION:
+        if found < OLDEST_READABLE:
             self.close()
             raise LedgerOlder(
                 "the ledger was written by an older version",
@@ -167,6 +168,8 @@ def read_entry(path: Path, seq: int, data: bytes) -> Entry:
     """The entry in stored bytes."""
     try:
         return decode(data)
+    except NewerFormat as error:
+        raise LedgerNewer(error.title, f"{path}: entry {seq}", error.hint) from None
     except JsonError as error:
         raise LedgerDamaged(path, f"entry {seq} cannot be read: {error}") from None
 

@@ -72,9 +72,10 @@ def decision_of(entry: Entry) -> Decision | None:
     if entry.kind != EntryKind.DECIDED:
         return None
     match entry.body.get("envelope"):
-        case {"payload": str() as payload, "signatures": [{"keyid": str() as signer}]}:
+        case {"payload": str() as payload, "payloadType": type_, "signatures": [{"keyid": str() as signer}]}:
             try:
-                return read_statement(base64.b64decode(payload)), signer
+                statement = read_statement(base64.b64decode(payload))
+                return (statement, signer) if statement.payload_type == type_ else None
             except (JsonError, binascii.Error, ValueError):
                 return None
     return None

@@ -77,8 +77,14 @@ def _first(db: sqlite3.Connection) -> None:
     _run(db, _ENTRIES)
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_first,)
+def _second(_: sqlite3.Connection) -> None:
+    """The tables stay as they are. From here on entries of version 2 are written, which older programs cannot read."""
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _second)
 VERSION: Final = len(MIGRATIONS)
+OLDEST_READABLE: Final = 1
+"""A reader changes nothing, so it must also read the tables of ledgers that no writer has brought up to date."""
 
 
 def version(db: sqlite3.Connection) -> int:
@@ -90,8 +96,8 @@ def version(db: sqlite3.Connection) -> int:
         raise LedgerDamaged(path, "it is a database, but not a ledger")
     if found > VERSION:
         raise LedgerNewer(
-            "the ledger was written by a newer version of this program",
-            f"{path} has schema {found}, this version knows {VERSION}",
+            "the ledger was written by a newer version of aileron-tui",
+            f"{path} has schema {found}; this program reads up to {VERSION}",
             "Update aileron-tui.",
         )
     return found

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from aileron_tui.core.decision import timestamp
-from aileron_tui.core.entry_chain import ChainWalker, Entry, EntryKind, decode, encode, link
-from aileron_tui.core.jsontext import JsonError, JsonObject
+from aileron_tui.core.entry_chain import ChainWalker, Entry, EntryKind, encode, link
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import private_folder, write_private
 from aileron_tui.ledger import entry_rules, request_index
@@ -28,7 +28,7 @@ from aileron_tui.ledger.connection import check_file, connect, is_busy, lock_pat
 from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable, translated
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.lock_file import LockFile
-from aileron_tui.ledger.reader import LedgerView, head_of, rows_after, translating
+from aileron_tui.ledger.reader import LedgerView, head_of, read_entry, rows_after, translating
 from aileron_tui.ledger.schema import index_is_current, migrate, reset_index, version
 
 LARGEST_ENTRY: Final = 4 * 1024 * 1024
@@ -294,9 +294,9 @@ def _rebuild(db: sqlite3.Connection, path: Path) -> None:
         reset_index(db)
         for seq, data, _ in rows_after(db, 0):
             try:
-                entry = decode(data)
+                entry = read_entry(path, seq, data)
                 request_index.record(db, entry, request_index.decision_of(entry))
-            except (JsonError, EntryRefused, ValueError) as error:  # the last of a time that does not exist
+            except (EntryRefused, ValueError) as error:  # the last of a time that does not exist
                 raise LedgerDamaged(path, f"entry {seq}: {error}") from None
         db.execute("COMMIT")
     except BaseException:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, moment, pae, read_statement
+from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, moment, pae, read_statement, statement_version
+from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.approvers import Approver
@@ -44,8 +45,8 @@ class Envelope:
 
 def sign(statement: Statement, key: UnlockedKey) -> Envelope:
     """The statement, signed."""
-    payload = statement.payload()
-    return Envelope(payload, PAYLOAD_TYPE, key.public.fingerprint, key.sign(pae(PAYLOAD_TYPE, payload)))
+    payload, type_ = statement.payload(), statement.payload_type
+    return Envelope(payload, type_, key.public.fingerprint, key.sign(pae(type_, payload)))
 
 
 def read_envelope(data: bytes | Json) -> Envelope:
@@ -72,8 +73,7 @@ def read_envelope(data: bytes | Json) -> Envelope:
 
 def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
     """The statement of an envelope whose type, key and signature hold; says nothing about time or purpose."""
-    if envelope.type != PAYLOAD_TYPE:
-        raise EnvelopeRefused(RefusalReason.WRONG_TYPE, f"{envelope.type!r} instead of {PAYLOAD_TYPE!r}")
+    version = _version(envelope)
     approver = keys.get(envelope.keyid)
     if approver is None:
         hint = "Let it approve with `aileron-tui key enroll`."
@@ -83,9 +83,26 @@ def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
     if approver.revoked:
         raise EnvelopeRefused(RefusalReason.REVOKED_KEY, f"{approver.name} was revoked at {approver.revoked}")
     try:
-        return read_statement(envelope.payload)
+        statement = read_statement(envelope.payload)
+    except NewerFormat as error:
+        raise EnvelopeRefused(RefusalReason.NEWER_FORMAT, str(error), error.hint) from None
     except JsonError as error:
         raise EnvelopeRefused(RefusalReason.MALFORMED, str(error)) from None
+    if statement.version != version:
+        detail = f"the type is that of version {version}, the statement is version {statement.version}"
+        raise EnvelopeRefused(RefusalReason.WRONG_TYPE, detail)
+    return statement
+
+
+def _version(envelope: Envelope) -> int:
+    """The format version that the payload type states."""
+    try:
+        version = statement_version(envelope.type)
+    except NewerFormat as error:
+        raise EnvelopeRefused(RefusalReason.NEWER_FORMAT, str(error), error.hint) from None
+    if version is None:
+        raise EnvelopeRefused(RefusalReason.WRONG_TYPE, f"{envelope.type!r} instead of {PAYLOAD_TYPE!r}")
+    return version
 
 
 def verify(  # noqa: PLR0913  # everything a decision is bound to must be named by the caller

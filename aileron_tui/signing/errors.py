@@ -4,7 +4,7 @@ SigningError
 ├── KeyFault      a key file, a key name or a public key cannot be used
 ├── WrongSecret   the passphrase does not open the key
 ├── KeyLocked     a locked key was asked to sign
-└── Refused       an envelope is not a valid decision; `reason` says why
+└── EnvelopeRefused  an envelope is not a valid decision; `reason` says why
 """
 
 from enum import StrEnum
@@ -41,6 +41,7 @@ class RefusalReason(StrEnum):
 
     MALFORMED = "malformed envelope"
     WRONG_TYPE = "wrong payload type"
+    NEWER_FORMAT = "newer format"
     UNKNOWN_KEY = "unknown key"
     REVOKED_KEY = "revoked key"
     BAD_SIGNATURE = "bad signature"

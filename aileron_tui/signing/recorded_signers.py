@@ -9,7 +9,11 @@ from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import opened, read_envelope
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 
-_KEY: Final = frozenset({RefusalReason.UNKNOWN_KEY, RefusalReason.REVOKED_KEY})
+_DAMAGE: Final = {
+    RefusalReason.UNKNOWN_KEY: Damage.KEY,
+    RefusalReason.REVOKED_KEY: Damage.KEY,
+    RefusalReason.NEWER_FORMAT: Damage.NEWER,
+}
 
 
 class RecordedSigners:
@@ -28,5 +32,4 @@ class RecordedSigners:
             signed = read_envelope(envelope)
             return opened(signed, self.approvers), signed.keyid
         except EnvelopeRefused as error:
-            damage = Damage.KEY if error.reason in _KEY else Damage.SIGNATURE
-            return damage, str(error)
+            return _DAMAGE.get(error.reason, Damage.SIGNATURE), str(error)

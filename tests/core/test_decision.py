@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, Verdict, moment, pae, read_statement, timestamp
+from aileron_tui.core.decision import (
+    PAYLOAD_TYPE,
+    Statement,
+    Verdict,
+    moment,
+    pae,
+    read_statement,
+    statement_version,
+    timestamp,
+)
+from aileron_tui.core.formats import VERSION, NewerFormat
 from aileron_tui.core.jsontext import JsonError, JsonObject
 from tests.core.examples import statement
 
@@ -56,6 +66,42 @@ def test_a_bad_twin_is_refused_by_path(change: Callable[[JsonObject], object], p
     assert caught.value.path == path
 
 
+def test_the_version_is_signed_and_stated_by_the_type() -> None:
+    assert json.loads(statement().payload())["version"] == VERSION == 2
+    assert statement().payload_type == PAYLOAD_TYPE == "application/vnd.aileron.decision.v2+json"
+    assert [statement_version(type_) for type_ in (PAYLOAD_TYPE, "text/plain", f"{PAYLOAD_TYPE}\n")] == [2, None, None]
+
+
+def test_version_1_has_no_version_field_and_keeps_its_bytes() -> None:
+    old = replace(statement(), version=1)
+    assert json.loads(old.payload()) == {
+        name: value for name, value in json.loads(statement().payload()).items() if name != "version"
+    }
+    assert read_statement(old.payload()) == old
+    assert old.payload_type == "application/vnd.aileron.decision+json"
+    assert statement_version(old.payload_type) == 1
+
+
+NEWER = r"the decision was written by a newer version of aileron-tui \(format 3; this program reads up to 2\)"
+
+
+def test_a_newer_statement_is_refused_with_advice() -> None:
+    body = json.loads(statement().payload()) | {"version": 3, "more": "than we know"}
+    with pytest.raises(NewerFormat, match=NEWER) as caught:
+        read_statement(json.dumps(body).encode())
+    assert caught.value.hint == "Update aileron-tui."
+    with pytest.raises(NewerFormat, match=NEWER):
+        statement_version("application/vnd.aileron.decision.v3+json")
+
+
+@pytest.mark.parametrize("version", [0, 1, -1, True, "2", 2.0, None])
+def test_a_version_that_is_none_is_refused(version: object) -> None:
+    body = json.loads(statement().payload()) | {"version": version}
+    with pytest.raises(JsonError) as caught:
+        read_statement(json.dumps(body, separators=(",", ":"), sort_keys=True).encode())
+    assert caught.value.path == "$.version"
+
+
 def test_another_spelling_of_the_same_statement_is_refused() -> None:
     spaced = json.dumps(json.loads(statement().payload())).encode()
     with pytest.raises(JsonError, match="canonical"):
@@ -78,7 +124,6 @@ def test_times_are_utc_and_exact() -> None:
     summer = timezone(timedelta(hours=2))
     assert timestamp(datetime(2026, 5, 12, 12, 15, 30, 5, summer)) == "2026-05-12T10:15:30.000005Z"
     assert moment("2026-05-12T10:15:30.000005Z") == datetime(2026, 5, 12, 10, 15, 30, 5, UTC)
-    assert PAYLOAD_TYPE == "application/vnd.aileron.decision+json"
 
 
 @pytest.mark.parametrize(

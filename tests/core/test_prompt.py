@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aileron_tui.core.formats import VERSION, NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError, canonical, read
 from aileron_tui.core.prompt import PreviewResult, Prompt, lines, read_prompt
 from aileron_tui.core.prompt_rows import Row
@@ -121,6 +122,22 @@ def test_a_prompt_survives_its_json() -> None:
         assert again.digest == original.digest
 
 
+def test_a_prompt_keeps_the_version_it_came_in() -> None:
+    old = replace(prompt(), version=1)
+    assert "version" not in old.fields()
+    assert prompt().fields() == old.fields() | {"version": VERSION}
+    again = read_prompt(old.fields())
+    assert (again, again.digest) == (old, old.digest)
+    assert old.digest != prompt().digest
+
+
+def test_a_newer_prompt_is_refused_with_advice() -> None:
+    words = r"the prompt was written by a newer version of aileron-tui \(format 3; this program reads up to 2\)"
+    with pytest.raises(NewerFormat, match=words) as caught:
+        read_prompt(prompt().fields() | {"version": 3, "more": 1})
+    assert caught.value.hint == "Update aileron-tui."
+
+
 def leaves(value: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     yield path
     for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
@@ -141,6 +158,9 @@ def test_a_bad_twin_of_each_field_is_refused() -> None:
             read_prompt(twin)
         if isinstance(node, dict):
             del node[path[-1]]
+            if path == ("version",):
+                assert read_prompt(twin).digest != prompt().digest
+                continue
             with pytest.raises(JsonError):
                 read_prompt(twin)
 

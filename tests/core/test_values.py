@@ -1,4 +1,4 @@
-"""The classes of the program are the standard library's, only sooner defined."""
+"""Our `dataclass` makes the same classes as the standard library's."""
 
 import copy
 import dataclasses
@@ -75,6 +75,50 @@ def test_the_tools_for_such_classes_take_them() -> None:
     assert dataclasses.asdict(point) == {"x": 1, "y": 2, "secret": "s", "noted": []}
     assert copy.deepcopy(point) == point
     assert not hasattr(point, "__dict__")
+
+
+@pytest.mark.parametrize("slots", [True, False])
+@pytest.mark.parametrize("name", ["x", "noted", "other"])
+def test_a_frozen_one_cannot_be_changed(slots: bool, name: str) -> None:
+    @values.dataclass(frozen=True, slots=slots)  # type: ignore[literal-required]
+    class Point:
+        """One number and a list."""
+
+        x: int
+        noted: list[int] = dataclasses.field(default_factory=list)
+
+    point = Point(1)
+    with pytest.raises(dataclasses.FrozenInstanceError, match=f"cannot assign to '{name}' of .*Point"):
+        setattr(point, name, 2)
+    with pytest.raises(dataclasses.FrozenInstanceError, match=f"cannot delete '{name}' of .*Point"):
+        delattr(point, name)
+    assert point == Point(1, [])
+    assert copy.copy(point) == copy.deepcopy(point) == point
+    assert Point(1).noted is not Point(1).noted
+
+
+def test_a_subclass_of_a_frozen_one_has_the_fields_of_both() -> None:
+    @values.dataclass(frozen=True, slots=True)
+    class Point3(OURS):  # type: ignore[misc,valid-type]
+        """With a height."""
+
+        z: int = 3
+
+        def __post_init__(self) -> None:
+            seen.append(self.z)
+
+    seen: list[int] = []
+    point = Point3(1, z=5)
+    assert (point.x, point.y, point.z, seen) == (1, 2, 5, [5])
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        point.x = 2
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(TypeError, match=r"Point\.__init__\(\) missing 1 required positional argument: 'x'"):
+        OURS()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        OURS(1, z=1)
 
 
 def test_what_a_class_says_itself_stays() -> None:

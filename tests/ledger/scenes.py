@@ -13,6 +13,7 @@ import pytest
 
 from aileron_tui.core.decision import Statement, Verdict, timestamp
 from aileron_tui.core.entry_chain import Entry, EntryKind, decode, encode, link
+from aileron_tui.core.formats import VERSION
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.ledger import entry_rules
 from aileron_tui.ledger.entry_check import CheckReport, verify
@@ -97,7 +98,7 @@ class Scene:
             "nonce": secrets.token_hex(16),
             "head": self.ledger.head.hash,
         }
-        return Statement(edits=None, verdict=verdict, **(fields | changes))
+        return Statement(edits=None, verdict=verdict, version=VERSION, **(fields | changes))
 
     def decide(
         self,

@@ -21,7 +21,7 @@ from tests.ledger.scenes import Scene, check
 
 def run(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Runs a program of its own, with the ledger imported."""
-    preface = "import os, sys\nfrom pathlib import Path\nfrom aileron_tui.core.entry_chain import Kind\n"
+    preface = "import os, sys\nfrom pathlib import Path\nfrom aileron_tui.core.entry_chain import EntryKind\n"
     preface += "from aileron_tui.core.errors import AileronError\nfrom aileron_tui.ledger.writer import Ledger\n"
     source = preface + textwrap.dedent(program)
     return subprocess.run([sys.executable, "-c", source, *arguments], capture_output=True, text=True, check=False)
@@ -57,7 +57,8 @@ def test_a_file_that_may_not_grow_says_so_and_keeps_what_it_has(tmp_path: Path) 
             resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, 1_500_000))
             try:
                 for number in range(10_000):
-                    print(ledger.append(Kind.REQUESTED, {"args": {"body": "x" * 500}}, f"act-{number}"), flush=True)
+                    body = {"args": {"body": "x" * 500}}
+                    print(ledger.append(EntryKind.REQUESTED, body, f"act-{number}"), flush=True)
             except AileronError as error:
                 print(error, file=sys.stderr)
                 os._exit(1)
@@ -145,7 +146,7 @@ def _abandoned(path: Path, count: int) -> int:
         """
         ledger = Ledger(Path(sys.argv[1]))
         for number in range(int(sys.argv[2])):
-            print(ledger.append(Kind.REQUESTED, {}, f"act-{number}").seq, flush=True)
+            print(ledger.append(EntryKind.REQUESTED, {}, f"act-{number}").seq, flush=True)
         os.kill(os.getpid(), 9)
         """,
         str(path),

@@ -1,5 +1,7 @@
 """The quick writer of entries writes exactly the canonical form, or leaves it to the other."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,11 +18,13 @@ values = st.recursive(
 )
 
 
-@given(st.dictionaries(texts, values, max_size=5))
-def test_both_writers_agree(body: dict[str, Json]) -> None:
-    entry = Entry(7, "2026-05-12T10:15:30.000000Z", EntryKind.REQUESTED, "act-1", body)
-    fields: dict[str, Json] = {"seq": 7, "time": entry.time, "kind": "request.made", "request": "act-1", "body": body}
-    assert encode(entry) == canonical(fields)
+@given(st.dictionaries(texts, values, max_size=5), texts)
+def test_both_writers_agree(body: dict[str, Json], request_id: str) -> None:
+    entry = Entry(7, "2026-05-12T10:15:30.000000Z", EntryKind.REQUESTED, request_id, body)
+    fields: dict[str, Json] = {"seq": 7, "time": entry.time, "kind": "request.made", "request": request_id}
+    fields["body"] = body
+    assert encode(entry) == canonical(fields | {"version": 2})
+    assert encode(replace(entry, version=1)) == canonical(fields)
     assert encode(decode(encode(entry))) == encode(entry)
 
 
@@ -35,3 +39,5 @@ def _nested(depth: int) -> Json:
 def test_what_cannot_be_canonical_is_refused(odd: Json) -> None:
     with pytest.raises(JsonError):
         encode(Entry(1, "", "", "", {"x": odd}))
+    with pytest.raises(JsonError):
+        encode(Entry(1, "", "", "\ud800", {}))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.decision import Verdict, timestamp
-from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
+from aileron_tui.core.decision import Verdict, pae, timestamp
+from aileron_tui.core.entry_chain import Damage, Entry, EntryKind, header
 from aileron_tui.ledger.entry_check import CheckReport
 from aileron_tui.ledger.head import Head, read_head
-from aileron_tui.signing.envelope import read_envelope
+from aileron_tui.signing.envelope import Envelope, read_envelope
 from aileron_tui.signing.key_store import for_this_run
 from tests.ledger.scenes import DIGEST, START, Scene, change_entry, check, tampering
 
@@ -43,6 +43,32 @@ def test_a_good_ledger_verifies(ledger: Path, scene: Scene) -> None:
 def test_an_empty_ledger_verifies(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "data" / "ledger.db")
     assert check(scene.close()).fault is None
+
+
+def test_a_removed_body_is_reported_as_such(ledger: Path) -> None:
+    with tampering(ledger) as db:
+        data = db.execute("SELECT data FROM entries WHERE seq = 3").fetchone()[0]
+        db.execute("UPDATE entries SET data = ? WHERE seq = 3", (header(data),))
+    assert found(check(ledger)) == (3, Damage.REMOVED)
+
+
+def test_an_entry_of_a_newer_version(ledger: Path) -> None:
+    with tampering(ledger) as db:
+        data = db.execute("SELECT data FROM entries WHERE seq = 5").fetchone()[0]
+        db.execute("UPDATE entries SET data = ? WHERE seq = 5", (data.replace(b'"version":2}', b'"version":3}'),))
+    report = check(ledger)
+    assert found(report) == (5, Damage.NEWER)
+    assert report.fault is not None
+    assert "format 3; this program reads up to 2" in report.fault.detail
+
+
+def test_a_decision_of_a_newer_version(ledger: Path, scene: Scene) -> None:
+    payload, type_ = b'{"version":3}', "application/vnd.aileron.decision.v3+json"
+    signature = scene.key.sign(pae(type_, payload))
+    envelope = Envelope(payload, type_, scene.key.public.fingerprint, signature).fields()
+    with tampering(ledger) as db:
+        change_entry(db, 5, lambda entry: replace(entry, body={"envelope": envelope}))
+    assert found(check(ledger)) == (5, Damage.NEWER)
 
 
 @pytest.mark.parametrize("seq", [1, 2, DECIDED, LAST])

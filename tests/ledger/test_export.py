@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.entry_chain import Damage, EntryKind
-from aileron_tui.ledger.errors import LedgerError
+from aileron_tui.ledger.errors import LedgerError, LedgerNewer
 from aileron_tui.ledger.export import Exported, cell, write_csv, write_jsonl
 from aileron_tui.ledger.full_check import audit_export
 from aileron_tui.ledger.head import Head
@@ -120,9 +120,18 @@ def test_another_file_is_no_export(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_newer_export_is_refused(export: Path) -> None:
-    export.write_bytes(export.read_bytes().replace(b'"aileron_ledger":1', b'"aileron_ledger":2', 1))
-    with pytest.raises(LedgerError, match="newer"):
+    export.write_bytes(export.read_bytes().replace(b'"aileron_ledger":2', b'"aileron_ledger":3', 1))
+    words = r"the export was written by a newer version of aileron-tui \(format 3; this program reads up to 2\)"
+    with pytest.raises(LedgerNewer, match=words) as caught:
         Exported(export)
+    assert caught.value.hint == "Update aileron-tui."
+
+
+def test_a_newer_entry_in_an_export_is_named(export: Path) -> None:
+    spoilt = lines(export)
+    spoilt[4] = spoilt[4].replace(b'"version":2}', b'"version":3}')
+    export.write_bytes(b"".join(spoilt))
+    assert found(export) == (4, Damage.NEWER)
 
 
 def test_an_export_is_of_one_moment(scene: Scene, tmp_path: Path) -> None:

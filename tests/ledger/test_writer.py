@@ -268,26 +268,26 @@ def test_a_newer_ledger_is_refused_and_left_alone(scene: Scene) -> None:
     with tampering(path) as db:
         db.execute("PRAGMA user_version = 99")
     for attempt in (Ledger, LedgerReader):
-        with pytest.raises(LedgerNewer, match="schema 99, this version knows 1"):
+        with pytest.raises(LedgerNewer, match="schema 99; this program reads up to 2"):
             attempt(path)
 
 
 def test_an_older_ledger_is_brought_up_to_date_by_the_writer(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     path = scene.close()
 
-    def second(db: sqlite3.Connection) -> None:
+    def third(db: sqlite3.Connection) -> None:
         db.execute("CREATE TABLE news (text TEXT)")
 
-    steps = (*schema.MIGRATIONS, second)
+    steps = (*schema.MIGRATIONS, third)
     monkeypatch.setattr(schema.migrate, "__defaults__", (steps,))
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr("aileron_tui.ledger.reader.VERSION", 2)
+    monkeypatch.setattr(schema, "VERSION", 3)
+    monkeypatch.setattr("aileron_tui.ledger.reader.OLDEST_READABLE", 3)
     with pytest.raises(LedgerOlder):
         LedgerReader(path)
     with Ledger(path) as ledger:
         ledger.append(EntryKind.STARTED, {})
     with LedgerReader(path) as reader:
-        assert reader.db.execute("PRAGMA user_version").fetchone()[0] == 2
+        assert reader.db.execute("PRAGMA user_version").fetchone()[0] == 3
         assert reader.db.execute("SELECT count(*) FROM news").fetchone()[0] == 0
     assert check(path, noted=True).fault is None
 
@@ -302,7 +302,7 @@ def test_a_failing_migration_changes_nothing(scene: Scene) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     with pytest.raises(RuntimeError):
         schema.migrate(db, (*schema.MIGRATIONS, broken))
-    assert db.execute("PRAGMA user_version").fetchone()[0] == 1
+    assert db.execute("PRAGMA user_version").fetchone()[0] == schema.VERSION
     assert db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'news'").fetchone()[0] == 0
     db.close()
 

@@ -12,7 +12,7 @@ from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer._crypto_signer import CryptoSigner
 from securesystemslib.signer._key import SSlibKey
 
-from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, pae, timestamp
+from aileron_tui.core.decision import PAYLOAD_TYPE, PAYLOAD_TYPES, Statement, pae, timestamp
 from aileron_tui.core.jsontext import Json
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import Envelope, read_envelope, sign, verify
@@ -106,6 +106,34 @@ def test_a_signature_for_another_type_does_not_pass() -> None:
     ) is (RefusalReason.WRONG_TYPE)
     relabelled = Envelope(payload, PAYLOAD_TYPE, laptop.public.fingerprint, signature)
     assert refusal(relabelled.encode(), approvers(laptop)) is RefusalReason.BAD_SIGNATURE
+
+
+def test_a_decision_of_version_1_is_still_accepted() -> None:
+    laptop = key()
+    signed = sign(statement(version=1), laptop)
+    assert signed.type == PAYLOAD_TYPES[1]
+    assert check(signed.encode(), approvers(laptop)) == statement(version=1)
+
+
+@pytest.mark.parametrize(("version", "type_"), [(1, PAYLOAD_TYPES[2]), (2, PAYLOAD_TYPES[1])])
+def test_a_payload_under_the_type_of_another_version_is_refused(version: int, type_: str) -> None:
+    laptop = key()
+    payload = statement(version=version).payload()
+    signed = Envelope(payload, type_, laptop.public.fingerprint, laptop.sign(pae(type_, payload)))
+    assert refusal(signed.encode(), approvers(laptop)) is RefusalReason.WRONG_TYPE
+    original = sign(statement(version=version), laptop)
+    relabelled = Envelope(original.payload, type_, original.keyid, original.signature)
+    assert refusal(relabelled.encode(), approvers(laptop)) is RefusalReason.BAD_SIGNATURE
+
+
+@pytest.mark.parametrize("type_", [PAYLOAD_TYPE, "application/vnd.aileron.decision.v3+json"])
+def test_a_decision_of_a_newer_version_is_refused_with_advice(type_: str) -> None:
+    laptop = key()
+    payload = statement().payload().replace(b'"version":2', b'"version":3')
+    signed = Envelope(payload, type_, laptop.public.fingerprint, laptop.sign(pae(type_, payload)))
+    with pytest.raises(EnvelopeRefused, match=r"newer version of aileron-tui \(format 3;") as caught:
+        check(signed.encode(), approvers(laptop))
+    assert (caught.value.reason, caught.value.hint) == (RefusalReason.NEWER_FORMAT, "Update aileron-tui.")
 
 
 def test_every_bit_of_the_signature_and_many_of_the_payload_matter() -> None:
