@@ -10,7 +10,6 @@ from aileron_tui.cli.exit_codes import WAITING
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.daemon.request_kinds import SHELL
 from aileron_tui.runtime.errors import NotFound, RuntimeFault
 
 if TYPE_CHECKING:
@@ -41,8 +40,8 @@ def seconds(text: str) -> int:
 
 def follow(source: "Source", item: Request, patience: int) -> Followed:
     """Follows an approved request to its end."""
-    if item.daemon and item.prompt.kind == SHELL:
-        return Followed(item, OK, "the shell was told; a daemon does not tell how a command ends")
+    if not item.reports_end:
+        return Followed(item, OK, "the daemon does not report how this kind of request ends")
     end, pause, note = time.monotonic() + patience, _FIRST_PAUSE, ""
     try:
         while True:

@@ -22,7 +22,6 @@ from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, wrap
 from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import paths
-from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.signing import key_store
 from aileron_tui.signing.secret_memory import protect_process, wipe
 from aileron_tui.signing.terminal_input import ask_passphrase
@@ -107,7 +106,7 @@ def shown(item: Request, out: TextIO) -> Iterator[str]:
     """The prompt as the operator sees it, and what else there is to know before answering."""
     room = columns(out)
     yield from lines(item.prompt, room, item.edited_from)
-    for caution in cautions(item, datetime.now(UTC)):
+    for caution in item.cautions_at(datetime.now(UTC)):
         yield from wrap(Visible(f"  ! {inline(caution)}"), room, _HANG[:4])
     if item.fetching:
         yield "  (the preview is still being fetched)"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
+from aileron_tui.core.daemon_kinds import reports_end
 from aileron_tui.core.decision import moment
 from aileron_tui.core.states import RequestState
 
@@ -19,7 +20,6 @@ OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
     RequestState.RUNNING: ("…", "running"),
 }
 UNDER_WAY: Final = frozenset({RequestState.APPROVED, RequestState.RUNNING})
-SHELL: Final = "shell"
 QUIET: Final = timedelta(minutes=1)
 """How long after an approval a daemon may say nothing before that is what there is to say."""
 
@@ -59,12 +59,12 @@ class PastRequest(Protocol):
 def ending(request: PastRequest, now: datetime) -> tuple[str, str]:
     """A glyph and a word; the word is foreign if the outcome is none we know.
 
-    A shell gets its answer from the daemon and tells nobody what came of it. Of other calls a daemon may tell an end or
-    none, so after a while there is only to say that no news has come.
+    A daemon never reports the end of some kinds of request. For the others it may or may not, so after a while all we
+    can say is that no news has come.
     """
     glyph, word = OUTCOMES.get(request.outcome) or ("?", request.outcome)
     if request.outcome in UNDER_WAY and request.daemon and request.decided:
-        if request.kind == SHELL:
+        if not reports_end(request.kind):
             glyph, word = _ALLOWED
         elif quiet(request.decided, now):
             glyph, word = _NO_NEWS
@@ -75,8 +75,8 @@ def unheard(request: PastRequest, now: datetime) -> str:
     """Why it is not known how a request went on that was approved, in words; "" if that can still be told or was."""
     if request.outcome not in UNDER_WAY or not request.daemon or not request.decided:
         return ""
-    if request.kind == SHELL:
-        return "the shell has its answer; what came of the command is not told"
+    if not reports_end(request.kind):
+        return "allowed; the daemon does not report how this kind of request ends"
     return f"nothing was heard since {clock(moment(request.decided), now)}" if quiet(request.decided, now) else ""
 
 

@@ -16,6 +16,17 @@ DECISION_LIFETIME: Final = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
+class Caution:
+    """A sentence to read before answering. It may quote the request, so show it as foreign text.
+
+    With `after`, it applies only once the request has waited that long.
+    """
+
+    text: str
+    after: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One gated call. We build its prompt ourselves, so `digest` is of what is shown, not of what the source claims.
 
@@ -27,6 +38,9 @@ class Request:
     asked, and the agent's name is only a claim. `deny_only` says why a request can be denied but not approved.
     `edited_from` is the prompt of the original call if `prompt` is an edited one. `vanished` means that the source no
     longer lists the request and has not said what happened to it.
+
+    `question` is what the operator is asked, "" for the usual question about an action. `cautions` come with it, the
+    most serious first. `reports_end` is False if the source never reports how the call ended.
     """
 
     id: str
@@ -47,6 +61,9 @@ class Request:
     deny_only: str = ""
     edited_from: Prompt | None = None
     vanished: bool = False
+    question: str = ""
+    cautions: tuple[Caution, ...] = ()
+    reports_end: bool = True
 
     @property
     def edit(self) -> JsonObject | None:
@@ -69,6 +86,18 @@ class Request:
             return max(0.0, (moment(self.expires_at) - now).total_seconds())
         except ValueError:
             return 0.0
+
+    def cautions_at(self, now: datetime) -> tuple[str, ...]:
+        """The cautions that apply at this time, the most serious first."""
+        try:
+            waited = now - moment(self.requested_at)
+        except ValueError:
+            waited = timedelta(0)
+        reasons = (f"cannot be approved here, only denied: {self.deny_only}",) if self.deny_only else ()
+        return (
+            *reasons,
+            *(caution.text for caution in self.cautions if not caution.after or waited > caution.after),
+        )
 
     def statement(
         self, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None, surface: str, now: datetime

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.outcomes import QUIET, SHELL, UNDER_WAY, clock
+from aileron_tui.core.outcomes import QUIET, UNDER_WAY, clock
 from aileron_tui.core.request import Request
 from aileron_tui.core.request_queue import (
     Arrived,
@@ -73,8 +73,7 @@ PILLS = {
     RequestState.INTERRUPTED: Pill("interrupted: outcome unknown", Tone.WARN, "interrupted"),
 }
 
-# A shell gets its answer from the daemon and never reports how the command ended.
-_SHELL_ALLOWED = Pill("allowed ✓, its end is not told", brief="allowed ✓")
+_ALLOWED_WITHOUT_END = Pill("allowed ✓, its end is not told", brief="allowed ✓")
 
 
 def _now() -> datetime:
@@ -187,8 +186,8 @@ class Board:
         """The state between an approval and its outcome, which a daemon may never report."""
         if not request.daemon:
             return PILLS[RequestState.RUNNING]
-        if request.prompt.kind == SHELL:
-            return _SHELL_ALLOWED
+        if not request.reports_end:
+            return _ALLOWED_WITHOUT_END
         since, now = self._approved_since.get(request.key), self.now()
         if since is None or now - since <= QUIET:
             return PILLS[RequestState.RUNNING]

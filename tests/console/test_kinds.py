@@ -17,7 +17,6 @@ from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.core.prompt import lines as plain_lines
 from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import inline
-from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.daemon.request_reader import edited
 from tests.console.hostile_texts import carried, hostile_texts
 from tests.console.items import NOW, Stage, clickable, controls, lines, worked
@@ -166,7 +165,7 @@ async def test_a_shell_that_gives_up_while_one_looks_is_told_at_once() -> None:
         assert "gave up" not in words(app)
         app.view.tick(NOW + timedelta(minutes=5))
         await settle(pilot)
-        assert "⚠ the shell that asked gave up after 5 minutes: answering may change nothing" in words(app)
+        assert "⚠ the shell stopped waiting after 5 minutes: an answer may have no effect" in words(app)
         app.view.show(item("comms_send"))
         await settle(pilot)
         assert "gave up" not in words(app)
@@ -185,7 +184,7 @@ async def test_an_edit_of_each_kind_is_shown_as_old_and_new() -> None:
         await settle(pilot)
         shown = words(app)
         assert "Save as rule ▎+project" in shown
-        assert "⚠ an approval also saves a rule (always in this project)" in shown
+        assert "⚠ approving also saves a rule (always in this project)" in shown
 
 
 def hostile_requests(text: str) -> Iterator[Request]:
@@ -209,7 +208,7 @@ def test_hostile_text_in_every_field_of_every_kind_is_kept_whole(name: str) -> N
     for shown in hostile_requests(text):
         assert text in [row.value for row in shown.prompt.inputs]
         assert not controls(list(plain_lines(shown.prompt)))
-        assert not controls([inline(sentence) for sentence in cautions(shown, NOW)])
+        assert not controls([inline(sentence) for sentence in shown.cautions_at(NOW)])
 
 
 @hostile_texts(parts=4)

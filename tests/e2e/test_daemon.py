@@ -125,7 +125,7 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         terminal.press(" ")
         terminal.until("▐●▌ always in this project")
         terminal.press(CTRL_S)
-        terminal.until("an approval also saves a rule (always in this")
+        terminal.until("approving also saves a rule (always in this")
         terminal.until("a approves the edited call")
         confirm(terminal)
         terminal.until("nothing waits")

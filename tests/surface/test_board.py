@@ -288,11 +288,11 @@ def test_a_gate_never_brings_back_what_ended() -> None:
 
 def test_what_became_of_a_shells_command_is_not_made_up() -> None:
     board = Board()
-    board.receive([told("snapshot", of_daemon(1, kind="shell"))])
+    board.receive([told("snapshot", of_daemon(1, reports_end=False))])
     board.answered_here.add("act-1")
-    board.receive([told("updated", of_daemon(1, RequestState.RUNNING, kind="shell"))])
+    board.receive([told("updated", of_daemon(1, RequestState.RUNNING, reports_end=False))])
     assert board.pill("act-1").words == "allowed ✓, its end is not told"
-    board.receive([told("updated", of_daemon(1, RequestState.EXECUTED, kind="shell"))])
+    board.receive([told("updated", of_daemon(1, RequestState.EXECUTED, reports_end=False))])
     assert board.pill("act-1").words == "done ✓"
 
 

@@ -351,7 +351,7 @@ class PromptView(CachedWidget, can_focus=True):
     def _draw_times(self, item: Request) -> None:
         prompt, asks = item.prompt, item.state.decidable
         if prompt is not self._titled[0] or asks is not self._titled[1]:
-            self._titled = (prompt, asks, words.title(prompt, asks=asks))
+            self._titled = (prompt, asks, words.title(item, asks=asks))
         self._spread("prompt-title").show(self._titled[2], time_left(item, self._now, self.size.width))
         age = words.age(item, self._now)
         if item is self._aged[0] and age == self._aged[1]:

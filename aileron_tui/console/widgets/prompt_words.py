@@ -8,24 +8,17 @@ from textual.content import Content
 from aileron_tui.console.render import ACCENT, DANGER, LOUD, MUTED, STRONG, WARNING, foreign_short, own
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.time_left import ago
+from aileron_tui.core.daemon_kinds import ACTION
 from aileron_tui.core.decision import moment
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import clip, inline
-from aileron_tui.runtime.daemon.cautions import cautions
-from aileron_tui.runtime.daemon.request_kinds import ACTION, COMMS_DRAFT, COMMS_SEND, HTTP_REQUEST, SHELL
 
 _RISKS: Final = {
     RiskLevel.LOW: ("○ low risk", MUTED),
     RiskLevel.NORMAL: ("● normal risk", STRONG),
     RiskLevel.HIGH: ("▲ high risk", DANGER),
-}
-_QUESTIONS: Final = {
-    COMMS_SEND: "Send this message?",
-    COMMS_DRAFT: "Send this reply?",
-    HTTP_REQUEST: "Make this HTTP request?",
-    SHELL: "Run this command?",
 }
 # What a well-behaved gate never reaches; beyond it the raw view has the rest.
 _NAME: Final = 80
@@ -37,13 +30,13 @@ _WHOLE: Final = "; press v for all that the daemon says"
 _DOUBTFUL: Final = "it is not certain who made this connector"
 
 
-def title(prompt: Prompt, *, asks: bool = True) -> Content:
+def title(item: Request, *, asks: bool = True) -> Content:
     """The question, and what it was about when there is nothing to answer any more."""
     if not asks:
-        return foreign_short(prompt.action, _NAME, ACCENT)
-    if question := _QUESTIONS.get(prompt.kind):
-        return own(question, ACCENT)
-    return Content.assemble(own("Approve ", STRONG), foreign_short(prompt.action, _NAME, ACCENT), own("?", STRONG))
+        return foreign_short(item.prompt.action, _NAME, ACCENT)
+    if item.question:
+        return own(item.question, ACCENT)
+    return Content.assemble(own("Approve ", STRONG), foreign_short(item.prompt.action, _NAME, ACCENT), own("?", STRONG))
 
 
 def risk(prompt: Prompt) -> Content:
@@ -54,7 +47,7 @@ def risk(prompt: Prompt) -> Content:
 
 def cautioned(item: Request, now: datetime) -> Content:
     """What should be known before an answer, one sentence a line."""
-    said = [Content.assemble(own("⚠ ", LOUD), foreign_short(line, _SENTENCE, LOUD)) for line in cautions(item, now)]
+    said = [Content.assemble(own("⚠ ", LOUD), foreign_short(line, _SENTENCE, LOUD)) for line in item.cautions_at(now)]
     return Content("\n").join(said)
 
 

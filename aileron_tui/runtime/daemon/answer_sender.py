@@ -79,10 +79,7 @@ class AnswerSender:
             if approved:  # a denial runs nothing, whatever it meets
                 self._check_unchanged(item, edits)
             envelope = self._recorded(item, verdict, reason, edits)
-            if edits:
-                self._tracker.edited[item.id] = item
-            else:
-                self._tracker.edited.pop(item.id, None)
+            self._tracker.decided(item.id, item if edits else None)
             body: JsonObject = {"approved": approved, "reason": reason, "envelope": envelope}
             if payload is not None:
                 body["edited_payload"] = payload
@@ -94,11 +91,12 @@ class AnswerSender:
 
     def arrived(self, id_: str, result: DaemonResult) -> bool:
         """Whether this became of a request by our own answer, also by one whose reply was lost."""
-        earlier = self._tracker.unconfirmed.get(id_)
-        if earlier is not None and _agrees(result, earlier):
-            self._tracker.ours.add(id_)
-            self._tracker.unconfirmed.pop(id_, None)
-        return id_ in self._tracker.ours
+        answer = self._tracker.own_answers.get(id_)
+        if answer is None:
+            return False
+        if answer.unconfirmed is not None and _agrees(result, answer.unconfirmed):
+            self._tracker.taken(id_)
+        return answer.taken
 
     def _check_unchanged(self, item: Request, edits: JsonObject | None) -> None:
         """A daemon takes an answer by the id alone, so it is for us to see that the id still means what was shown."""
@@ -117,7 +115,7 @@ class AnswerSender:
             result = self._client.standing(item.id)
             if result.state is not RequestState.PENDING:
                 raise self._elsewhere(item.id, result) from None
-            self._record.told(item.id, RequestState.PENDING)
+            self._record.told(item.id, RequestState.PENDING, decided_here=item.id in self._tracker.own_answers)
             self._record_again(item.id, envelope)
         return envelope
 
@@ -151,8 +149,7 @@ class AnswerSender:
 
     def _taken(self, id_: str, verdict: Verdict) -> RequestState:
         state = RequestState.RUNNING if verdict is Verdict.APPROVE else RequestState.DENIED
-        self._tracker.unconfirmed.pop(id_, None)
-        self._tracker.ours.add(id_)
+        self._tracker.taken(id_)
         self._note(id_, state)
         self._ended(id_, DaemonResult(state))
         return state
@@ -172,7 +169,7 @@ class AnswerSender:
 
     def _unclear(self, id_: str, verdict: Verdict, error: RuntimeFault) -> RequestState:
         """Whether it was taken is not known: what stands is asked for, and nothing is sent again."""
-        self._tracker.unconfirmed[id_] = verdict
+        self._tracker.sent_without_reply(id_, verdict)
         try:
             result = self._client.standing(id_)
         except RuntimeFault as fault:
@@ -180,7 +177,7 @@ class AnswerSender:
         if result.state is RequestState.PENDING:
             self._note(id_, RequestState.PENDING)
             if not isinstance(error, Unanswered):
-                self._tracker.unconfirmed.pop(id_, None)  # it replied, so nothing is on its way any more
+                self._tracker.not_taken(id_)  # it replied, so nothing is on its way any more
                 raise error
             raise Unanswered("the daemon did not reply, and the request still waits", hint="Answer again.")
         if _agrees(result, verdict):
@@ -191,7 +188,7 @@ class AnswerSender:
         """This answer was not the one. Words for people, after what became of the request was passed on."""
         ours, state = self.arrived(id_, result), result.state
         self._ended(id_, result)
-        if state is RequestState.WITHDRAWN and id_ in self._tracker.unconfirmed:
+        if state is RequestState.WITHDRAWN and self._tracker.is_unconfirmed(id_):
             self._note(id_, RequestState.INTERRUPTED)
             return Unanswered(_UNCERTAIN, result.note)
         if state is RequestState.WITHDRAWN:
@@ -206,7 +203,8 @@ class AnswerSender:
     ) -> None:
         """Records what came of an answer. It is what it is, even if it cannot be recorded: the watch says so then."""
         with suppress(LedgerError):
-            self._record.told(id_, outcome, elsewhere=elsewhere, reason=reason, error=error)
+            here = id_ in self._tracker.own_answers
+            self._record.told(id_, outcome, elsewhere=elsewhere, decided_here=here, reason=reason, error=error)
 
 
 def _agrees(result: DaemonResult, verdict: Verdict) -> bool:

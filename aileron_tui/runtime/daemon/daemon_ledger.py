@@ -69,7 +69,6 @@ class DaemonLedger:
         self._clock = clock
         self._looking = threading.Lock()
         self._seen: set[tuple[str, str]] = set()
-        self._mine: set[str] = set()
         self._closed = False
         with ExitStack() as opened:
             self._ledger = opened.enter_context(closing(Ledger(self._path, role="console", shared=True, clock=clock)))
@@ -99,9 +98,6 @@ class DaemonLedger:
     def decided(self, id_: str, envelope: JsonObject) -> None:
         """Records a signed answer; an InvalidTransition means that the request was answered before."""
         self._ledger.append(EntryKind.DECIDED, {"envelope": envelope}, id_)
-        if len(self._mine) > _MOST_SEEN:
-            self._mine.clear()
-        self._mine.add(id_)
 
     def told(  # noqa: PLR0913  # what a daemon may say of a request
         self,
@@ -109,17 +105,19 @@ class DaemonLedger:
         outcome: RequestState,
         *,
         elsewhere: bool = False,
+        decided_here: bool = False,
         reason: str = "",
         error: str = "",
         at: str = "",
     ) -> bool:
         """Records what the daemon says became of a request; False if that was nothing new.
 
-        `elsewhere` says that the answer, if there is one, is none of the caller's. Where another console has recorded
-        it, that counts more; while its answer may be on its way, it is left to that console to say what came of it.
+        `elsewhere` says that the answer, if there is one, is none of the caller's; `decided_here` that the caller has
+        recorded a decision. Where another console has recorded one, that counts more than `elsewhere`; while its answer
+        may be on its way, it is left to that console to say what came of it.
         """
         told = DaemonReport(outcome, elsewhere, reason, error, utc_time(at))
-        return self._append(lambda view: self._told(view, id_, told))
+        return self._append(lambda view: self._told(view, id_, told, decided_here=decided_here))
 
     def heard(self, events: Sequence[Json]) -> list[str]:
         """Takes in the daemon's audit events, newest first: answers that this ledger does not have are recorded.
@@ -260,20 +258,20 @@ class DaemonLedger:
             if answer.edited and elsewhere and not (known.edited and known.surface == ELSEWHERE):
                 yield EntryDraft(EntryKind.EDITED, {}, id_)
 
-    def _told(self, view: LedgerView, id_: str, told: DaemonReport) -> Iterator[EntryDraft]:
+    def _told(self, view: LedgerView, id_: str, told: DaemonReport, *, decided_here: bool) -> Iterator[EntryDraft]:
         known = view.standing(id_)
         if known is None or not known.daemon:
             yield _draft(id_, told)  # for the ledger to refuse, in its own words
             return
         if objection(known.state, known.told, told.outcome):
             return
-        mine, elsewhere = id_ in self._mine, _not_ours(known, told.outcome)
+        elsewhere = _not_ours(known, told.outcome)
         if known.state is RequestState.PENDING:
-            elsewhere = told.elsewhere or (elsewhere and not mine)
+            elsewhere = told.elsewhere or (elsewhere and not decided_here)
         elif _undelivered(known, told.outcome):
-            if told.elsewhere and not mine and self._on_its_way(view, id_):
+            if told.elsewhere and not decided_here and self._on_its_way(view, id_):
                 return
-            elsewhere = told.elsewhere and mine and told.outcome is not RequestState.PENDING
+            elsewhere = told.elsewhere and decided_here and told.outcome is not RequestState.PENDING
         yield _draft(id_, replace(told, elsewhere=elsewhere))
 
 

@@ -286,14 +286,14 @@ class DaemonSource:
                 self._keeper.list_soon()
             return
         ours = self._answering.arrived(id_, result)
-        if result.state is RequestState.WITHDRAWN and (ours or id_ in self._tracker.unconfirmed):
+        if result.state is RequestState.WITHDRAWN and (ours or self._tracker.is_unconfirmed(id_)):
             result = replace(result, state=RequestState.INTERRUPTED)  # we answered it, and nobody knows how it went
         # The reason of an approval says nothing about how it is carried out.
         reason = "" if result.state is RequestState.RUNNING else result.reason
         item = self._tracker.became(id_, result.state, result.note or reason, result.error)
         if item is not None:
             elsewhere = not ours and result.state is not RequestState.WITHDRAWN
-            self._record.told(id_, result.state, elsewhere=elsewhere, reason=result.reason, error=result.error)
+            self._record_report(id_, result, elsewhere=elsewhere)
             yield SourceEvent(0, "updated", item.fields | {"state": item.state}, (item,), self.name)
 
     def _snapshot(self) -> SourceEvent:
@@ -369,7 +369,17 @@ class DaemonSource:
     def _note_end(self, id_: str, result: DaemonResult) -> None:
         if result.state.final:
             elsewhere = result.state is not RequestState.WITHDRAWN and not self._answering.arrived(id_, result)
-            self._record.told(id_, result.state, elsewhere=elsewhere, reason=result.reason, error=result.error)
+            self._record_report(id_, result, elsewhere=elsewhere)
+
+    def _record_report(self, id_: str, result: DaemonResult, *, elsewhere: bool) -> None:
+        self._record.told(
+            id_,
+            result.state,
+            elsewhere=elsewhere,
+            decided_here=id_ in self._tracker.own_answers,
+            reason=result.reason,
+            error=result.error,
+        )
 
     def past(self, id_: str) -> JsonObject:
         """Everything our ledger has of one request."""

@@ -11,14 +11,15 @@ from datetime import datetime
 from typing import Final
 
 from aileron_tui.core.action import Step
+from aileron_tui.core.daemon_kinds import ACTION, KINDS, EditableArgument
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
-from aileron_tui.core.request import Request
+from aileron_tui.core.request import Caution, Request
 from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_name, by_rule, by_steps
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.daemon.request_kinds import ACTION, DRAFT, KINDS, SAVE, SAVE_AS, rows, told_row
+from aileron_tui.runtime.daemon.request_rows import argument_rows, read_row
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.sandbox.failure import FailureKind as Class
@@ -31,7 +32,6 @@ _BOUNDARY: Final = re.compile(r"\(boundary=\w{1,100}\)\Z")
 _NO_REASON: Final = "no reason is given"
 _UNREADABLE: Final = "the daemon sent a preview that cannot be read"
 _ODD_ARGS: Final = "the daemon sent inputs that are not an object"
-_AS_ASKED: Final = "this daemon runs the call as it was asked"
 
 
 class NotEditable(AileronError):
@@ -69,7 +69,7 @@ def read_daemon_request(  # noqa: PLR0913  # a request is put together from many
         action=name,
         connector=connector,
         args=args,
-        inputs=rows(kind, args, value.get("input_fields")),
+        inputs=argument_rows(kind, args, value.get("input_fields")),
         preview=_preview(value.get("preview")),
         asker=_asker(_text(value.get("session_id")), session),
         risk=_ruled(name, connector.name, told, rules) or _inherent(kind, name, args, told),
@@ -80,7 +80,8 @@ def read_daemon_request(  # noqa: PLR0913  # a request is put together from many
     except JsonError as error:
         raise Untrustworthy("the daemon sent a request that cannot be shown", str(error)) from None
     deny_only = deny_only or faults
-    editable = KINDS[kind].inputs if kind in KINDS and not deny_only else ()
+    declared = KINDS.get(kind)
+    form = declared.form if declared and not deny_only else ()
     return Request(
         id=id_,
         prompt=prompt,
@@ -94,20 +95,29 @@ def read_daemon_request(  # noqa: PLR0913  # a request is put together from many
         head=head,
         asked_again="",
         reason="",
-        fields=value | {"inputs": list(editable)},
+        fields=value | {"inputs": list(form)},
         source=source,
         daemon=True,
         deny_only=deny_only,
+        question=declared.question if declared else "",
+        cautions=_cautions(kind, args),
+        reports_end=declared is None or declared.reports_end,
     )
 
 
 def edited(item: Request, edits: JsonObject) -> Request:
     """The request as it would be with these edits, or NotEditable where the daemon would not follow them."""
-    _check(item, edits)
+    _checked(item, edits)
     args = item.prompt.args | edits
-    prompt = replace(item.prompt, args=args, inputs=rows(item.prompt.kind, args))
+    prompt = replace(item.prompt, args=args, inputs=argument_rows(item.prompt.kind, args))
     try:
-        return replace(item, prompt=prompt, digest=prompt.digest, edited_from=item.edited_from or item.prompt)
+        return replace(
+            item,
+            prompt=prompt,
+            digest=prompt.digest,
+            edited_from=item.edited_from or item.prompt,
+            cautions=_cautions(prompt.kind, args),
+        )
     except JsonError as error:
         raise NotEditable("the edit cannot be written as JSON", str(error)) from None
 
@@ -116,27 +126,40 @@ def payload(item: Request, edits: JsonObject | None) -> JsonObject | None:
     """What an approval of an edited request tells the daemon beside its verdict; `item` is the edited one."""
     if not edits:
         return None
-    _check(item, edits)
-    mine, theirs = KINDS[item.prompt.kind].edits
-    if item.prompt.args.get(mine) != edits[mine]:
-        raise NotEditable("the edit is not what was shown", hint="Open the request again and edit it anew.")
-    return {theirs: edits[mine]}
+    editable = _checked(item, edits)
+    value = edits[editable.name]
+    if item.prompt.args.get(editable.name) != value:
+        raise NotEditable("the edit differs from what was shown", hint="Open the request and edit it again.")
+    return {editable.sent_as: value}
 
 
-def _check(item: Request, edits: JsonObject) -> None:
+def _checked(item: Request, edits: JsonObject) -> EditableArgument:
+    """The arg that is edited, or NotEditable."""
     kind = KINDS.get(item.prompt.kind)
-    name = kind.edits[0] if kind else ""
-    if not name or not item.fields.get("inputs"):
-        raise NotEditable(_AS_ASKED, "an edit would change nothing", "Deny it with a reason that says what to change.")
+    editable = kind.editable if kind else None
+    if editable is None or not item.fields.get("inputs"):
+        hint = "Deny it with a reason that says what to change."
+        raise NotEditable("a daemon runs this request as it was asked", "an edit would have no effect", hint)
+    name = editable.name
     if edits.keys() != {name}:
-        raise NotEditable(_AS_ASKED, f'only "{name}" can be edited')
+        raise NotEditable("a daemon runs this request as it was asked", f'only "{name}" can be edited')
     value = edits[name]
     if not isinstance(value, str):
-        raise NotEditable(f'"{name}" must be a text')
-    if name == DRAFT and not value.strip():
-        raise NotEditable("a reply without words cannot be sent", hint="Deny it instead.")
-    if name == SAVE and value not in dict(SAVE_AS):
-        raise NotEditable("a rule is saved for the project or for the user", hint='Use "", "project" or "user".')
+        raise NotEditable(f'"{name}" must be text')
+    if editable.required and not value.strip():
+        raise NotEditable(f'"{name}" must not be empty', hint="Deny the request instead.")
+    if editable.choices and value not in dict(editable.choices):
+        allowed = ", ".join(f'"{choice}"' for choice, _ in editable.choices)
+        raise NotEditable(f'"{value}" is not a valid value for "{name}"', hint=f"Use one of {allowed}.")
+    return editable
+
+
+def _cautions(kind: str, args: JsonObject) -> tuple[Caution, ...]:
+    if kind in KINDS:
+        return tuple(KINDS[kind].cautions(args))
+    if kind == ACTION:
+        return ()
+    return (Caution(f'unknown kind of request, "{kind}": everything that was sent is listed'),)
 
 
 def _text(value: Json) -> str:
@@ -192,7 +215,7 @@ def _preview(value: Json) -> PreviewResult | None:
     fields, said = value.get("fields"), _text(value.get("unavailable"))
     if fields is not None and not isinstance(fields, list):
         return PreviewResult((), _UNREADABLE)
-    fetched = tuple(told_row(field) for field in fields or ())
+    fetched = tuple(read_row(field) for field in fields or ())
     return PreviewResult(fetched, _reason(said) if said or not fetched else "")
 
 
@@ -215,7 +238,7 @@ def _inherent(kind: str, name: str, args: JsonObject, action: JsonObject | None)
     if kind in KINDS:
         return KINDS[kind].risk(args)
     if kind != ACTION:
-        return Risk(RiskLevel.HIGH, "it is not known what it does")
+        return Risk(RiskLevel.HIGH, "what it does is not known")
     steps = _steps(action)
     return by_steps(steps) if steps else by_name(name)
 

@@ -18,18 +18,28 @@ REMEMBERED: Final = 4096
 
 
 @dataclass(slots=True)
+class OwnAnswer:
+    """What this console answered to one request. It belongs to no connection: an answer may arrive after its own broke.
+
+    `taken` means that the daemon took it. `unconfirmed` is the verdict of an answer that was sent without a reply.
+    `edited` is the edited request, if that is what was approved.
+    """
+
+    taken: bool = False
+    unconfirmed: Verdict | None = None
+    edited: Request | None = None
+
+
+@dataclass(slots=True)
 class Tracker:
     """Outlives connections: what waited before a break and waits no more is not forgotten.
 
-    `ours` were answered from here; the answer to an `unconfirmed` one was sent and its reply lost. `edited` has those
-    to which an approval of an edited call was sent, as they were edited.
+    `own_answers` has every request for which a decision was recorded here, whether or not the daemon took it.
     """
 
     waiting: dict[str, Request] = field(default_factory=dict)
     gone: dict[str, Request] = field(default_factory=dict)
-    ours: set[str] = field(default_factory=set)
-    unconfirmed: dict[str, Verdict] = field(default_factory=dict)
-    edited: dict[str, Request] = field(default_factory=dict)
+    own_answers: dict[str, OwnAnswer] = field(default_factory=dict)
     _clock: int = 0
     _heard: dict[str, int] = field(default_factory=dict)
 
@@ -72,6 +82,31 @@ class Tracker:
             self._leave(item)
         return item
 
+    def decided(self, id_: str, edited: Request | None) -> None:
+        """Takes in that a decision was recorded here; `edited` is the edited request it approves, if it is one."""
+        self._own_answer(id_).edited = edited
+
+    def sent_without_reply(self, id_: str, verdict: Verdict) -> None:
+        """Takes in that our answer was sent and that it is not known whether it arrived."""
+        self._own_answer(id_).unconfirmed = verdict
+
+    def not_taken(self, id_: str) -> None:
+        """Takes in that our answer did not count, and that it will not arrive later either."""
+        self._own_answer(id_).unconfirmed = None
+
+    def taken(self, id_: str) -> None:
+        """Takes in that the daemon took our answer."""
+        answer = self._own_answer(id_)
+        answer.taken, answer.unconfirmed = True, None
+
+    def is_unconfirmed(self, id_: str) -> bool:
+        """Whether an answer of ours may still arrive, or have arrived without our knowing."""
+        answer = self.own_answers.get(id_)
+        return answer is not None and answer.unconfirmed is not None
+
+    def _own_answer(self, id_: str) -> OwnAnswer:
+        return self.own_answers.setdefault(id_, OwnAnswer())
+
     def known(self, id_: str) -> Request | None:
         """A request that waits, or lately did."""
         return self.waiting.get(id_) or self.gone.get(id_)
@@ -82,7 +117,8 @@ class Tracker:
         if item is None or (item.state.final and not state.final):
             return None
         fields = item.fields | {"error": error} if error else item.fields
-        approved = self.edited.get(id_) if id_ in self.ours else None
+        answer = self.own_answers.get(id_)
+        approved = answer.edited if answer and answer.taken else None
         after = replace(approved or item, state=state, reason=note, fields=fields)
         if (after.state, after.reason, after.fields) == (item.state, item.reason, item.fields):
             return None
@@ -99,9 +135,7 @@ class Tracker:
         while len(self.gone) > REMEMBERED:
             oldest = next(iter(self.gone))
             del self.gone[oldest]
-            self.ours.discard(oldest)
-            self.unconfirmed.pop(oldest, None)
-            self.edited.pop(oldest, None)
+            self.own_answers.pop(oldest, None)
 
     def _hear(self, id_: str) -> None:
         self._clock += 1

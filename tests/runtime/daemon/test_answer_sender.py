@@ -4,11 +4,13 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from aileron_tui.core.decision import Verdict
@@ -36,7 +38,7 @@ from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.process import ROOT, FakeDaemon
-from tests.runtime.daemon.consoles import Console, Deciding, story, verified
+from tests.runtime.daemon.consoles import PATIENCE, Console, Deciding, story, verified
 
 SEEN = ["asked", "preview", "shown"]
 KINDS = ("action", "comms_send", "comms_draft", "http_request", "shell")
@@ -127,6 +129,43 @@ def test_an_answer_that_outlives_its_connection_is_ours(daemon: FakeDaemon, fold
         console.until_state(id_, RequestState.EXECUTED)
         assert console.source is not source
         assert len(daemon.decisions(id_)) == 1
+        assert not any("+" in words for words in console.story(id_))
+
+
+class _SlowNetwork(httpx.HTTPTransport):
+    """Breaks the connection that carries an answer, and delivers the answer when `delivery` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.delivery = threading.Event()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("/decide"):
+            return super().handle_request(request)
+        threading.Thread(target=self._deliver, args=(request.url, request.headers, request.read())).start()
+        raise httpx.ReadError("the connection broke")
+
+    def _deliver(self, url: httpx.URL, headers: httpx.Headers, body: bytes) -> None:
+        assert self.delivery.wait(PATIENCE)
+        httpx.post(url, headers=headers, content=body, trust_env=False).raise_for_status()
+
+
+def test_an_answer_that_arrives_after_a_reconnect_is_ours(daemon: FakeDaemon, folder: Path) -> None:
+    """The first connection records that the request still waits; the answer arrives during the second one."""
+    id_ = daemon.register()
+    network = _SlowNetwork()
+    with Console(daemon, folder, transport=network) as console:
+        first = console.source
+        with pytest.raises(Unanswered, match="still waits"):
+            console.decide(id_)
+        assert console.story(id_) == [*SEEN, "decided approve", "told pending"]
+        first.close()
+        console.until(lambda: console.source is not first)
+        console.until_waiting(id_)
+        network.delivery.set()
+        console.until_state(id_, RequestState.EXECUTED)
+        assert len(daemon.decisions(id_)) == 1
+        assert console.story(id_)[-1] == "told executed"
         assert not any("+" in words for words in console.story(id_))
 
 

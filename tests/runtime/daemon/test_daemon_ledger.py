@@ -309,7 +309,7 @@ def test_a_list_that_contradicts_an_end_is_not_believed(record: DaemonLedger, cl
 def test_somebody_else_was_faster(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
     record.asked([item()], "console")
     answer(record, item(), key, clock)
-    assert record.told(ID, RequestState.RUNNING, elsewhere=True)
+    assert record.told(ID, RequestState.RUNNING, elsewhere=True, decided_here=True)
     request = listed(record)
     assert (request["surface"], request["signer"], request["reason"]) == ("elsewhere", "", "")
     assert record.told(ID, RequestState.EXECUTED)

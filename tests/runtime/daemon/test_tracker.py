@@ -181,4 +181,5 @@ def test_the_past_is_forgotten_in_time() -> None:
         tracker.pending(replace(item, id=str(number)))
         tracker.resolved(str(number))
     assert len(tracker.gone) == REMEMBERED
-    assert sum(map(len, (tracker.waiting, tracker.ours, tracker.unconfirmed))) == 0
+    assert not tracker.waiting
+    assert not tracker.own_answers

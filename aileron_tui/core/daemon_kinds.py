@@ -1,0 +1,166 @@
+"""The kinds of request that an Aileron daemon knows, one declaration for each.
+
+A kind says everything that depends on it: the question, the labels of its args, what can be edited, its risk, its
+cautions, and whether the daemon ever reports how it ended. To add a kind, declare it and list it in `KINDS`.
+
+An action is not listed here: its manifest declares it. A kind that is not known here is shown with every arg.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from typing import Final
+
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.request import Caution
+from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.values import dataclass
+
+ACTION: Final = "action"
+
+_SHELL_TIMEOUT: Final = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class KindArgument:
+    """One arg of a kind and the label of its row. An optional arg has a row only if it was sent."""
+
+    name: str
+    label: str
+    multiline: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EditableArgument:
+    """The arg of a kind that can be edited. `sent_as` is its name in the answer to the daemon.
+
+    `choices` are the allowed values, each with its meaning; without choices any text is allowed.
+    """
+
+    name: str
+    sent_as: str
+    required: bool = False
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+def _no_cautions(_: JsonObject) -> Iterable[Caution]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKind:
+    """What is known about the requests of one kind. `risk` and `cautions` are computed from the args."""
+
+    name: str
+    question: str
+    arguments: tuple[KindArgument, ...]
+    risk: Callable[[JsonObject], Risk]
+    editable: EditableArgument | None = None
+    cautions: Callable[[JsonObject], Iterable[Caution]] = _no_cautions
+    reports_end: bool = True
+
+    @property
+    def form(self) -> tuple[JsonObject, ...]:
+        """The inputs of the form that edits a request of this kind."""
+        editable = self.editable
+        if editable is None:
+            return ()
+        argument = next(argument for argument in self.arguments if argument.name == editable.name)
+        field: JsonObject = {
+            "name": editable.name,
+            "type": "string",
+            "required": editable.required,
+            "label": argument.label,
+            "multiline": argument.multiline,
+        }
+        return (field | {"choices": [list(choice) for choice in editable.choices]} if editable.choices else field,)
+
+
+def reports_end(kind: str) -> bool:
+    """Whether a daemon ever reports how a request of this kind ended."""
+    return kind not in KINDS or KINDS[kind].reports_end
+
+
+def _fixed_risk(level: RiskLevel, reason: str) -> Callable[[JsonObject], Risk]:
+    return lambda _: Risk(level, reason)
+
+
+_COMMS_SEND: Final = RequestKind(
+    "comms_send",
+    "Send this message?",
+    (KindArgument("service", "Service"), KindArgument("channel", "Channel"), KindArgument("body", "Body", True)),
+    _fixed_risk(RiskLevel.HIGH, "a message cannot be taken back once it is sent"),
+)
+
+_COMMS_DRAFT: Final = RequestKind(
+    "comms_draft",
+    "Send this reply?",
+    (
+        KindArgument("service", "Service"),
+        KindArgument("channel", "Channel"),
+        KindArgument("original_author", "Written by"),
+        KindArgument("original_body", "Original", True),
+        KindArgument("reply_to", "Reply to"),
+        KindArgument("draft_body", "Draft", True),
+    ),
+    _fixed_risk(RiskLevel.HIGH, "it replies to somebody in your name"),
+    EditableArgument("draft_body", sent_as="body", required=True),
+)
+
+
+def _http_risk(args: JsonObject) -> Risk:
+    method, body = args.get("method"), args.get("body")
+    if isinstance(method, str) and method.upper() in ("GET", "HEAD") and body in (None, ""):
+        return Risk(RiskLevel.NORMAL, "it only reads, but its URL can carry data out")
+    return Risk(RiskLevel.HIGH, "it may change something elsewhere or carry data out")
+
+
+def _http_cautions(args: JsonObject) -> Iterator[Caution]:
+    if not args.get("secret_name"):
+        yield Caution("goes out without a credential")
+
+
+_HTTP_REQUEST: Final = RequestKind(
+    "http_request",
+    "Make this HTTP request?",
+    (
+        KindArgument("method", "Method"),
+        KindArgument("url", "URL"),
+        KindArgument("secret_name", "Credential"),
+        KindArgument("body", "Body", True),
+    ),
+    _http_risk,
+    cautions=_http_cautions,
+)
+
+_RULE_SCOPES: Final = (
+    ("", "once: ask again next time"),
+    ("project", "always in this project"),
+    ("user", "always, for this user"),
+)
+
+
+def _shell_cautions(args: JsonObject) -> Iterator[Caution]:
+    yield Caution("the shell stopped waiting after 5 minutes: an answer may have no effect", after=_SHELL_TIMEOUT)
+    if scope := args.get("save_policy"):
+        words = dict(_RULE_SCOPES).get(scope) if isinstance(scope, str) else None
+        yield Caution(f"approving also saves a rule{f' ({words})' if words else ''}: matching commands will not ask")
+
+
+_SHELL: Final = RequestKind(
+    "shell",
+    "Run this command?",
+    (
+        KindArgument("command", "Command", True),
+        KindArgument("reason", "Rule"),
+        KindArgument("cwd", "Folder", optional=True),
+        KindArgument("save_policy", "Save as rule", optional=True),
+    ),
+    _fixed_risk(RiskLevel.HIGH, "a command can do anything that you can do"),
+    EditableArgument("save_policy", sent_as="save_policy", choices=_RULE_SCOPES),
+    _shell_cautions,
+    # The shell gets its answer from the daemon and runs the command itself.
+    reports_end=False,
+)
+
+KINDS: Final = {kind.name: kind for kind in (_COMMS_SEND, _COMMS_DRAFT, _HTTP_REQUEST, _SHELL)}
