@@ -1,4 +1,4 @@
-"""Taking the ledger elsewhere: as JSON lines that can be verified there, or as a table for a spreadsheet.
+"""The whole ledger as JSON lines, which can be verified elsewhere.
 
 The JSON lines carry the stored bytes untouched inside each line, so the hash chain can be checked on the file alone:
 
@@ -6,20 +6,15 @@ The JSON lines carry the stored bytes untouched inside each line, so the hash ch
     {"hash":"sha256:…","entry":{…the stored bytes…}}
 """
 
-import csv
-import io
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, fields
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Final
 
 from aileron_tui.core.decision import timestamp
-from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonError, read_object
-from aileron_tui.core.visible_text import inline
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.reader import LedgerReader, Stored
@@ -29,7 +24,6 @@ _VERSION: Final = 1
 _LINE: Final = re.compile(rb'\{"hash":"sha256:([0-9a-f]{64})","entry":(\{.*\})\}\n', re.DOTALL)
 _NUMBER: Final = re.compile(rb'"seq":([0-9]{1,18}),"time":"[^"]*"\}\Z')  # where canonical JSON has it
 _LONGEST_LINE: Final = LARGEST_ENTRY + 1024
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 
 def write_jsonl(reader: LedgerReader, out: IO[bytes], now: datetime) -> Head:
@@ -41,26 +35,6 @@ def write_jsonl(reader: LedgerReader, out: IO[bytes], now: datetime) -> Head:
         for _, data, digest in reader.rows():
             out.write(b'{"hash":"sha256:%b","entry":%b}\n' % (digest.hex().encode(), data))
     return head
-
-
-def write_csv(records: Iterable[HistoryRecord], out: IO[bytes]) -> None:
-    """Writes one line per request; no cell can act as a formula or carry a control character."""
-    text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    writer.writerow(column.name for column in fields(HistoryRecord))
-    for record in records:
-        writer.writerow(map(cell, asdict(record).values()))
-    text.detach()
-
-
-def cell(value: object) -> str:
-    """A value as a spreadsheet must show it: text is never a formula."""
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        return str(value)
-    text = inline(value)
-    return f"'{text}" if value.lstrip(" ").startswith(_FORMULA) else text
 
 
 class Exported:
