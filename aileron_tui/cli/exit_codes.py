@@ -1,8 +1,12 @@
-"""Exit codes of commands that ask or answer, beside 0, 1 and 2."""
+"""The exit codes of the commands."""
 
 from typing import Final
 
+OK: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
 DENIED: Final = 3
 UNANSWERED: Final = 4
 NOT_FOUND: Final = 5
 WAITING: Final = 75
+INTERRUPTED: Final = 130

@@ -6,18 +6,11 @@ from typing import Final, Protocol
 
 from aileron_tui.core.daemon_kinds import reports_end
 from aileron_tui.core.decision import moment
+from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.states import RequestState
 
 OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
-    RequestState.EXECUTED: ("✓", "done"),
-    RequestState.FAILED: ("✗", "failed"),
-    RequestState.DENIED: ("–", "denied"),
-    RequestState.EXPIRED: ("○", "nobody answered"),
-    RequestState.WITHDRAWN: ("○", "withdrawn"),
-    RequestState.INTERRUPTED: ("!", "interrupted"),
-    RequestState.PENDING: ("…", "waiting"),
-    RequestState.APPROVED: ("…", "approved"),
-    RequestState.RUNNING: ("…", "running"),
+    state: (words.glyph, words.word) for state, words in STATE_WORDS.items()
 }
 UNDER_WAY: Final = frozenset({RequestState.APPROVED, RequestState.RUNNING})
 QUIET: Final = timedelta(minutes=1)

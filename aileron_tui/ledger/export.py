@@ -1,4 +1,4 @@
-"""Taking the ledger elsewhere: as JSON lines that can be verified there, or as a table for a spreadsheet.
+"""The whole ledger as JSON lines, which can be verified elsewhere.
 
 The JSON lines have the stored bytes of each entry unchanged, so the hash chain can be checked with the file alone:
 
@@ -6,21 +6,16 @@ The JSON lines have the stored bytes of each entry unchanged, so the hash chain 
     {"hash":"sha256:…","entry":{…the stored bytes…}}
 """
 
-import csv
-import io
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, fields
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Final
 
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.formats import VERSION, NewerFormat
-from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonError, read_object
-from aileron_tui.core.visible_text import inline
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerNewer
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.reader import LedgerReader, Stored
@@ -30,7 +25,6 @@ _LINE: Final = re.compile(rb'\{"hash":"sha256:([0-9a-f]{64})","entry":(\{.*\})\}
 # Canonical JSON has the number close to the end.
 _NUMBER: Final = re.compile(rb'"seq":([0-9]{1,18}),"time":"[^"]*"(?:,"version":[0-9]{1,9})?\}\Z')
 _LONGEST_LINE: Final = LARGEST_ENTRY + 1024
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 
 def write_jsonl(reader: LedgerReader, out: IO[bytes], now: datetime) -> Head:
@@ -42,26 +36,6 @@ def write_jsonl(reader: LedgerReader, out: IO[bytes], now: datetime) -> Head:
         for _, data, digest in reader.rows():
             out.write(b'{"hash":"sha256:%b","entry":%b}\n' % (digest.hex().encode(), data))
     return head
-
-
-def write_csv(records: Iterable[HistoryRecord], out: IO[bytes]) -> None:
-    """Writes one line per request; no cell can act as a formula or carry a control character."""
-    text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    writer.writerow(column.name for column in fields(HistoryRecord))
-    for record in records:
-        writer.writerow(map(cell, asdict(record).values()))
-    text.detach()
-
-
-def cell(value: object) -> str:
-    """A value as a spreadsheet must show it: text is never a formula."""
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        return str(value)
-    text = inline(value)
-    return f"'{text}" if value.lstrip(" ").startswith(_FORMULA) else text
 
 
 class Exported:

@@ -6,7 +6,7 @@ of its source, so that no source can affect another's requests.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,9 @@ from aileron_tui.core.request_queue import (
     apply_all,
 )
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
 
@@ -61,30 +63,25 @@ class Pill:
         return self.brief or self.words
 
 
-PILLS = {
-    RequestState.PENDING: Pill(""),
-    RequestState.APPROVED: Pill("running…"),
-    RequestState.RUNNING: Pill("running…"),
-    RequestState.EXECUTED: Pill("done ✓", Tone.GOOD),
-    RequestState.FAILED: Pill("failed ✗", Tone.BAD),
-    RequestState.DENIED: Pill("denied"),
-    RequestState.EXPIRED: Pill("nobody answered", Tone.WARN),
-    RequestState.WITHDRAWN: Pill("withdrawn"),
-    RequestState.INTERRUPTED: Pill("interrupted: outcome unknown", Tone.WARN, "interrupted"),
+_TONES: Final = {
+    RequestState.EXECUTED: Tone.GOOD,
+    RequestState.FAILED: Tone.BAD,
+    RequestState.EXPIRED: Tone.WARN,
+    RequestState.INTERRUPTED: Tone.WARN,
 }
+_PILLS: Final = {
+    state: Pill(words.full_status, _TONES.get(state, Tone.QUIET), words.status if words.detail else "")
+    for state, words in STATE_WORDS.items()
+} | {RequestState.PENDING: Pill("")}
 
 _ALLOWED_WITHOUT_END = Pill("allowed ✓, its end is not told", brief="allowed ✓")
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(slots=True)
 class Board:
     """The requests in the order they were asked; which are marked, which are listed, and which one is selected."""
 
-    now: Callable[[], datetime] = _now
+    now: Callable[[], datetime] = utc_now
     queue: Queue = field(default_factory=Queue)
     marked: set[str] = field(default_factory=set)
     answered_here: set[str] = field(default_factory=set)
@@ -170,7 +167,7 @@ class Board:
         under_way = request.state in UNDER_WAY
         if under_way and request.reason:
             return Pill(clip(inline(request.reason), _LONGEST_NOTE), Tone.WARN)
-        pill = self._under_way(request) if under_way else PILLS[request.state]
+        pill = self._under_way(request) if under_way else _PILLS[request.state]
         if request.edited_from and not request.state.decidable:
             pill = Pill(f"{pill.words} (edited)", pill.tone, f"{pill.short} (edited)")
         if request.state is RequestState.FAILED and (error := _error(request)):
@@ -185,12 +182,12 @@ class Board:
     def _under_way(self, request: Request) -> Pill:
         """The state between an approval and its outcome, which a daemon may never report."""
         if not request.daemon:
-            return PILLS[RequestState.RUNNING]
+            return _PILLS[RequestState.RUNNING]
         if not request.reports_end:
             return _ALLOWED_WITHOUT_END
         since, now = self._approved_since.get(request.key), self.now()
         if since is None or now - since <= QUIET:
-            return PILLS[RequestState.RUNNING]
+            return _PILLS[RequestState.RUNNING]
         return Pill(f"approved, no news since {clock(since, now)}", brief="approved, no news")
 
     def newly_silent(self) -> bool:

@@ -1,84 +1,106 @@
-"""What a person types to search the history, read as the parameters of `GET /v1/history`.
+"""The search grammar of the history, for the console and for the command line.
 
     weekly recap since:7d surface:tui
 
-Words must all occur; the last one may be a beginning, since one is still typing it. `since:` and `until:` take a date
-of the person's own zone, a time, or a span back from now; `action:`, `surface:`, `outcome:` and, where there are
-several, `source:` take a name.
+All words must occur in a request. `since:` and `until:` take a local date, a time, or a span back from now; `action:`,
+`surface:`, `outcome:` and, where there are several sources, `source:` take a name.
 """
 
-import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.state_words import state_named
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.time_spans import read_time
 from aileron_tui.core.values import dataclass
 
 Query: TypeAlias = dict[str, str | int | list[str]]
+"""The parameters of `GET /v1/history`."""
 
 LONGEST: Final = 900
 
-_AGO: Final = re.compile(r"(\d{1,4})([mhdw])", re.ASCII)
-_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _NAMES: Final = ("action", "surface", "outcome", "source")
 _TIMES: Final = ("since", "until")
 
 
 class SearchError(AileronError):
-    """A search that cannot be understood."""
+    """The search text is not valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySearch:
+    """What a search text asks for. Empty fields do not restrict the search."""
+
+    words: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    actions: tuple[str, ...] = ()
+    surfaces: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery:
-    """What is typed, and the outcome chosen beside it."""
+    """The search text in the console, and the outcome that is chosen beside it."""
 
     text: str = ""
     outcome: str = ""
 
     @property
     def all(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether every request matches."""
         return not self.text.strip() and not self.outcome
 
     def query(self, now: datetime) -> Query:
-        """The parameters, or SearchError."""
+        """The parameters to ask a source for. The last word may be unfinished, so it matches as a prefix."""
+        search = read_search(self.text[:LONGEST], now)
         found: Query = {}
-        words: list[str] = []
-        names: dict[str, list[str]] = {"outcome": [self.outcome] if self.outcome else []}
-        for word in self.text[:LONGEST].split():
-            name, colon, value = word.partition(":")
-            if colon and name in _TIMES:
-                if value:
-                    found[name] = _time(name, value, now)
-            elif colon and name in _NAMES:
-                if value:
-                    names.setdefault(name, []).append(_outcome(value) if name == "outcome" else value)
-            else:
-                words.append(word)
-        if words:
+        if words := search.words:
             unfinished = not self.text[-1:].isspace() and words[-1][-1].isalnum() and self.text.endswith(words[-1])
             found["text"] = " ".join(words) + ("*" if unfinished else "")
-        found.update((name, values) for name, values in names.items() if values)
+        for name, at in (("since", search.since), ("until", search.until)):
+            if at is not None:
+                found[name] = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        chosen = (self.outcome,) if self.outcome else ()
+        lists = (search.actions, search.surfaces, chosen + search.outcomes, search.sources)
+        found.update((name, list(values)) for name, values in zip(_NAMES, lists, strict=True) if values)
         return found
 
 
-def _outcome(value: str) -> str:
-    if value in set(RequestState):
-        return value
+def read_search(text: str, now: datetime) -> HistorySearch:
+    """Reads a search text, or raises SearchError."""
+    words: list[str] = []
+    times: dict[str, datetime] = {}
+    names: dict[str, list[str]] = {name: [] for name in _NAMES}
+    for word in text.split():
+        name, colon, value = word.partition(":")
+        if not colon or name not in (*_NAMES, *_TIMES):
+            words.append(word)
+        elif not value:
+            continue  # still being typed
+        elif name in _TIMES:
+            times[name] = _time(name, value, now)
+        else:
+            names[name].append(read_outcome(value) if name == "outcome" else value)
+    actions, surfaces, outcomes, sources = (tuple(names[name]) for name in _NAMES)
+    return HistorySearch(tuple(words), times.get("since"), times.get("until"), actions, surfaces, outcomes, sources)
+
+
+def read_outcome(value: str) -> str:
+    """The state with this name or this word on screen, or raises SearchError."""
+    if state := state_named(value):
+        return state
     near = get_close_matches(value, list(RequestState), n=1)
     hint = f"Did you mean outcome:{near[0]}?" if near else f"Use one of {', '.join(RequestState)}."
-    raise SearchError("there is no such outcome", hint=hint)
+    raise SearchError("unknown outcome", hint=hint)
 
 
-def _time(name: str, value: str, now: datetime) -> str:
+def _time(name: str, value: str, now: datetime) -> datetime:
     try:
-        if found := _AGO.fullmatch(value):
-            at = now - timedelta(**{_UNITS[found[2]]: int(found[1])})
-        else:
-            at = datetime.fromisoformat(value)
-        return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    except (ValueError, OverflowError):
-        hint = f"Write a date, as {name}:2026-05-12, or a span back from now, as {name}:7d."
-        raise SearchError("the time cannot be read", hint=hint) from None
+        return read_time(value, now)
+    except ValueError:
+        hint = f"Use a date such as {name}:2026-05-12, or a span back from now such as {name}:7d."
+        raise SearchError(f"{name}: not a date, a time or a span", hint=hint) from None

@@ -1,9 +1,9 @@
-"""The past of every source as one list, newest first. All of this blocks: call it from a thread."""
+"""The history of every source as one list, newest first. All of this blocks: call it from a thread."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.errors import NoGate, NotFound, Unanswered
@@ -21,120 +22,127 @@ from aileron_tui.surface.history_records import (
     HistoryPage,
     ShownPrompt,
     SourcedRecord,
-    local,
+    local_time,
     read_page,
-    shown_in_item,
-    shown_in_past,
+    shown_in_ledger,
+    shown_in_request,
 )
 
-PAGE: Final = 50
-MOST: Final = 500
-PATIENCE: Final = 3.0
+PAGE_SIZE: Final = 50
+LARGEST_PAGE: Final = 500
+REPLY_SECONDS: Final = 3.0
 
-_PLACES: Final = 32
+_KEPT_PLACES: Final = 32
 
 
 class HistorySource(Protocol):
-    """What the history needs of one source."""
+    """What the history needs from a source."""
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
-        """A page of the past."""
+        """One page of the history."""
 
     def item(self, id_: str) -> Request:
-        """One request, if it is still at hand."""
+        """One request, if the source still holds it in memory."""
 
     def past(self, id_: str) -> JsonObject:
-        """All that the ledger has of one request: `{"entries": [{"kind", "body", …}, …], "edit": … or null}`."""
+        """What the ledger has of one request: `{"entries": [{"kind", "body", …}, …], "edit": … or null}`."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """How far one source has been read: what was fetched and not yet shown, and where the rest begins."""
+class _SourcePlace:
+    """How far one source has been read: records that were fetched but not shown yet, and where the rest begins."""
 
-    ahead: tuple[SourcedRecord, ...] = ()
+    fetched: tuple[SourcedRecord, ...] = ()
     older: int | None = None
     ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """How far all sources have been read, and which fell out on the way."""
+class _Place:
+    """How far all sources have been read, and which ones failed on the way."""
 
-    places: Mapping[str, _Place]
+    sources: Mapping[str, _SourcePlace]
     missing: Mapping[str, AileronError] = field(default_factory=dict)
 
 
 class HistoryReader:
-    """The past of whichever sources are connected; a screen that stays open outlives connections.
+    """The history of the sources that are connected at the time of each call.
 
-    `shelves` gives the sources by name each time it is asked, None for one that cannot be reached.
+    `sources` returns the sources by name, with None for one that is not connected.
     """
 
-    def __init__(self, shelves: Callable[[], Mapping[str, HistorySource | None]]) -> None:
-        self._shelves = shelves
-        self._readings: dict[int, _Reading] = {}
+    def __init__(self, sources: Callable[[], Mapping[str, HistorySource | None]]) -> None:
+        self._sources = sources
+        self._places: dict[int, _Place] = {}
         self._numbers = count(1)
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one source, so that one has to say which."""
-        return len(self._shelves()) > 1
+        """Whether there is more than one source."""
+        return len(self._sources()) > 1
 
     def page(
-        self, query: Query, before: int | None = None, limit: int = PAGE, patience: float | None = PATIENCE
+        self,
+        query: Query,
+        before: int | None = None,
+        limit: int = PAGE_SIZE,
+        reply_seconds: float | None = REPLY_SECONDS,
     ) -> HistoryPage:
-        """The newest requests that are wanted, or those older than `before`, which an earlier page gave.
+        """The newest requests that match, or those older than `before`, which is the `older` of an earlier page.
 
-        A source that fails, or takes longer than `patience`, is left out and told as missing; a single one raises.
+        A source that fails, or takes longer than `reply_seconds`, is reported as missing; a single source raises.
         """
-        shelves = dict(self._shelves())
+        sources = dict(self._sources())
         names = query.get("source")
         query = {name: value for name, value in query.items() if name != "source"}
         if isinstance(names, list):
-            shelves = {name: shelf for name, shelf in shelves.items() if name in names}
-        reading = self._resumed(before, shelves)
-        short = [name for name, place in reading.places.items() if not place.ended and len(place.ahead) < limit]
-        asks = {name: _ask(shelves.get(name), name, query, reading.places[name].older, limit) for name in short}
-        told = _all_told(asks, patience) if self.several else {name: _told(ask) for name, ask in asks.items()}
-        places, missing = dict(reading.places), dict(reading.missing)
-        for name, answer in told.items():
-            if isinstance(answer, AileronError):
+            sources = {name: source for name, source in sources.items() if name in names}
+        place = self._resume(before, sources)
+        short = [name for name, at in place.sources.items() if not at.ended and len(at.fetched) < limit]
+        fetches = {name: _fetch(sources.get(name), name, query, place.sources[name].older, limit) for name in short}
+        if self.several:
+            replies = _fetch_all(fetches, reply_seconds)
+        else:
+            replies = {name: _reply(fetch) for name, fetch in fetches.items()}
+        places, missing = dict(place.sources), dict(place.missing)
+        for name, reply in replies.items():
+            if isinstance(reply, AileronError):
                 if not self.several:
-                    raise answer
-                missing[name] = answer
+                    raise reply
+                missing[name] = reply
                 places[name] = replace(places[name], ended=True)
             else:
-                ahead = places[name].ahead + answer.requests
-                # A source that goes round in circles has no more to tell.
-                ended = answer.older is None or not answer.requests or answer.older == places[name].older
-                places[name] = _Place(ahead, answer.older, ended)
-        shown, places = _merged(places, limit)
-        more = any(place.ahead or not place.ended for place in places.values())
-        return HistoryPage(tuple(shown), self._kept(_Reading(places, missing)) if more else None, missing)
+                fetched = places[name].fetched + reply.requests
+                # A source that returns the same place again would never end.
+                ended = reply.older is None or not reply.requests or reply.older == places[name].older
+                places[name] = _SourcePlace(fetched, reply.older, ended)
+        shown, places = _merge(places, limit)
+        more = any(at.fetched or not at.ended for at in places.values())
+        return HistoryPage(tuple(shown), self._keep(_Place(places, missing)) if more else None, missing)
 
-    def _resumed(self, before: int | None, shelves: Mapping[str, HistorySource | None]) -> _Reading:
+    def _resume(self, before: int | None, sources: Mapping[str, HistorySource | None]) -> _Place:
         if before is None:
-            return _Reading(dict.fromkeys(shelves, _Place()))
-        with self._guard:
-            reading = self._readings.get(before)
-        if reading is None:
-            raise AileronError("it cannot be said any more what comes next", hint="Load it again.")
-        return reading
+            return _Place(dict.fromkeys(sources, _SourcePlace()))
+        with self._lock:
+            place = self._places.get(before)
+        if place is None:
+            raise AileronError("the next page is no longer known", hint="Load the history again.")
+        return place
 
-    def _kept(self, reading: _Reading) -> int:
-        with self._guard:
+    def _keep(self, place: _Place) -> int:
+        with self._lock:
             number = next(self._numbers)
-            self._readings[number] = reading
-            while len(self._readings) > _PLACES:
-                del self._readings[next(iter(self._readings))]
+            self._places[number] = place
+            while len(self._places) > _KEPT_PLACES:
+                del self._places[next(iter(self._places))]
         return number
 
     def pages(self, query: Query) -> Iterator[HistoryPage]:
-        """Everything that is wanted, a large page at a time; raises rather than leave a source out."""
+        """Everything that matches, in large pages; raises if a source is missing."""
         before: int | None = None
         while True:
-            found = self.page(query, before, MOST, None)
+            found = self.page(query, before, LARGEST_PAGE, None)
             for name, error in found.missing.items():
                 raise AileronError(f"{inline(name)}: {error.title}", error.detail, error.hint)
             yield found
@@ -143,97 +151,97 @@ class HistoryReader:
             before = found.older
 
     def sample(self, days: int) -> HistoryPage:
-        """The requests of the last days, at most one large page of them: there are no sums to ask for."""
-        since = datetime.now(UTC) - timedelta(days=days)
-        return self.page({"since": f"{since:%Y-%m-%dT%H:%M:%SZ}"}, limit=MOST)
+        """The requests of the last days, at most one large page: sources do not offer totals."""
+        since = utc_now() - timedelta(days=days)
+        return self.page({"since": f"{since:%Y-%m-%dT%H:%M:%SZ}"}, limit=LARGEST_PAGE)
 
-    def look_up(self, request: SourcedRecord) -> tuple[ShownPrompt, Request | None]:
-        """What was shown for a request, from its source's memory or from the ledger, else where to find it."""
-        shelf = self._shelves().get(request.source)
+    def look_up(self, record: SourcedRecord) -> tuple[ShownPrompt, Request | None]:
+        """What was shown for a request, from its source's memory or the ledger, else a note where to find it."""
+        source = self._sources().get(record.source)
         try:
-            if shelf is None:
-                raise _unreachable()
+            if source is None:
+                raise _not_connected()
             try:
-                item = shelf.item(request.id)
+                request = source.item(record.id)
             except NotFound:
                 pass
             else:
-                return shown_in_item(item), replace(item, source=request.source)
-            return shown_in_past(shelf.past(request.id)), None
+                return shown_in_request(request), replace(request, source=record.source)
+            return shown_in_ledger(source.past(record.id)), None
         except NotFound:
-            name = clip(inline(request.id), 80)
-            return ShownPrompt(note=f"The ledger has what was shown: aileron-tui history show {name}"), None
+            id_ = clip(inline(record.id), 80)
+            return ShownPrompt(note=f"The prompt is in the ledger: aileron-tui history show {id_}"), None
         except AileronError as error:
-            return ShownPrompt(note=f"What was shown cannot be looked up now: {inline(error.title)}"), None
+            return ShownPrompt(note=f"The prompt cannot be loaded now: {inline(error.title)}"), None
 
 
-def _unreachable() -> AileronError:
-    return NoGate("not connected", hint="It is tried again by itself.")
+def _not_connected() -> AileronError:
+    return NoGate("not connected", hint="Reconnecting…")
 
 
-def _ask(
-    shelf: HistorySource | None, name: str, query: Query, older: int | None, limit: int
+def _fetch(
+    source: HistorySource | None, name: str, query: Query, older: int | None, limit: int
 ) -> Callable[[], HistoryPage]:
-    def ask() -> HistoryPage:
-        if shelf is None:
-            raise _unreachable()
-        place: Query = {} if older is None else {"before": older}
-        return read_page(shelf.history(**query, **place, limit=limit), name)
+    def fetch() -> HistoryPage:
+        if source is None:
+            raise _not_connected()
+        before: Query = {} if older is None else {"before": older}
+        return read_page(source.history(**query, **before, limit=limit), name)
 
-    return ask
+    return fetch
 
 
-def _all_told(
-    asks: Mapping[str, Callable[[], HistoryPage]], patience: float | None
+def _fetch_all(
+    fetches: Mapping[str, Callable[[], HistoryPage]], seconds: float | None
 ) -> dict[str, HistoryPage | AileronError]:
-    """What each source answers, all asked at once and none waited for longer than `patience`."""
-    answers: SimpleQueue[tuple[str, HistoryPage | AileronError]] = SimpleQueue()
-    for name, ask in asks.items():
-        # Daemons: one that never answers must not keep the program alive.
-        work = partial(_answer, answers, name, ask)
+    """The reply of each source. All are asked at the same time, and none may take longer than `seconds`."""
+    queue: SimpleQueue[tuple[str, HistoryPage | AileronError]] = SimpleQueue()
+    for name, fetch in fetches.items():
+        # Daemon threads: a source that never replies must not keep the program alive.
+        work = partial(_put_reply, queue, name, fetch)
         threading.Thread(target=work, name=f"history {name}", daemon=True).start()
-    told: dict[str, HistoryPage | AileronError] = {}
-    end = None if patience is None else monotonic() + patience
-    while len(told) < len(asks):
+    replies: dict[str, HistoryPage | AileronError] = {}
+    end = None if seconds is None else monotonic() + seconds
+    while len(replies) < len(fetches):
         try:
-            name, answer = answers.get(timeout=None if end is None else max(0.0, end - monotonic()))
+            name, reply = queue.get(timeout=None if end is None else max(0.0, end - monotonic()))
         except Empty:
-            late = Unanswered("it has not answered yet")
-            return {name: told.get(name, late) for name in asks}
-        told[name] = answer
-    return told
+            late = Unanswered("no reply yet")
+            return {name: replies.get(name, late) for name in fetches}
+        replies[name] = reply
+    return replies
 
 
-def _answer(
-    answers: "SimpleQueue[tuple[str, HistoryPage | AileronError]]", name: str, ask: Callable[[], HistoryPage]
+def _put_reply(
+    queue: "SimpleQueue[tuple[str, HistoryPage | AileronError]]", name: str, fetch: Callable[[], HistoryPage]
 ) -> None:
-    answers.put((name, _told(ask)))
+    queue.put((name, _reply(fetch)))
 
 
-def _told(ask: Callable[[], HistoryPage]) -> HistoryPage | AileronError:
+def _reply(fetch: Callable[[], HistoryPage]) -> HistoryPage | AileronError:
     try:
-        return ask()
+        return fetch()
     except AileronError as error:
         return error
-    except Exception as error:  # noqa: BLE001  # whoever waits for an answer must get one
-        return AileronError("it cannot be read", f"{type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001  # the thread that waits for a reply must get one
+        return AileronError("cannot read the history", f"{type(error).__name__}: {error}")
 
 
-def _merged(places: Mapping[str, _Place], limit: int) -> tuple[list[SourcedRecord], dict[str, _Place]]:
-    """The newest of all that was fetched ahead, each source in its own order, and what is left."""
-    heads = dict.fromkeys(places, 0)
+def _merge(places: Mapping[str, _SourcePlace], limit: int) -> tuple[list[SourcedRecord], dict[str, _SourcePlace]]:
+    """The newest of the fetched records, those of each source in its own order, and the places after them."""
+    used = dict.fromkeys(places, 0)
     shown: list[SourcedRecord] = []
     while len(shown) < limit:
-        first = {name: places[name].ahead[at] for name, at in heads.items() if at < len(places[name].ahead)}
+        first = {name: places[name].fetched[at] for name, at in used.items() if at < len(places[name].fetched)}
         if not first:
             break
-        name = max(first, key=lambda name: _moment(first[name]))
+        name = max(first, key=lambda name: _asked_at(first[name]))
         shown.append(first[name])
-        heads[name] += 1
-    return shown, {name: replace(place, ahead=place.ahead[heads[name] :]) for name, place in places.items()}
+        used[name] += 1
+    return shown, {name: replace(place, fetched=place.fetched[used[name] :]) for name, place in places.items()}
 
 
-def _moment(request: SourcedRecord) -> float:
-    """When it was asked; one whose time cannot be read does not hold up what comes after it."""
-    at = local(request.asked)
+def _asked_at(record: SourcedRecord) -> float:
+    """When the request was made. One with an unreadable time comes first, so that it does not block older ones."""
+    at = local_time(record.asked)
     return at.timestamp() if at else float("inf")

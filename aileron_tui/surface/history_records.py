@@ -1,4 +1,4 @@
-"""Requests of the past as a source tells them, believed only as far as they can be read, and what they add up to."""
+"""Records of the history as a source sends them, checked, and their totals by day."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, fields
@@ -17,28 +17,28 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
 
-DIGEST_ONLY: Final = "Of what was fetched only the digest was kept. [policy] keep_previews keeps all of it."
+DIGEST_ONLY: Final = "Only the digest of the preview was kept. [policy] keep_previews = true keeps previews."
 
-# A number beyond a double cannot become one, and nobody has taken longer than a thousand years.
-_LONGEST: Final = 1000 * 366 * 86400
+CUT: Final = "The call was too long to be kept whole: some inputs show only their beginning."
 
-CUT: Final = "What was asked was too long to be kept whole: of some inputs only the beginning is shown."
+# Larger integers than a float can hold must not be converted, and a thousand years are enough for anybody.
+_LONGEST_SECONDS: Final = 1000 * 366 * 86400
 
 
 @dataclass(frozen=True, slots=True)
 class SourcedRecord(HistoryRecord):
-    """One of a source, by the operator's name for it: "" where there is only one. Times are the source's."""
+    """A record with the operator's name for its source, "" if there is only one. Times are the source's."""
 
     source: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it apart from every other request, those of other sources too."""
+        """Identifies the request among those of all sources."""
         return self.source, self.id
 
     @property
     def signature(self) -> str:
-        """What is known of the signature, in our own words."""
+        """Whether the decision was signed, in words; "" if there was none."""
         if self.signer:
             return "signed"
         return "not signed" if self.decided else ""
@@ -48,7 +48,7 @@ class SourcedRecord(HistoryRecord):
 class HistoryPage:
     """Some requests, newest first; `older` is where the next page begins, None at the end.
 
-    `missing` has the sources of which not everything could be had, and why.
+    `missing` has the sources whose records are incomplete, and why.
     """
 
     requests: tuple[SourcedRecord, ...]
@@ -58,7 +58,7 @@ class HistoryPage:
 
 @dataclass(frozen=True, slots=True)
 class DayTally:
-    """What was decided on one day, in local time. `typical` is the median time to decide, in seconds."""
+    """The decisions of one day, in local time. `typical` is the median time to decide, in seconds."""
 
     day: date
     decisions: int = 0
@@ -67,9 +67,9 @@ class DayTally:
 
 @dataclass(frozen=True, slots=True)
 class ShownPrompt:
-    """What the operator was shown, as far as it is still known; `note` says in our own words what is not.
+    """What the operator was shown, as far as it was kept; `note` says what was not.
 
-    Where an edited call was approved, `asked` and `asked_fetched` are the rows of the one that was asked.
+    If an edited call was approved, `asked` and `asked_fetched` are the rows of the original call.
     """
 
     inputs: tuple[Row, ...] = ()
@@ -84,40 +84,32 @@ _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name n
 
 
 def read_page(answer: JsonObject, source: str = "") -> HistoryPage:
-    """A page in the answer of a source, or Untrustworthy."""
+    """Reads a page from the reply of a source, or raises Untrustworthy."""
     items, older = answer.get("items"), answer.get("next")
     if not isinstance(items, list) or not (older is None or (isinstance(older, int) and older > 0)):
-        raise Untrustworthy("what was sent is no page of history")
-    return HistoryPage(tuple(_past(item, source) for item in items), older)
+        raise Untrustworthy("the reply is not a page of history")
+    return HistoryPage(tuple(_record(item, source) for item in items), older)
 
 
-def _past(value: Json, source: str) -> SourcedRecord:
+def _record(value: Json, source: str) -> SourcedRecord:
     if not isinstance(value, dict):
-        raise Untrustworthy("what was sent is not a request")
+        raise Untrustworthy("the history contains something that is not a request")
     texts: dict[str, str] = {}
     for name in _TEXTS:
         text = value.get(name, "")
         if not isinstance(text, str):
-            raise Untrustworthy("a request was sent that cannot be read", name)
+            raise Untrustworthy("the history contains an invalid request", name)
         texts[name] = text
     seq, took, edited = value.get("seq"), value.get("took"), value.get("edited", False)
     if not isinstance(seq, int) or isinstance(took, (str, bool, list, dict)) or not isinstance(edited, bool):
-        raise Untrustworthy("a request was sent that cannot be read", "seq, took, edited")
-    if took is not None and not 0 <= took <= _LONGEST:
-        raise Untrustworthy("a request was sent that cannot be read", "took")
+        raise Untrustworthy("the history contains an invalid request", "seq, took, edited")
+    if took is not None and not 0 <= took <= _LONGEST_SECONDS:
+        raise Untrustworthy("the history contains an invalid request", "took")
     return SourcedRecord(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
 
 
-def span(seconds: float) -> str:
-    """A length of time as people say it: 0.4 s, 12 s, 3.5 min."""
-    for limit, unit, size in ((60, "s", 1), (3600, "min", 60), (86400, "h", 3600)):
-        if seconds < limit:
-            return f"{seconds / size:.1f} {unit}" if seconds < 10 * size else f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86400:.0f} d"
-
-
-def local(time: str) -> datetime | None:
-    """A time of the gate in the person's own zone, or None if it cannot be read."""
+def local_time(time: str) -> datetime | None:
+    """A time of the ledger in the local zone, or None if it cannot be read."""
     try:
         return moment(time).astimezone()
     except (ValueError, OverflowError):
@@ -131,28 +123,29 @@ def typical(requests: Iterable[SourcedRecord]) -> float | None:
 
 
 def tally(requests: Iterable[SourcedRecord], today: date, days: int) -> tuple[DayTally, ...]:
-    """Decisions of the last `days` days, the oldest first, today last."""
+    """The decisions of the last `days` days, oldest first, today last."""
     decided: dict[date, list[SourcedRecord]] = {}
     for request in requests:
-        at = local(request.decided) if request.decided else None
+        at = local_time(request.decided) if request.decided else None
         if at is not None:
             decided.setdefault(at.date(), []).append(request)
     last = [today - timedelta(days=back) for back in range(days - 1, -1, -1)]
     return tuple(DayTally(day, len(decided.get(day, ())), typical(decided.get(day, ()))) for day in last)
 
 
-def shown_in_item(item: Request) -> ShownPrompt:
-    """What was shown, from a gate that still has the request at hand."""
-    preview, before = item.prompt.preview, item.edited_from
-    asked = before.inputs if before else None
+def shown_in_request(request: Request) -> ShownPrompt:
+    """What was shown, from a request that its source still holds."""
+    prompt, original = request.prompt, request.edited_from
+    preview, asked = prompt.preview, original.inputs if original else None
     if preview is None:
-        return ShownPrompt(item.prompt.inputs, asked=asked)
-    was = before.preview.rows if before and before.preview and not before.preview.unavailable else None
-    return ShownPrompt(item.prompt.inputs, preview.rows, preview.unavailable, asked=asked, asked_fetched=was)
+        return ShownPrompt(prompt.inputs, asked=asked)
+    before = original.preview if original else None
+    asked_fetched = before.rows if before and not before.unavailable else None
+    return ShownPrompt(prompt.inputs, preview.rows, preview.unavailable, asked=asked, asked_fetched=asked_fetched)
 
 
-def shown_in_past(past: JsonObject) -> ShownPrompt:
-    """What was shown, from what the ledger kept of it: the inputs, and of the preview at least a digest."""
+def shown_in_ledger(past: JsonObject) -> ShownPrompt:
+    """What was shown, from the entries of the ledger: the inputs, and at least a digest of the preview."""
     inputs: tuple[Row, ...] = ()
     fetched: tuple[Row, ...] = ()
     unavailable = note = cut = ""
@@ -171,11 +164,11 @@ def shown_in_past(past: JsonObject) -> ShownPrompt:
                 fetched, unavailable, note = (), why, ""
             case {"kind": EntryKind.PREVIEWED, "body": {"digest": str()}}:
                 fetched, unavailable, note = (), "", DIGEST_ONLY
-    said = " ".join(filter(None, (cut, note)))
+    notes = " ".join(filter(None, (cut, note)))
     match past.get("edit"):
         case {"asked": dict() as asked, "approved": dict() as approved}:
-            return ShownPrompt(arg_rows(approved), fetched, unavailable, said, arg_rows(asked))
-    return ShownPrompt(inputs, fetched, unavailable, said)
+            return ShownPrompt(arg_rows(approved), fetched, unavailable, notes, arg_rows(asked))
+    return ShownPrompt(inputs, fetched, unavailable, notes)
 
 
 def _row(label: str, value: str) -> Row:

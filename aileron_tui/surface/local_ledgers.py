@@ -1,47 +1,51 @@
-"""The ledgers of this home: the gate's, and one for each daemon that a console was connected to."""
+"""The ledgers of this home: the gate's, and one for each daemon that was connected."""
 
-import sys
 from pathlib import Path
 
-from aileron_tui.core.visible_text import inline
+from aileron_tui.core.values import dataclass
 from aileron_tui.files.paths import paths
 from aileron_tui.ledger.connection import DAEMONS, FILE, lock_path
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.lock_file import noted_head
 
 
-def gate() -> Path:
-    """The gate's, which may not exist yet."""
+@dataclass(frozen=True, slots=True)
+class LocalLedger:
+    """A ledger file, which may not exist yet. `note` says what else there is, and may contain foreign text."""
+
+    path: Path
+    note: str = ""
+
+
+def gate_ledger() -> Path:
+    """The path of the gate's ledger."""
     return paths().data / FILE
 
 
-def daemons() -> dict[str, Path]:
-    """Those of daemons by the names of their sources, also one of which only the note beside it is left."""
+def daemon_ledgers() -> dict[str, Path]:
+    """The paths of the daemons' ledgers by source name, including those whose file is missing."""
     folders = sorted((paths().data / DAEMONS).glob("*/"))
-    return {folder.name: folder / FILE for folder in folders if _recorded(folder / FILE)}
+    return {folder.name: folder / FILE for folder in folders if _has_entries(folder / FILE)}
 
 
-def chosen(source: str | None) -> Path:
-    """The one that is meant: a daemon's by its name, else the gate's, else the only one there is."""
-    found = daemons()
-    if source is None and _recorded(gate()):
-        if found:
-            sys.stderr.write(f"this is the gate's; for daemons see --source: {inline(', '.join(found))}\n")
-        return gate()
+def choose_ledger(source: str | None) -> LocalLedger:
+    """The ledger of the daemon with this name. Without a name the gate's, or a daemon's if it is the only one."""
+    daemons = daemon_ledgers()
+    names = ", ".join(daemons)
     if source is not None:
-        if source not in found:
-            detail = f"there are {', '.join(found)}" if found else "nothing was recorded of any daemon yet"
-            hint = "Without --source it is the gate's history."
-            raise LedgerError(f"nothing was recorded of a daemon named {source}", detail, hint)
-        return found[source]
-    if len(found) == 1:
-        name, path = next(iter(found.items()))
-        sys.stderr.write(f"no gate recorded anything here; this is the ledger of {inline(name)}\n")
-        return path
-    if found:
-        sys.stderr.write(f"there are ledgers of daemons, see --source: {inline(', '.join(found))}\n")
-    return gate()
+        if source not in daemons:
+            detail = f"the ledgers here are: {names}" if daemons else "no daemon has a ledger here yet"
+            raise LedgerError(f"no ledger for a daemon named {source}", detail, "Omit --source for the gate's history.")
+        return LocalLedger(daemons[source])
+    if _has_entries(gate_ledger()):
+        note = f"showing the gate's ledger; for a daemon's use --source: {names}" if daemons else ""
+        return LocalLedger(gate_ledger(), note)
+    if len(daemons) == 1:
+        return LocalLedger(daemons[names], f"the gate has no ledger here; showing the ledger of {names}")
+    note = f"the gate has no ledger here; for a daemon's use --source: {names}" if daemons else ""
+    return LocalLedger(gate_ledger(), note)
 
 
-def _recorded(path: Path) -> bool:
+def _has_entries(path: Path) -> bool:
+    """Whether anything was ever recorded; a lock file remembers a ledger that is gone."""
     return path.exists() or path.is_symlink() or noted_head(lock_path(path)) is not None

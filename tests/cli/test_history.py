@@ -81,6 +81,10 @@ def test_filters_search_and_pages(ledger: Path, capsys: pytest.CaptureFixture[st
         return [request["id"] for request in json.loads(said(capsys, "--json", *words))["requests"]]
 
     assert ids("--search", "team@example.com") == ["act-1"]
+    assert ids("--search", "outcome:done") == ids("--search", "outcome:executed") == ["act-1"]
+    assert ids("--search", "outcome:nobody-answered action:move-file since:2026-05-11") == ["act-3"]
+    assert ids("--search", "until:2026-05-11") == ids("--search", "outcome:done", "--until", "2026-05-11") == []
+    assert ids("--outcome", "done", "--search", "outcome:denied team") == ["act-1"]
     assert ids("--outcome", "denied", "--outcome", "expired") == ["act-3", "act-2"]
     assert ids("--action", "move-file") == ["act-3"]
     assert ids("--surface", "tui") == ["act-2", "act-1"]
@@ -88,6 +92,22 @@ def test_filters_search_and_pages(ledger: Path, capsys: pytest.CaptureFixture[st
     assert ids("--until", "2026-05-11") == []
     first = json.loads(said(capsys, "--json", "--limit", "3"))
     assert ids("--before", str(first["next"])) == ["act-1"]
+
+
+def test_a_search_that_cannot_be_read_says_how_to_write_it(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text, hint in (
+        ("outcome:denyed", "Did you mean outcome:denied?"),
+        ("since:soon", "since:7d"),
+        ("source:a source:b", "console"),
+    ):
+        assert cli.main(["history", "--search", text]) == 1
+        assert hint in capsys.readouterr().err
+
+
+def test_a_search_can_name_the_source(ledger: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    daemon(home, "work")
+    found = json.loads(said(capsys, "--json", "--search", "source:work outcome:denied"))["requests"]
+    assert [request["id"] for request in found] == ["work-1"]
 
 
 def test_json_has_stable_keys(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,7 +213,7 @@ def test_an_export_is_not_thrown_at_a_terminal(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert cli.main(["history", "export"]) == 1
     said = capsys.readouterr()
-    assert (said.out, "Give --output FILE" in said.err) == ("", True)
+    assert (said.out, "Use --output FILE" in said.err) == ("", True)
 
 
 def test_a_later_revocation_does_not_spoil_an_earlier_decision(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,7 +244,7 @@ def test_a_damaged_ledger_is_reported_and_set_aside(ledger: Path, capsys: pytest
         capsys.readouterr()
         assert cli.main(["history", *words]) == 1
         assert "error: the ledger is damaged" in capsys.readouterr().err
-    assert said(capsys, "set-aside").startswith("the old ledger is in ")
+    assert said(capsys, "set-aside").startswith("moved the old ledger to ")
     assert said(capsys, "verify").startswith("good: 1 entry\n")
     assert [path.read_bytes() for path in ledger.parent.glob("set-aside-*/ledger.db")] == [b"garbage"]
 
@@ -302,10 +322,11 @@ def test_the_only_ledger_there_is_needs_no_name(home: Path, capsys: pytest.Captu
     assert cli.main(["history", "verify"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("good: 11 entries")
-    assert err == "no gate recorded anything here; this is the ledger of work\n"
+    assert err == "the gate has no ledger here; showing the ledger of work\n"
     daemon(home, "play")
     assert cli.main(["history"]) == 0
-    assert capsys.readouterr() == ("", "there are ledgers of daemons, see --source: play, work\nnothing recorded yet\n")
+    note = "the gate has no ledger here; for a daemon's use --source: play, work"
+    assert capsys.readouterr() == ("", f"{note}\nnothing recorded yet\n")
 
 
 def test_beside_a_gates_ledger_those_of_daemons_are_named(
@@ -314,7 +335,7 @@ def test_beside_a_gates_ledger_those_of_daemons_are_named(
     assert ledger.exists()
     daemon(home, "work")
     assert cli.main(["history"]) == 0
-    assert capsys.readouterr().err.startswith("this is the gate's; for daemons see --source: work\n")
+    assert capsys.readouterr().err.startswith("showing the gate's ledger; for a daemon's use --source: work\n")
 
 
 def test_a_gates_ledger_that_is_gone_is_not_passed_over(
@@ -323,22 +344,22 @@ def test_a_gates_ledger_that_is_gone_is_not_passed_over(
     daemon(home, "work")
     ledger.unlink()
     assert cli.main(["history"]) == 1
-    assert "it is gone, and it had 14 entries" in capsys.readouterr().err
+    assert "the file is missing; it had 14 entries" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["nothing", "../daemons/work", "", ".", "/", HOSTILE])
 def test_an_unknown_name_lists_those_there_are(home: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert cli.main(["history", "--source", name]) == 1
-    assert "nothing was recorded of any daemon yet" in capsys.readouterr().err
+    assert "no daemon has a ledger here yet" in capsys.readouterr().err
     daemon(home, "work")
     daemon(home, "play")
     assert cli.main(["history", "--source", name]) == 1
     err = capsys.readouterr().err
-    assert "there are play, work" in err
+    assert "the ledgers here are: play, work" in err
     assert "\x1b" not in err
 
 
-def test_a_daemons_ledger_is_mended_by_its_name(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_daemons_ledger_is_repaired_by_its_name(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = daemon(home, "work")
     with tampering(path) as db:
         db.execute("UPDATE requests SET outcome = 'denied'")
@@ -346,7 +367,7 @@ def test_a_daemons_ledger_is_mended_by_its_name(home: Path, capsys: pytest.Captu
     said(capsys, "rebuild", "--source", "work")
     assert said(capsys, "verify", "--source", "work").startswith("good")
     path.write_bytes(b"garbage")
-    assert "enrol the keys" not in said(capsys, "set-aside", "--source", "work")
+    assert "enroll the keys" not in said(capsys, "set-aside", "--source", "work")
     assert said(capsys, "verify", "--source", "work").startswith("good: 1 entry\n")
     assert not (home / "data" / "ledger.db").exists()
 
@@ -408,7 +429,8 @@ def test_an_edited_approval_is_told_with_what_was_asked_and_approved(
 def test_no_content_of_an_edited_call_reaches_the_column_of_the_signs(
     edited: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: str
 ) -> None:
-    monkeypatch.setattr("aileron_tui.cli.commands.history.columns", lambda _: int(width))
+    for module in ("aileron_tui.cli.output", "aileron_tui.cli.commands.history.show"):
+        monkeypatch.setattr(f"{module}.columns", lambda _: int(width))
     shown = said(capsys, "show", "act-1").splitlines()
     start = next(place for place, line in enumerate(shown) if line.startswith("- to"))
     end = shown.index("", start)

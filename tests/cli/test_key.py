@@ -141,7 +141,7 @@ def test_another_machines_key_is_enrolled_and_revoked(
     assert cli.main(["key", "enroll", str(public), "--name", "phone"]) == 0
     assert cli.main(["key", "list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out.split("\n", 2)[2])
-    assert [(key["name"], key["fingerprint"], key["protection"]) for key in listed["key_store"]] == [
+    assert [(key["name"], key["fingerprint"], key["protection"]) for key in listed["keys"]] == [
         ("phone", FINGERPRINT, "not on this machine")
     ]
     assert cli.main(["key", "enroll", str(public), "--name", "again"]) == 1

@@ -36,7 +36,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home where nothing is set up."""
     here = Paths(tmp_path / "config.toml", tmp_path / "keyring.json", tmp_path / "data", tmp_path / "keys", cache)
-    monkeypatch.setattr("aileron_tui.cli.commands.preview.places", lambda: here)
+    monkeypatch.setattr("aileron_tui.cli.commands.preview.paths", lambda: here)
     return tmp_path
 
 

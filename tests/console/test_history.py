@@ -17,7 +17,7 @@ from aileron_tui.console.widgets.request_detail import RequestDetail, about, wha
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
-from aileron_tui.surface.history_records import ShownPrompt, read_page, shown_in_item
+from aileron_tui.surface.history_records import ShownPrompt, read_page, shown_in_request
 from tests.console.history_gate import NOW, PastGate, alone, item, record, records
 from tests.console.pilots import SIZES, UNSAFE, Stage, lines, piloted, settle, text, unsafe
 from tests.hostile import HOSTILE
@@ -147,10 +147,10 @@ async def test_a_search_that_cannot_be_understood_says_why() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await loaded(pilot, 5)
         await pilot.press("slash", *"since:x")
-        await settle(pilot, lambda: "the time cannot be read" in text(app))
+        await settle(pilot, lambda: "not a date, a time or a span" in text(app))
         assert "since:7d" in text(app)
         await pilot.press("escape")
-        await settle(pilot, lambda: "cannot be read" not in text(app))
+        await settle(pilot, lambda: "not a date" not in text(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -185,7 +185,7 @@ async def test_the_detail_follows_the_cursor_and_warns_of_haste() -> None:
         while table.current is None or table.current.took != 0.4:
             await pilot.press("j")
         await settle(pilot, lambda: "decided in 0.4 s  ⚠ quick" in text(app))
-        await settle(pilot, lambda: "The ledger has what was shown" in text(app))
+        await settle(pilot, lambda: "The prompt is in the ledger" in text(app))
 
 
 @piloted
@@ -426,7 +426,7 @@ async def test_hostile_text_is_only_shown(size: tuple[int, int]) -> None:
                 assert unsafe(app) == []
         screen.add_class("-detail")
         for place in range(0, len(held), 12):
-            detail.show(table.requests[place], shown_in_item(held[place]))
+            detail.show(table.requests[place], shown_in_request(held[place]))
             await pilot.pause()
             assert unsafe(app) == [], table.requests[place].id
         assert len(lines(app)) == size[1]
@@ -439,7 +439,7 @@ def test_hostile_text_is_only_text_in_every_part_of_the_detail(bad: str) -> None
     request = read_page({"items": [record(1, changes=fields)], "next": None}).requests[0]
     held = item(text=bad, action=bad, draft=bad)
     shown = ShownPrompt(
-        (*shown_in_item(held).inputs, Row(bad, bad), Row(bad, missing=True)), shown_in_item(held).fetched, ""
+        (*shown_in_request(held).inputs, Row(bad, bad), Row(bad, missing=True)), shown_in_request(held).fetched, ""
     )
     for content in (*about(request), *what_was_shown(shown), *what_was_shown(ShownPrompt(unavailable=bad))):
         assert not UNSAFE.findall(content.plain)
@@ -543,7 +543,7 @@ async def test_export_never_replaces_a_file_without_being_asked(tmp_path: Path) 
         screen.query_one(Input).value = str(path)
         await pilot.pause()
         await pilot.press("enter")
-        await settle(pilot, lambda: "there is a file of this name" in text(app))
+        await settle(pilot, lambda: "the file already exists" in text(app))
         replace = screen.query_one("#export-replace", Button)
         assert replace.display
         assert not replace.has_focus
@@ -563,8 +563,8 @@ async def test_export_says_what_is_in_the_way_and_can_be_left(tmp_path: Path) ->
         await loaded(pilot, 5)
         screen = await into_export(pilot)
         for name, words in (
-            ("x.txt", "End it in .jsonl or .csv."),
-            (str(tmp_path / "no" / "x.csv"), "cannot be written"),
+            ("x.txt", "Use .jsonl or .csv."),
+            (str(tmp_path / "no" / "x.csv"), "cannot write the file"),
         ):
             screen.query_one(Input).value = name
             await pilot.pause()

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.entry_chain import Damage, EntryKind
+from aileron_tui.core.history_csv import HistoryCsvWriter
 from aileron_tui.ledger.errors import LedgerError, LedgerNewer
-from aileron_tui.ledger.export import Exported, cell, write_csv, write_jsonl
+from aileron_tui.ledger.export import Exported, write_jsonl
 from aileron_tui.ledger.full_check import audit_export
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.history_search import every
@@ -156,20 +157,11 @@ def test_an_export_is_of_one_moment(scene: Scene, tmp_path: Path) -> None:
 def test_the_table_has_a_line_per_request_and_no_formulas(scene: Scene) -> None:
     scene.denied("act-1", reason='=HYPERLINK("http://evil","x")')
     scene.denied("act-2", reason='\x1b]52;c;\x07 ok,\n"yes"')
-    out = io.BytesIO()
+    out = io.StringIO(newline="")
     with LedgerReader(scene.ledger.path) as reader:
-        write_csv(every(reader), out)
-    rows = list(csv.DictReader(io.StringIO(out.getvalue().decode(), newline="")))
+        HistoryCsvWriter(out).write(every(reader))
+    rows = list(csv.DictReader(io.StringIO(out.getvalue(), newline="")))
     assert [row["id"] for row in rows] == ["act-2", "act-1"]
     assert rows[1]["reason"] == '\'=HYPERLINK("http://evil","x")'
     assert "\x1b" not in rows[0]["reason"]
     assert "\n" not in rows[0]["reason"]
-
-
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", "  =1", "\r=1", "|x", "%x"])
-def test_a_cell_that_begins_like_a_formula_is_text(text: str) -> None:
-    assert cell(text).startswith("'")
-
-
-def test_other_cells_stay_as_they_are() -> None:
-    assert [cell(value) for value in ("a=1", "", None, 1.5, -2)] == ["a=1", "", "", "1.5", "-2"]

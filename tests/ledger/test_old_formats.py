@@ -14,9 +14,10 @@ import pytest
 
 from aileron_tui.core.decision import Verdict, moment
 from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.history_csv import HistoryCsvWriter, cell
 from aileron_tui.core.jsontext import read_object
 from aileron_tui.core.prompt import read_prompt
-from aileron_tui.ledger.export import Exported, cell, write_csv
+from aileron_tui.ledger.export import Exported
 from aileron_tui.ledger.full_check import audit, audit_export
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.history_search import HistoryFilter, every, find, page
@@ -136,12 +137,12 @@ def test_the_table_of_an_old_ledger_still_says_the_same(tmp_path: Path, version:
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     with LedgerReader(ledger_copy(tmp_path, version, name)) as reader:
         records = list(every(reader))
-        out = io.BytesIO()
-        write_csv(records, out)
+        out = io.StringIO(newline="")
+        HistoryCsvWriter(out).write(records)
     assert [row["id"] for row in rows] == [record.id for record in records]
     for row, record in zip(rows, records, strict=True):
         assert row == {column: cell(getattr(record, column)) for column in row}
-    assert text.splitlines()[0] in out.getvalue().decode()
+    assert text.splitlines()[0] in out.getvalue()
 
 
 @each_ledger

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.runtime.errors import NoGate, Unanswered
-from aileron_tui.surface.history_reader import MOST, PAGE, HistoryReader
+from aileron_tui.surface.history_reader import LARGEST_PAGE, PAGE_SIZE, HistoryReader
 from aileron_tui.surface.history_records import HistoryPage
 from tests.console.history_gate import NOW, PastGate, alone, archive, item, record
 
@@ -50,8 +50,8 @@ def test_every_request_is_there_once_and_newest_first(times: list[list[int]], li
 def test_opening_costs_one_page_of_each() -> None:
     gates = {"a": past(list(range(300))), "b": past(list(range(0, 3000, 10)))}
     page = archive(**gates).page({})
-    assert len(page.requests) == PAGE
-    assert [gate.asked for gate in gates.values()] == [[{"limit": PAGE}], [{"limit": PAGE}]]
+    assert len(page.requests) == PAGE_SIZE
+    assert [gate.asked for gate in gates.values()] == [[{"limit": PAGE_SIZE}], [{"limit": PAGE_SIZE}]]
 
 
 def test_a_source_that_fails_is_named_and_the_others_are_shown() -> None:
@@ -86,9 +86,9 @@ def test_a_source_that_does_not_answer_keeps_nobody_waiting() -> None:
     gates = {"a": past([1]), "b": past([2])}
     gates["b"].open.clear()
     try:
-        page = archive(**gates).page({}, patience=0.1)
+        page = archive(**gates).page({}, reply_seconds=0.1)
         assert [request.source for request in page.requests] == ["a"]
-        assert "not answered yet" in page.missing["b"].title
+        assert "no reply yet" in page.missing["b"].title
     finally:
         gates["b"].open.set()
 
@@ -98,7 +98,7 @@ def test_a_source_that_bursts_is_told_like_any_failure() -> None:
         def history(self, **filters: str | int | list[str]) -> JsonObject:
             raise ZeroDivisionError
 
-    page = archive(a=past([1]), b=Bursting()).page({}, patience=None)
+    page = archive(a=past([1]), b=Bursting()).page({}, reply_seconds=None)
     assert "ZeroDivisionError" in page.missing["b"].detail
 
 
@@ -115,7 +115,7 @@ def test_an_export_leaves_no_source_out() -> None:
     gates = {"a": past(list(range(3))), "b": past(list(range(3)))}
     shelves = archive(**gates)
     assert sum(len(page.requests) for page in shelves.pages({})) == 6
-    assert gates["a"].asked == [{"limit": MOST}]
+    assert gates["a"].asked == [{"limit": LARGEST_PAGE}]
     gates["b"].error = Unanswered("the connection broke")
     with pytest.raises(AileronError, match="b: the connection broke"):
         list(shelves.pages({}))
@@ -135,9 +135,9 @@ def test_words_go_to_each_source_and_a_name_chooses_among_them() -> None:
     shelves = archive(**gates)
     page = shelves.page({"text": "send*", "source": ["b"]})
     assert {request.source for request in page.requests} <= {"b"}
-    assert (gates["a"].asked, gates["b"].asked) == ([], [{"text": "send*", "limit": PAGE}])
+    assert (gates["a"].asked, gates["b"].asked) == ([], [{"text": "send*", "limit": PAGE_SIZE}])
     shelves.page({"text": "send*"})
-    assert gates["a"].asked == [{"text": "send*", "limit": PAGE}]
+    assert gates["a"].asked == [{"text": "send*", "limit": PAGE_SIZE}]
     assert shelves.page({"source": ["nobody"]}).requests == ()
 
 
@@ -173,7 +173,7 @@ def test_an_old_place_is_not_taken_for_another() -> None:
     first = shelves.page({}, limit=2)
     pages = walked(shelves, 2)
     assert len(pages) == 200
-    with pytest.raises(AileronError, match="comes next"):
+    with pytest.raises(AileronError, match="no longer known"):
         shelves.page({}, first.older, 2)
 
 

@@ -9,9 +9,10 @@ from aileron_tui.console.widgets.chart import bars
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ending
+from aileron_tui.core.time_spans import span_text
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.surface.history_query import HistoryQuery, SearchError
-from aileron_tui.surface.history_records import DayTally, read_page, shown_in_past, span, tally, typical
+from aileron_tui.surface.history_records import DayTally, read_page, shown_in_ledger, tally, typical
 from tests.console.history_gate import record, records
 
 NOON = datetime(2026, 5, 12, 12, tzinfo=UTC)
@@ -61,7 +62,7 @@ def test_what_is_no_page_is_refused(answer: JsonObject) -> None:
     ],
 )
 def test_time_is_said_as_people_say_it(seconds: float, words: str) -> None:
-    assert span(seconds) == words
+    assert span_text(seconds) == words
 
 
 def test_an_outcome_we_do_not_know_is_shown_as_the_gate_says_it() -> None:
@@ -139,7 +140,7 @@ def test_what_the_ledger_kept_is_shown() -> None:
         "kind": "preview.fetched",
         "body": {"digest": "d", "preview": {"rows": rows, "unavailable": ""}},
     }
-    shown = shown_in_past({"entries": [made, kept]})
+    shown = shown_in_ledger({"entries": [made, kept]})
     assert [(row.label, row.value, row.multiline) for row in shown.inputs] == [
         ("to", "x@example.com", False),
         ("body", "one\ntwo", True),
@@ -147,11 +148,11 @@ def test_what_the_ledger_kept_is_shown() -> None:
     ]
     assert [(row.label, row.missing) for row in shown.fetched] == [("To", False), ("Cc", True)]
     lost: JsonObject = {"kind": "preview.fetched", "body": {"digest": "d", "unavailable": "timeout"}}
-    assert shown_in_past({"entries": [made, lost]}).unavailable == "timeout"
+    assert shown_in_ledger({"entries": [made, lost]}).unavailable == "timeout"
     digest: JsonObject = {"kind": "preview.fetched", "body": {"digest": "d"}}
-    assert "digest" in shown_in_past({"entries": [made, digest]}).note
+    assert "digest" in shown_in_ledger({"entries": [made, digest]}).note
 
 
 @pytest.mark.parametrize("entries", [None, 5, [], [None], [{}], [{"kind": "request.made", "body": []}]])
 def test_entries_that_make_no_sense_show_nothing(entries: Json) -> None:
-    assert shown_in_past({"entries": entries}).inputs == ()
+    assert shown_in_ledger({"entries": entries}).inputs == ()

@@ -16,7 +16,7 @@ from textual.worker import get_current_worker
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
 from aileron_tui.console.screens.dialog import Sheet
 from aileron_tui.core.errors import AileronError
-from aileron_tui.surface.history_export import FileExists, export, form
+from aileron_tui.surface.history_export import FileExists, export, export_format
 from aileron_tui.surface.history_records import HistoryPage
 
 Pages: TypeAlias = Callable[[], Iterator[HistoryPage]]
@@ -83,7 +83,7 @@ class ExportScreen(Sheet[Content | None]):
         self._explain(event.value)
 
     def _explain(self, name: str) -> None:
-        kind = form(name)
+        kind = export_format(name)
         if kind is None:
             self._say(own("End the name in .jsonl or .csv.", MUTED))
         else:

@@ -34,7 +34,7 @@ from aileron_tui.files.paths import bundled
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.surface.history_query import LONGEST, HistoryQuery, Query, SearchError
 from aileron_tui.surface.history_reader import HistoryReader
-from aileron_tui.surface.history_records import HistoryPage, ShownPrompt, SourcedRecord, local, tally, typical
+from aileron_tui.surface.history_records import HistoryPage, ShownPrompt, SourcedRecord, local_time, tally, typical
 
 TYPING: Final = 0.25
 LOOKING: Final = 0.15
@@ -210,7 +210,7 @@ class HistoryScreen(Screen[None]):
         today = datetime.now().astimezone().date()
         note = f"of the newest {len(event.page.requests):,} requests" if event.page.older is not None else ""
         days = tally(event.page.requests, today, MOST_DAYS)
-        if note and event.page.requests and (oldest := local(event.page.requests[-1].asked)):
+        if note and event.page.requests and (oldest := local_time(event.page.requests[-1].asked)):
             # Days that were not loaded must not look as if nothing had been decided on them.
             days = tuple(day for day in days if day.day >= oldest.date()) or days[-1:]
         self.query_one(Chart).show(days, typical(event.page.requests), note)

@@ -7,7 +7,8 @@ from textual.content import Content
 from textual.widget import Widget
 
 from aileron_tui.console.render import MUTED, STRONG, own
-from aileron_tui.surface.history_records import DayTally, span
+from aileron_tui.core.time_spans import span_text
+from aileron_tui.surface.history_records import DayTally
 
 MOST_DAYS: Final = 28
 ROWS: Final = 3
@@ -62,7 +63,7 @@ class Chart(Widget):
         decisions = sum(day.decisions for day in days)
         counts = [day.decisions or None for day in days]
         times = [day.typical for day in days]
-        typical = "unknown" if self._typical is None else span(self._typical)
+        typical = "unknown" if self._typical is None else span_text(self._typical)
         return (
             _Series("decisions per day", counts, f"{decisions:,} · today {days[-1].decisions:,}", "$primary"),
             _Series("median time to decide", times, typical, "$secondary"),

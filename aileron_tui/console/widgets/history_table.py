@@ -18,9 +18,10 @@ from textual.widget import Widget
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.time_spans import span_text
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, clip, inline
-from aileron_tui.surface.history_records import SourcedRecord, local, span
+from aileron_tui.surface.history_records import SourcedRecord, local_time
 
 ONE_LINE_FROM: Final = 92
 
@@ -45,7 +46,7 @@ def outcome(request: SourcedRecord, width: int = _OUTCOME) -> Content:
 
 def when(time: str, now: datetime | None = None) -> Content:
     """A time of the gate, short: today only the hour."""
-    at = local(time)
+    at = local_time(time)
     if at is None:
         return _text(time, _WHEN)
     today = (now or datetime.now().astimezone()).date()
@@ -243,7 +244,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _one_line(self, request: SourcedRecord, width: int, *, cursor: bool) -> Content:
         action, agent = columns(width, several=self._several)
-        took = "" if request.took is None else span(request.took)
+        took = "" if request.took is None else span_text(request.took)
         cells = (
             _cell(when(request.asked), _WHEN),
             _cell(_text(request.action, action, STRONG if cursor else ""), action),
@@ -265,7 +266,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
     def _second(self, request: SourcedRecord, width: int) -> Content:
         parts = [outcome(request, _WHOLE)]
         if request.took is not None:
-            parts.append(own(f"in {span(request.took)}", MUTED))
+            parts.append(own(f"in {span_text(request.took)}", MUTED))
         named = (request.source if self._several else "", request.surface, request.agent)
         parts.extend(_text(text, 24, MUTED) for text in named if text)
         if request.signature:

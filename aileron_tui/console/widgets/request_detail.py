@@ -17,8 +17,9 @@ from aileron_tui.core.edits import Pair, difference, paired, signed
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.time_spans import span_text
 from aileron_tui.core.visible_text import cells, inline
-from aileron_tui.surface.history_records import ShownPrompt, SourcedRecord, local, span
+from aileron_tui.surface.history_records import ShownPrompt, SourcedRecord, local_time
 
 MOST_LINES: Final = 200
 MOST_IN_A_ROW: Final = 2_000
@@ -100,7 +101,7 @@ def _facts(request: SourcedRecord) -> Iterator[tuple[str, Content]]:
     if request.took is not None:
         # A very quick answer is worth a look: nobody reads a prompt in a moment.
         hasty = request.took < HASTY
-        words = own(f"decided in {span(request.took)}", WARNING if hasty else "")
+        words = own(f"decided in {span_text(request.took)}", WARNING if hasty else "")
         yield "", words + own("  ⚠ quick", WARNING) if hasty else words
     if request.ended and request.ended != request.decided:
         yield "ended", _time(request.ended)
@@ -129,7 +130,7 @@ def _facts(request: SourcedRecord) -> Iterator[tuple[str, Content]]:
 
 
 def _time(time: str) -> Content:
-    at = local(time)
+    at = local_time(time)
     return _value(time, BY_COMMAND) if at is None else own(f"{at:%Y-%m-%d %H:%M:%S}")
 
 

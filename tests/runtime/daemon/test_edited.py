@@ -9,7 +9,7 @@ import pytest
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NotWaiting
-from aileron_tui.surface.history_records import shown_in_past
+from aileron_tui.surface.history_records import shown_in_ledger
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
 
@@ -43,7 +43,7 @@ def test_an_edited_draft_is_shown_as_asked_and_as_approved_to_the_end_and_after(
         past = console.source.past(id_)
         approved = asked.args | {"draft_body": EDITED}
         assert past["edit"] == {"asked": asked.args, "approved": approved, "changed": ["draft_body"]}
-        shown = shown_in_past(past)
+        shown = shown_in_ledger(past)
         assert EDITED in [row.value for row in shown.inputs]
         assert ASKED in [row.value for row in shown.asked or ()]
         assert console.source.history(text="zebra")["items"]

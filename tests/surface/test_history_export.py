@@ -9,7 +9,7 @@ import pytest
 
 from aileron_tui.core.jsontext import Json
 from aileron_tui.runtime.errors import Unanswered
-from aileron_tui.surface.history_export import ExportError, ExportFormat, FileExists, export, form
+from aileron_tui.surface.history_export import ExportError, ExportFormat, FileExists, export, export_format
 from aileron_tui.surface.history_records import HistoryPage, read_page
 from tests.console.history_gate import record, records
 from tests.hostile import HOSTILE
@@ -106,5 +106,5 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"), [("a.jsonl", ExportFormat.JSONL), ("a.CSV", ExportFormat.CSV), ("a.txt", None), ("", None)]
 )
-def test_the_name_says_the_form(name: str, kind: ExportFormat | None) -> None:
-    assert form(name) is kind
+def test_the_extension_chooses_the_format(name: str, kind: ExportFormat | None) -> None:
+    assert export_format(name) is kind

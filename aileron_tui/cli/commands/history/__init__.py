@@ -1,0 +1,176 @@
+"""Show, search, verify and export the history."""
+
+import argparse
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.cli.exit_codes import OK
+from aileron_tui.core.time_spans import read_time
+from aileron_tui.core.times import utc_now
+from aileron_tui.core.visible_text import inline
+from aileron_tui.ledger import history_search
+from aileron_tui.ledger.errors import LedgerError
+from aileron_tui.ledger.head import Head, read_head
+from aileron_tui.surface.history_query import HistorySearch, SearchError, read_outcome, read_search
+from aileron_tui.surface.local_ledgers import choose_ledger, gate_ledger
+
+_SOURCE: Final = "use the ledger of this daemon instead of the gate's"
+_REPEAT: Final = "can be repeated"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    _filters(parser)
+    parser.add_argument(
+        "--limit", type=_positive, default=history_search.PAGE, help=f"show at most this many ({history_search.PAGE})"
+    )
+    parser.add_argument("--before", type=_positive, help="show requests older than this number (`next` in --json)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--source", metavar="NAME", help=_SOURCE)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    show = commands.add_parser("show", help="show everything about one request")
+    show.add_argument("id", help="the request's id")
+    head = commands.add_parser("head", help="print the head of the chain, to be kept elsewhere")
+    verify = commands.add_parser("verify", help="check the chain, signatures and keys, and that nothing ran twice")
+    verify.add_argument("file", metavar="FILE", nargs="?", help="an export or a ledger file; default: this ledger")
+    verify.add_argument("--against", metavar="HEAD", type=_head, help="a head from earlier that must be in the chain")
+    for command in (show, head, verify):
+        command.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    export = commands.add_parser("export", help="export the ledger as JSON lines, or the requests as CSV")
+    export.add_argument(
+        "--format", choices=("jsonl", "csv"), default="jsonl", help="default: jsonl, which can be verified"
+    )
+    export.add_argument("--output", metavar="FILE", help="a new file; default: standard output")
+    _filters(export)
+    set_aside = commands.add_parser("set-aside", help="rename a damaged ledger and start a new one")
+    rebuild = commands.add_parser("rebuild", help="rebuild the search index from the entries")
+    for command in (show, head, verify, export, set_aside, rebuild):
+        command.add_argument("--source", metavar="NAME", default=argparse.SUPPRESS, help=_SOURCE)
+
+
+def _filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--search",
+        metavar="TEXT",
+        default="",
+        help="words that must all occur (word* for a prefix), and since:7d, until:, outcome:, surface:, action:",
+    )
+    parser.add_argument("--since", metavar="WHEN", type=_time, help="a date, a time, or a span back: 30m, 12h, 7d, 2w")
+    parser.add_argument("--until", metavar="WHEN", type=_time, help="like --since; the time itself is not included")
+    parser.add_argument("--outcome", metavar="OUTCOME", action="append", default=[], type=_outcome, help=_REPEAT)
+    parser.add_argument("--surface", action="append", default=[], help=_REPEAT)
+    parser.add_argument("--action", action="append", default=[], help=_REPEAT)
+
+
+def run(options: argparse.Namespace) -> int:
+    """0 if all is well, 1 if something failed or the ledger is damaged, 5 if there is no such request."""
+    if options.command == "verify" and options.file is not None:
+        from aileron_tui.cli.commands.history import verify  # noqa: PLC0415  # needs cryptography
+
+        return verify.run_on_file(Path(options.file), options)
+    search = read_search(getattr(options, "search", ""), utc_now())
+    source = _source(options.source, search)
+    chosen = choose_ledger(source)
+    if chosen.note:
+        sys.stderr.write(f"{inline(chosen.note)}\n")
+    return _run(options, chosen.path, search, source or "")
+
+
+def _run(options: argparse.Namespace, ledger: Path, search: HistorySearch, source: str) -> int:
+    # Each subcommand loads only what it needs.
+    match options.command:
+        case "show":
+            from aileron_tui.cli.commands.history import show  # noqa: PLC0415
+
+            return show.run(ledger, options)
+        case "head":
+            from aileron_tui.cli.commands.history import head  # noqa: PLC0415
+
+            return head.run(ledger, options)
+        case "verify":
+            from aileron_tui.cli.commands.history import verify  # noqa: PLC0415
+
+            return verify.run(ledger, options, source)
+        case "export":
+            from aileron_tui.cli.commands.history import export  # noqa: PLC0415
+
+            return export.run(ledger, options, _filter(options, search))
+        case "set-aside":
+            _set_aside(ledger)
+        case "rebuild":
+            _rebuild(ledger)
+        case _:
+            from aileron_tui.cli.commands.history import list  # noqa: A004, PLC0415  # named after the command
+
+            return list.run(ledger, options, _filter(options, search))
+    return OK
+
+
+def _source(option: str | None, search: HistorySearch) -> str | None:
+    """The source to search: each has a ledger of its own here."""
+    names = {*search.sources, *(() if option is None else (option,))}
+    if len(names) > 1:
+        raise SearchError("only one source can be searched at a time", hint="Search in the console to combine sources.")
+    return next(iter(names), None)
+
+
+def _filter(options: argparse.Namespace, search: HistorySearch) -> history_search.HistoryFilter:
+    """What both the search text and the options ask for."""
+    from aileron_tui.core.decision import timestamp  # noqa: PLC0415  # only for requests
+
+    since = max((at for at in (options.since, search.since) if at), default=None)
+    until = min((at for at in (options.until, search.until) if at), default=None)
+    return history_search.HistoryFilter(
+        " ".join(search.words),
+        timestamp(since) if since else "",
+        timestamp(until) if until else "",
+        (*options.outcome, *search.outcomes),
+        (*options.surface, *search.surfaces),
+        (*options.action, *search.actions),
+    )
+
+
+def _set_aside(ledger: Path) -> None:
+    from aileron_tui.ledger.writer import set_aside  # noqa: PLC0415
+
+    folder = set_aside(ledger)
+    sys.stdout.write(f"moved the old ledger to {inline(str(folder))}\n")
+    if ledger == gate_ledger():
+        sys.stdout.write("enroll the keys again: aileron-tui key enroll\n")
+
+
+def _rebuild(ledger: Path) -> None:
+    from aileron_tui.ledger.writer import Ledger  # noqa: PLC0415
+
+    with Ledger(ledger, role="history rebuild") as opened:
+        opened.rebuild_index()
+    sys.stdout.write("rebuilt the search index\n")
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not int(text[:18]) > 0:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return int(text[:18])
+
+
+def _head(text: str) -> Head:
+    try:
+        return read_head(text)
+    except LedgerError as error:
+        raise argparse.ArgumentTypeError(f"{error.title}. {error.hint}") from None
+
+
+def _outcome(text: str) -> str:
+    try:
+        return read_outcome(text)
+    except SearchError as error:
+        raise argparse.ArgumentTypeError(f"{error.title}. {error.hint}") from None
+
+
+def _time(text: str) -> datetime:
+    try:
+        return read_time(text, utc_now())
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date (2026-05-12) or a span (7d, 12h)") from None

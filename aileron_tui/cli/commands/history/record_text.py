@@ -1,0 +1,46 @@
+"""Records of the history as text and as JSON."""
+
+from dataclasses import asdict
+from typing import Final
+
+from aileron_tui.core.decision import moment
+from aileron_tui.core.history_record import HistoryRecord
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.outcomes import ELSEWHERE, ending
+from aileron_tui.core.time_spans import span_text
+from aileron_tui.core.times import utc_now
+from aileron_tui.core.visible_text import Visible, cells, clip, inline
+
+_WIDE: Final = 100
+
+
+def fields(record: HistoryRecord) -> JsonObject:
+    """A record as JSON."""
+    return asdict(record) | {"signed": bool(record.signer)}
+
+
+def rows(record: HistoryRecord, width: int) -> list[str]:
+    """One line if it fits, else two: the outcome and the action, then the details."""
+    glyph, word = outcome(record)
+    took = "" if record.took is None else f"decided in {span_text(record.took)}"
+    signed = "signed" if record.signer else "not signed" if record.surface == ELSEWHERE else ""
+    parts = (record.id, record.agent, record.surface, took, signed, record.reason or record.error)
+    details = " · ".join(inline(part) for part in parts if part)
+    line = Visible(f"{_local_time(record.asked)}  {glyph} {word:<15}  {inline(record.action)}  {details}")
+    if width >= _WIDE and cells(line) <= width:
+        return [line]
+    first = Visible(f"{glyph} {word}  {inline(record.action)}")
+    return [clip(first, width), f"  {clip(Visible(f'{_local_time(record.asked)} · {details}'), max(width - 2, 10))}"]
+
+
+def outcome(record: HistoryRecord) -> tuple[str, str]:
+    """The glyph and the word for the outcome."""
+    glyph, word = ending(record, utc_now())
+    return glyph, inline(word)
+
+
+def _local_time(asked: str) -> str:
+    try:
+        return moment(asked).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return inline(asked)

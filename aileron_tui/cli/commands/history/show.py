@@ -1,0 +1,107 @@
+"""Shows one request: its outcome, its signature, its edits and its entries."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.cli.commands.history.ledger_reading import open_ledger
+from aileron_tui.cli.commands.history.record_text import fields, outcome
+from aileron_tui.cli.exit_codes import NOT_FOUND, OK
+from aileron_tui.cli.output import columns, print_json, write
+from aileron_tui.core.edits import arg_rows, paired
+from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
+from aileron_tui.core.history_record import HistoryRecord
+from aileron_tui.core.jsontext import JsonObject, plain
+from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
+from aileron_tui.core.prompt import EDITED, row_lines
+from aileron_tui.core.time_spans import span_text
+from aileron_tui.core.times import utc_now
+from aileron_tui.core.visible_text import Visible, block, inline
+from aileron_tui.ledger import history_pages, history_search
+from aileron_tui.signing.recorded_signers import RecordedSigners
+
+_INDENT: Final = " " * 14
+
+
+def run(ledger: Path, options: argparse.Namespace) -> int:
+    """Prints everything the ledger has about a request."""
+    with open_ledger(ledger, indexed=True) as reader:
+        record = history_search.find(reader, options.id) if reader else None
+        if reader is None or record is None:
+            sys.stderr.write(f"error: no request {inline(options.id)}\n")
+            return NOT_FOUND
+        entries = reader.of_request(options.id)
+        signature = _signature(record, entries, reader.key_changes())
+        edit = history_pages.edit(record, entries)
+    if options.json:
+        listed: list[JsonObject] = [
+            {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
+        ]
+        print_json({**fields(record), "signature": signature, "edit": edit, "entries": [*listed]})
+        return OK
+    _print_record(record, signature, edit)
+    for entry in entries:
+        _print_entry(entry)
+    return OK
+
+
+def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None) -> None:
+    glyph, word = outcome(record)
+    write(sys.stdout, f"{glyph} {word}: {inline(record.action)}", indent=_INDENT)
+    about = {
+        "id": record.id,
+        "kind": record.kind,
+        "connector": record.connector,
+        "agent": record.agent,
+        "risk": record.risk,
+        "surface": record.surface,
+        "decided in": "" if record.took is None else span_text(record.took),
+        "reason": record.reason,
+        "error": record.error,
+        "signature": signature,
+        "news": unheard(record, utc_now()),
+        "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
+    }
+    for name, value in about.items():
+        if value:
+            write(sys.stdout, f"  {name:<10}  {inline(value)}", indent=_INDENT)
+    if edit:
+        sys.stdout.write("".join(f"{line}\n" for line in _edit_lines(edit)))
+
+
+def _edit_lines(edit: JsonObject) -> Iterator[Visible]:
+    """All inputs of an edited call, with + and - in the first column for what was changed."""
+    asked, approved = edit["asked"], edit["approved"]
+    if isinstance(asked, dict) and isinstance(approved, dict):
+        yield from row_lines(paired(arg_rows(approved), arg_rows(asked)), columns(sys.stdout))
+
+
+def _print_entry(entry: Entry) -> None:
+    sys.stdout.write("\n")
+    write(sys.stdout, f"{entry.seq}  {inline(entry.time)}  {inline(entry.kind)}", indent=_INDENT)
+    shown = {name: value for name, value in entry.body.items() if name != "envelope"}
+    for line in block(plain(shown)) if shown else ():
+        write(sys.stdout, f"  > {line}", indent="  > ")
+
+
+def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: tuple[Entry, ...]) -> str:
+    """Whether the decision that counted was signed by a key that was allowed to approve, in words."""
+    decision = next((entry for entry in reversed(entries) if entry.kind == EntryKind.DECIDED), None)
+    if record.surface == ELSEWHERE:
+        late = "; an answer from here came too late" if decision else ""
+        return f"none: answered elsewhere, not signed{late}"
+    if decision is None:
+        return "none: not decided"
+    signers = RecordedSigners()
+    for change in key_changes:
+        if change.seq < decision.seq:
+            signers.learn(change)
+    statement, text = signers.check(decision.body.get("envelope"))
+    if isinstance(statement, Damage):
+        return f"BAD: {text}"
+    if statement.request != decision.request:
+        return f"BAD: it was made for request {statement.request}"
+    approver = signers.approvers[text]
+    return f"good, by {approver.name} ({text}{', insecure: no passphrase' if approver.insecure else ''})"

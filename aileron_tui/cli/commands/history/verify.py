@@ -1,0 +1,99 @@
+"""Verifies a ledger or an export."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from aileron_tui.cli.commands.history.ledger_reading import open_ledger
+from aileron_tui.cli.exit_codes import FAILED, OK
+from aileron_tui.cli.output import counted, print_json
+from aileron_tui.core.entry_chain import ChainFault, Damage
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.visible_text import inline
+from aileron_tui.ledger.connection import MAGIC
+from aileron_tui.ledger.entry_check import CheckReport, verify
+from aileron_tui.ledger.errors import LedgerError
+from aileron_tui.ledger.export import Exported
+from aileron_tui.ledger.full_check import audit, audit_export
+from aileron_tui.ledger.head import Head
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.signing.recorded_signers import RecordedSigners
+
+
+def run(ledger: Path, options: argparse.Namespace, source: str) -> int:
+    """Checks a ledger of this home and prints a report."""
+    signers = RecordedSigners()
+    with open_ledger(ledger) as reader:
+        expected = _expected(options)
+        report = audit(reader, signers, expected) if reader else verify((), signers, expected)
+    return _finish(report, signers, options, source)
+
+
+def run_on_file(path: Path, options: argparse.Namespace) -> int:
+    """Checks an export or another ledger and prints a report."""
+    signers = RecordedSigners()
+    if _is_ledger(path):
+        with LedgerReader(path, foreign=True) as reader:
+            report = audit(reader, signers, _expected(options))
+    else:
+        report = audit_export(Exported(path), signers, _expected(options))
+    return _finish(report, signers, options)
+
+
+def _expected(options: argparse.Namespace) -> list[Head]:
+    return [options.against] if options.against else []
+
+
+def _is_ledger(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError as error:
+        raise LedgerError("cannot read the file", f"{path}: {error.strerror}") from None
+
+
+def _finish(report: CheckReport, signers: RecordedSigners, options: argparse.Namespace, source: str = "") -> int:
+    names = {fingerprint: approver.name for fingerprint, approver in signers.approvers.items()}
+    if options.json:
+        print_json(_report_fields(report, names))
+    elif report.fault:
+        _print_fault(report.fault, report.head, source)
+    else:
+        _print_report(report, names)
+    return FAILED if report.fault else OK
+
+
+def _report_fields(report: CheckReport, names: dict[str, str]) -> JsonObject:
+    fault = report.fault
+    return {
+        "good": fault is None,
+        "entries": report.entries,
+        "head": str(report.head),
+        "decisions": [
+            {"key": fingerprint, "name": names.get(fingerprint, ""), "count": count}
+            for fingerprint, count in report.decisions.items()
+        ],
+        "fault": _fault_fields(fault) if fault else None,
+        "notes": list(report.notes),
+    }
+
+
+def _fault_fields(fault: ChainFault) -> JsonObject:
+    return {"entry": fault.seq, "damage": fault.damage.name.lower(), "words": fault.damage, "detail": fault.detail}
+
+
+def _print_fault(fault: ChainFault, head: Head, source: str) -> None:
+    sys.stdout.write(f"DAMAGED at entry {fault.seq}: {fault.damage}\n  {inline(fault.detail)}\n")
+    sys.stdout.write(f"  good up to {head}\n")
+    if fault.damage is Damage.INDEX:
+        rebuild = f"aileron-tui history rebuild{f' --source {inline(source)}' if source else ''}"
+        sys.stdout.write(f"  The entries are intact. Rebuild the index from them: `{rebuild}`\n")
+
+
+def _print_report(report: CheckReport, names: dict[str, str]) -> None:
+    sys.stdout.write(f"good: {counted(report.entries, 'entry', 'entries')}\n  head {report.head}\n")
+    for fingerprint, count in report.decisions.items():
+        name = inline(names.get(fingerprint, "?"))
+        sys.stdout.write(f"  {counted(count, 'decision')} signed by {name} ({inline(fingerprint)})\n")
+    for note in report.notes:
+        sys.stderr.write(f"note: {inline(note)}\n")
