@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from aileron_tui.core.decision import moment
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.time_words import local_time
 
 OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
     RequestState.EXECUTED: ("✓", "done"),
@@ -77,13 +78,7 @@ def unheard(request: PastRequest, now: datetime) -> str:
         return ""
     if request.kind == SHELL:
         return "the shell has its answer; what came of the command is not told"
-    return f"nothing was heard since {clock(moment(request.decided), now)}" if quiet(request.decided, now) else ""
-
-
-def clock(time: datetime, now: datetime) -> str:
-    """A moment for a person here: today only the hour."""
-    here = time.astimezone()
-    return f"{here:%H:%M}" if here.date() == now.astimezone().date() else f"{here:%Y-%m-%d %H:%M}"
+    return f"nothing was heard since {local_time(moment(request.decided), now)}" if quiet(request.decided, now) else ""
 
 
 def quiet(since: str, now: datetime) -> bool:

@@ -108,14 +108,6 @@ def _past(value: Json, source: str) -> SourcedRecord:
     return SourcedRecord(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
 
 
-def span(seconds: float) -> str:
-    """A length of time as people say it: 0.4 s, 12 s, 3.5 min."""
-    for limit, unit, size in ((60, "s", 1), (3600, "min", 60), (86400, "h", 3600)):
-        if seconds < limit:
-            return f"{seconds / size:.1f} {unit}" if seconds < 10 * size else f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86400:.0f} d"
-
-
 def local(time: str) -> datetime | None:
     """A time of the gate in the person's own zone, or None if it cannot be read."""
     try:
