@@ -1,8 +1,8 @@
 """The one place where foreign text becomes something Textual draws.
 
-Textual reads a `str` as markup and passes escape sequences on to the terminal. So what we did not write goes
-through `core.text` first and becomes `Content`, which is never read as markup, or segments without any meta, so
-that nothing in it can be clicked. Real marks (`⟨ESC⟩`, `⏎`) get a look that content cannot give itself.
+Textual reads a `str` as markup and passes escape sequences on to the terminal. So text that this program did not write
+goes through `core/visible_text.py` first and becomes `Content`, which is never read as markup, or segments without
+metadata, so that nothing in it can be clicked. Real marks (`⟨ESC⟩`, `⏎`) have a style that foreign text cannot get.
 """
 
 from collections.abc import Iterable
@@ -14,52 +14,56 @@ from textual.content import Content, Span
 
 from aileron_tui.core.visible_text import block_pieces, clip, inline, inline_pieces, pieces
 
-Part = tuple[str, bool]
+TextPart = tuple[str, bool]
+"""A piece of visible text, and whether it is a mark that stands for a character."""
 
 MARK: Final = "bold $text-warning"
-SIGN: Final = "dim $text-primary"
+NEWLINE_MARK: Final = "dim $text-primary"
 MUTED: Final = "$foreground 60%"
 STRONG: Final = "bold"
 ACCENT: Final = "bold $text-primary"
 WARNING: Final = "$text-warning"
-LOUD: Final = "bold $text-warning"
+STRONG_WARNING: Final = "bold $text-warning"
 DANGER: Final = "bold $text-error"
-GROUND: Final = "$foreground on $surface"
-GUTTER: Final = "$primary 60% on $surface"
+FOREIGN: Final = "$foreground on $surface"
+GUTTER_STYLE: Final = "$primary 60% on $surface"
 
-# Tabs and newlines are marks too, but ordinary ones: they must be told from text, not shouted.
-_SIGNS: Final = frozenset("⇥⏎")
+# Tabs and newlines are ordinary: their marks must differ from text but not draw attention.
+_NEWLINE_MARKS: Final = frozenset("⇥⏎")
 
 
-def own(text: str, style: str = "") -> Content:
-    """Our own words. They are not read as markup either, so that a bracket in them stays a bracket."""
+def trusted(text: str, style: str = "") -> Content:
+    """Text that this program wrote. It is not read as markup either, so a bracket in it stays a bracket."""
     return Content.styled(text, style)
+
+
+own = trusted
 
 
 def foreign(text: str, style: str = "") -> Content:
     """Foreign text with its newlines."""
-    return assembled(pieces(text), style)
+    return from_parts(pieces(text), style)
 
 
 def foreign_line(text: str, style: str = "") -> Content:
     """Foreign text as one line."""
-    return assembled(inline_pieces(text), style)
+    return from_parts(inline_pieces(text), style)
 
 
 def foreign_short(text: str, width: int, style: str = "") -> Content:
-    """Foreign text as one line of at most `width` columns, which tells how much of it is hidden."""
+    """Foreign text as one line of at most `width` columns; says how much of it is hidden."""
     shown = inline(text)
     clipped = clip(shown, width)
     return foreign_line(text, style) if clipped == shown else Content.styled(clipped, style)
 
 
 def foreign_lines(text: str, style: str = "") -> list[Content]:
-    """Foreign text as lines, with padding folded."""
-    return [assembled(line, style) for line in block_pieces(text)]
+    """Foreign text as lines, with padding replaced by counts."""
+    return [from_parts(line, style) for line in block_pieces(text)]
 
 
-def assembled(parts: Iterable[Part], style: str = "") -> Content:
-    """Parts that `core.text` made visible, each with whether it is a mark of ours."""
+def from_parts(parts: Iterable[TextPart], style: str = "") -> Content:
+    """Content made of parts that `core/visible_text.py` returned."""
     texts: list[str] = []
     spans: list[Span] = []
     end = 0
@@ -69,10 +73,14 @@ def assembled(parts: Iterable[Part], style: str = "") -> Content:
         if style:
             spans.append(Span(start, end, style))
         if is_mark:
-            spans.append(Span(start, end, SIGN if text in _SIGNS else MARK))
+            spans.append(Span(start, end, NEWLINE_MARK if text in _NEWLINE_MARKS else MARK))
     return Content("".join(texts), spans)
 
 
-def segments(parts: Iterable[Part], plain: Style, mark: Style, sign: Style) -> list[Segment]:
-    """The same as segments, for widgets that draw line by line."""
-    return [Segment(text, (sign if text in _SIGNS else mark) if is_mark else plain) for text, is_mark in parts if text]
+def segments(parts: Iterable[TextPart], plain: Style, mark: Style, newline_mark: Style) -> list[Segment]:
+    """The same parts as segments, for widgets that draw line by line."""
+    return [
+        Segment(text, (newline_mark if text in _NEWLINE_MARKS else mark) if is_mark else plain)
+        for text, is_mark in parts
+        if text
+    ]

@@ -1,4 +1,4 @@
-"""The looks of the console. One accent; amber and red are kept for what must be noticed."""
+"""The themes of the console. One accent colour; amber and red are only for what must be noticed."""
 
 from typing import Final
 
@@ -69,7 +69,7 @@ PLAIN: Final = Theme(
         "border": "ansi_default",
         "border-blurred": "ansi_default",
         "block-cursor-background": "ansi_default",
-        # The choice one is on has no ground of its own here, and two colours that are the same cannot be swapped.
+        # The highlighted choice has no background of its own here, and reversing two equal colours shows nothing.
         "block-cursor-text-style": "bold underline",
         "block-cursor-blurred-text-style": "bold underline",
     },
@@ -77,9 +77,9 @@ PLAIN: Final = Theme(
 THEMES: Final = (DARK, LIGHT, CONTRAST, PLAIN)
 
 
-def undyed(name: str) -> bool | None:
-    """For Textual, which has to know at once whether a look leaves the colours to the terminal.
+def ansi_color_for(name: str) -> bool | None:
+    """The value of Textual's `ansi_color` for a theme: whether it leaves the colours to the terminal.
 
-    Told later, it makes grey of them under NO_COLOR: black text on black ground.
+    Textual needs it at the start. Later it would turn them grey under NO_COLOR: black text on a black background.
     """
     return name == PLAIN.name or None

@@ -8,6 +8,7 @@ from aileron_tui.core.daemon_kinds import reports_end
 from aileron_tui.core.decision import moment
 from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.time_words import local_time
 
 OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
     state: (words.glyph, words.word) for state, words in STATE_WORDS.items()
@@ -70,13 +71,7 @@ def unheard(request: PastRequest, now: datetime) -> str:
         return ""
     if not reports_end(request.kind):
         return "allowed; the daemon does not report how this kind of request ends"
-    return f"nothing was heard since {clock(moment(request.decided), now)}" if quiet(request.decided, now) else ""
-
-
-def clock(time: datetime, now: datetime) -> str:
-    """A moment for a person here: today only the hour."""
-    here = time.astimezone()
-    return f"{here:%H:%M}" if here.date() == now.astimezone().date() else f"{here:%Y-%m-%d %H:%M}"
+    return f"nothing was heard since {local_time(moment(request.decided), now)}" if quiet(request.decided, now) else ""
 
 
 def quiet(since: str, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""Spans of time as people write them (`7d`) and as we show them (`1.5 min`)."""
+"""Spans of time as people write them, such as `7d`."""
 
 import re
 from datetime import datetime, timedelta
@@ -21,11 +21,3 @@ def read_time(text: str, now: datetime) -> datetime:
         return (datetime.fromisoformat(text) if span is None else now - span).astimezone()
     except OverflowError as error:
         raise ValueError(str(error)) from None
-
-
-def span_text(seconds: float) -> str:
-    """A span for people: 0.4 s, 12 s, 3.5 min."""
-    for limit, unit, size in ((60, "s", 1), (3600, "min", 60), (86400, "h", 3600)):
-        if seconds < limit:
-            return f"{seconds / size:.1f} {unit}" if seconds < 10 * size else f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86400:.0f} d"

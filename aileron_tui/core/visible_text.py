@@ -105,12 +105,12 @@ def block_pieces(text: str) -> tuple[Pieces, ...]:
     return tuple(tuple(_split(line)) for line in _folded(text).split("\n"))
 
 
-def unshown(text: str) -> int:
+def count_not_plain(text: str) -> int:
     """How many characters of a text do not stay as they are wherever they stand."""
     return len(_class(_HIDDEN if _FAR.search(text) else _near(_HIDDEN)).findall(text))
 
 
-def repeated(character: str, number: int) -> Visible:
+def repeat_notice(character: str, number: int) -> Visible:
     """What is made of so many of a character that does not stand on its own, without looking at each; "" of others."""
     some = character * (ALIKE_IN_A_ROW + 1)
     return Visible("") if visible(some) == some else _finish(_named(character, number))

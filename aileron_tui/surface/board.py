@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.outcomes import QUIET, UNDER_WAY, clock
+from aileron_tui.core.outcomes import QUIET, UNDER_WAY
 from aileron_tui.core.request import Request
 from aileron_tui.core.request_queue import (
     Arrived,
@@ -26,6 +26,7 @@ from aileron_tui.core.request_queue import (
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.time_words import local_time
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
@@ -188,7 +189,7 @@ class Board:
         since, now = self._approved_since.get(request.key), self.now()
         if since is None or now - since <= QUIET:
             return _PILLS[RequestState.RUNNING]
-        return Pill(f"approved, no news since {clock(since, now)}", brief="approved, no news")
+        return Pill(f"approved, no news since {local_time(since, now)}", brief="approved, no news")
 
     def newly_silent(self) -> bool:
         """Whether another approved request has gone without news for too long since this was last called."""

@@ -22,7 +22,7 @@ from aileron_tui.surface.history_records import (
     HistoryPage,
     ShownPrompt,
     SourcedRecord,
-    local_time,
+    parse_local_time,
     read_page,
     shown_in_ledger,
     shown_in_request,
@@ -243,5 +243,5 @@ def _merge(places: Mapping[str, _SourcePlace], limit: int) -> tuple[list[Sourced
 
 def _asked_at(record: SourcedRecord) -> float:
     """When the request was made. One with an unreadable time comes first, so that it does not block older ones."""
-    at = local_time(record.asked)
+    at = parse_local_time(record.asked)
     return at.timestamp() if at else float("inf")

@@ -108,7 +108,7 @@ def _record(value: Json, source: str) -> SourcedRecord:
     return SourcedRecord(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
 
 
-def local_time(time: str) -> datetime | None:
+def parse_local_time(time: str) -> datetime | None:
     """A time of the ledger in the local zone, or None if it cannot be read."""
     try:
         return moment(time).astimezone()
@@ -126,7 +126,7 @@ def tally(requests: Iterable[SourcedRecord], today: date, days: int) -> tuple[Da
     """The decisions of the last `days` days, oldest first, today last."""
     decided: dict[date, list[SourcedRecord]] = {}
     for request in requests:
-        at = local_time(request.decided) if request.decided else None
+        at = parse_local_time(request.decided) if request.decided else None
         if at is not None:
             decided.setdefault(at.date(), []).append(request)
     last = [today - timedelta(days=back) for back in range(days - 1, -1, -1)]

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from aileron_tui.console.render import own
+from aileron_tui.console.render import trusted
 from aileron_tui.console.widgets.cached_widget import TextChange
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.console.widgets.request_list import RequestList
@@ -58,7 +58,7 @@ class Clock(App[None]):
 
     async def tell(self, pilot: Pilot[None], left: str, right: str, style: str = "") -> None:
         """Shows these, and returns when they are on the screen."""
-        self.line.show(own(left), own(right, style))
+        self.line.show(trusted(left), trusted(right, style))
         await settle(pilot, lambda: self.words == f"{left} {right}")
 
 
@@ -109,7 +109,7 @@ async def test_letters_that_do_not_fit_where_the_old_ones_stand_are_not_put_ther
         )
         for turn in wrong:
             drawn.clear()
-            app.line.turn([turn])
+            app.line.replace_text([turn])
             await settle(pilot, lambda: app.line in [widget for widget, _ in drawn])
             assert lines(app)[0] == f"漢字{' ' * 22}0:41"
 

@@ -8,7 +8,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import RadioSet, TextArea
 
-from aileron_tui.console.screens.edit import EditScreen, choices, unable
+from aileron_tui.console.screens.edit import EditScreen, choices, why_not_editable
 from aileron_tui.console.themes import THEMES
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.request import Request
@@ -123,13 +123,13 @@ async def test_a_hostile_type_is_only_shown() -> None:
 
 
 def test_it_is_told_why_something_cannot_be_edited() -> None:
-    assert unable(item("shell")) == ""
-    assert unable(request(1)) == ""
-    assert "deny it with a reason" in unable(item("action"))
+    assert why_not_editable(item("shell")) == ""
+    assert why_not_editable(request(1)) == ""
+    assert "deny it with a reason" in why_not_editable(item("action"))
     gated = request(1)
     odd: list[JsonObject] = [{}, {"inputs": []}, {"inputs": "x"}, {"inputs": [7]}]
     for fields in odd:
-        assert unable(replace(gated, fields=fields)) == "this action has no inputs to edit"
+        assert why_not_editable(replace(gated, fields=fields)) == "this action has no inputs to edit"
 
 
 @pytest.mark.parametrize("offered", [None, "x", {}, [], [7], [["a"]], [["a", 7]], [["a", "b", "c"]]])

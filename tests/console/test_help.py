@@ -91,7 +91,7 @@ async def test_help_scrolls_by_key() -> None:
 async def test_the_palette_runs_an_action_by_its_name() -> None:
     app = Stage(HistoryScreen(alone(PastGate(records(20)))))
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, lambda: "20 in all" in text(app))
+        await settle(pilot, lambda: "20 in total" in text(app))
         await pilot.press("ctrl+p")
         await settle(pilot, lambda: isinstance(app.screen, CommandPalette) and "Write what is found" in text(app))
         assert "not open" in text(app)

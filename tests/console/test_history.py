@@ -13,7 +13,7 @@ from aileron_tui.console.screens.history import HistoryScreen
 from aileron_tui.console.screens.raw import RawScreen
 from aileron_tui.console.widgets.chart import Chart
 from aileron_tui.console.widgets.history_table import HistoryTable
-from aileron_tui.console.widgets.request_detail import RequestDetail, about, what_was_shown
+from aileron_tui.console.widgets.request_detail import RequestDetail, record_lines, shown_prompt_lines
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
@@ -29,7 +29,7 @@ def staged(gate: PastGate, **more: object) -> Stage:
 
 async def loaded(pilot: Pilot[None], count: int = 1) -> HistoryTable:
     table = pilot.app.screen.query_one(HistoryTable)
-    await settle(pilot, lambda: len(table.requests) >= count)
+    await settle(pilot, lambda: len(table.records) >= count)
     return table
 
 
@@ -43,7 +43,15 @@ async def test_every_request_is_there_with_how_it_ended(size: tuple[int, int]) -
         await pilot.press("G")
         await pilot.pause()
         seen += text(app)
-        for word in ("History", "8 in all", "send-draft", "✓ done", "✗ failed", "○ nobody answered", "that is all"):
+        for word in (
+            "History",
+            "8 in total",
+            "send-draft",
+            "✓ done",
+            "✗ failed",
+            "○ nobody answered",
+            "end of the list",
+        ):
             assert word in seen, word
         assert "7.7 s" in seen
         if size[0] > 40:
@@ -65,15 +73,15 @@ async def test_opening_costs_one_page_and_scrolling_loads_more_without_moving_an
         for _ in range(30):
             await pilot.press("j")
         before = table.current, table.scroll_offset.y
-        await settle(pilot, lambda: len(table.requests) == 100)
+        await settle(pilot, lambda: len(table.records) == 100)
         assert (table.current, table.scroll_offset.y) == before
         for count in (150, 200, 230):
             await pilot.press("G")
-            await settle(pilot, lambda count=count: len(table.requests) == count)  # type: ignore[misc]  # bound at once
-        assert [request.seq for request in table.requests] == list(range(230, 0, -1))
+            await settle(pilot, lambda count=count: len(table.records) == count)  # type: ignore[misc]  # bound at once
+        assert [request.seq for request in table.records] == list(range(230, 0, -1))
         await pilot.press("G")
         await pilot.pause()
-        assert "that is all" in text(app)
+        assert "end of the list" in text(app)
         await pilot.press("g")
         assert table.current is not None
         assert table.current.seq == 230
@@ -87,14 +95,14 @@ async def test_search_is_live_and_asks_once() -> None:
         table = await loaded(pilot, 50)
         gate.asked.clear()
         await pilot.press("slash", *"wrong")
-        await settle(pilot, lambda: 0 < len(table.requests) < 50)
+        await settle(pilot, lambda: 0 < len(table.records) < 50)
         assert [asked["text"] for asked in gate.asked] == ["wrong*"]
-        assert {request.reason for request in table.requests} == {"wrong folder"}
-        await settle(pilot, lambda: f"{len(table.requests)} found" in text(app))
+        assert {request.reason for request in table.records} == {"wrong folder"}
+        await settle(pilot, lambda: f"{len(table.records)} found" in text(app))
         await pilot.press("enter")
         assert table.has_focus
         await pilot.press("escape")
-        await settle(pilot, lambda: len(table.requests) == 50)
+        await settle(pilot, lambda: len(table.records) == 50)
         assert not app.left
         await pilot.press("escape")
         await settle(pilot, lambda: app.left)
@@ -107,11 +115,11 @@ async def test_the_outcome_can_be_chosen() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 40)
         await pilot.press("o")
-        await settle(pilot, lambda: len(table.requests) < 40)
-        assert {request.outcome for request in table.requests} == {"executed"}
+        await settle(pilot, lambda: len(table.records) < 40)
+        assert {request.outcome for request in table.records} == {"executed"}
         assert "outcome ✓ done" in text(app)
         await pilot.press("o", "o")
-        await settle(pilot, lambda: {request.outcome for request in table.requests} == {"denied"})
+        await settle(pilot, lambda: {request.outcome for request in table.records} == {"denied"})
 
 
 @piloted
@@ -135,10 +143,10 @@ async def test_an_answer_to_an_older_search_is_dropped() -> None:
         gate.held = "executed"
         gate.open.clear()
         await pilot.press("o", "o")
-        await settle(pilot, lambda: {request.outcome for request in table.requests} == {"failed"})
+        await settle(pilot, lambda: {request.outcome for request in table.records} == {"failed"})
         gate.open.set()
         await pilot.pause(0.3)
-        assert {request.outcome for request in table.requests} == {"failed"}
+        assert {request.outcome for request in table.records} == {"failed"}
 
 
 @piloted
@@ -217,10 +225,10 @@ async def test_an_answer_given_elsewhere_is_marked(size: tuple[int, int]) -> Non
 async def test_nothing_yet_is_said_kindly(size: tuple[int, int]) -> None:
     app = staged(PastGate())
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, lambda: "Nothing was asked yet." in text(app))
+        await settle(pilot, lambda: "No requests yet." in text(app))
         assert not app.screen.query_one(Chart).display
         await pilot.press("j", "k", "G", "g", "enter", "y", "v", "pagedown", "tab")
-        assert "Nothing was asked yet." in text(app)
+        assert "No requests yet." in text(app)
 
 
 @piloted
@@ -246,7 +254,7 @@ async def test_waiting_for_a_slow_gate_is_said() -> None:
 
 @piloted
 async def test_a_lost_gate_is_said_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aileron_tui.console.screens.history.RETRY", 0.3)
+    monkeypatch.setattr("aileron_tui.console.history_loader.RETRY_SECONDS", 0.3)
     gate = PastGate(records(80))
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -255,11 +263,11 @@ async def test_a_lost_gate_is_said_and_tried_again(monkeypatch: pytest.MonkeyPat
         await pilot.press("r")
         await settle(pilot, lambda: "nobody answers" in text(app))
         assert "stale" in text(app)
-        assert len(table.requests) == 50
+        assert len(table.records) == 50
         gate.error = None
         await settle(pilot, lambda: "nobody answers" not in text(app))
-        assert table.requests[0].seq == 80
-        assert len(table.requests) == 50
+        assert table.records[0].seq == 80
+        assert len(table.records) == 50
 
 
 @pytest.mark.parametrize(
@@ -333,7 +341,7 @@ async def test_the_mouse_moves_and_opens() -> None:
     async with app.run_test(size=(120, 36)) as pilot:
         table = await loaded(pilot, 20)
         await pilot.click(HistoryTable, offset=(10, 3))
-        assert table.current == table.requests[3]
+        assert table.current == table.records[3]
         assert not app.screen.query_one(RequestDetail).display
         await pilot.click(HistoryTable, offset=(10, 3))
         await settle(pilot, lambda: app.screen.query_one(RequestDetail).display)
@@ -393,7 +401,7 @@ async def test_a_users_keys_work_and_are_shown() -> None:
         table = await loaded(pilot, 9)
         assert lines(app)[-1].startswith(" f search")
         await pilot.press("n", "n")
-        assert table.current == table.requests[2]
+        assert table.current == table.records[2]
         await pilot.press("f")
         assert app.screen.query_one(Input).has_focus
 
@@ -412,23 +420,23 @@ async def test_hostile_text_is_only_shown(size: tuple[int, int]) -> None:
     app = staged(PastGate(items, held))
     async with app.run_test(size=size) as pilot:
         table = await loaded(pilot, 50)
-        while len(table.requests) < len(items):
-            known = len(table.requests)
+        while len(table.records) < len(items):
+            known = len(table.records)
             await pilot.press("G")
-            await settle(pilot, lambda known=known: len(table.requests) > known)  # type: ignore[misc]  # bound at once
+            await settle(pilot, lambda known=known: len(table.records) > known)  # type: ignore[misc]  # bound at once
         screen = app.screen
         assert isinstance(screen, HistoryScreen)
         detail = screen.query_one(RequestDetail)
-        for place, one in enumerate(table.requests):
-            table.move(place - table.requests.index(table.current or one))
+        for place, one in enumerate(table.records):
+            table.move(place - table.records.index(table.current or one))
             if place % 20 == 0:
                 await pilot.pause()
                 assert unsafe(app) == []
         screen.add_class("-detail")
         for place in range(0, len(held), 12):
-            detail.show(table.requests[place], shown_in_request(held[place]))
+            detail.show(table.records[place], shown_in_request(held[place]))
             await pilot.pause()
-            assert unsafe(app) == [], table.requests[place].id
+            assert unsafe(app) == [], table.records[place].id
         assert len(lines(app)) == size[1]
         assert not app.left
 
@@ -441,7 +449,11 @@ def test_hostile_text_is_only_text_in_every_part_of_the_detail(bad: str) -> None
     shown = ShownPrompt(
         (*shown_in_request(held).inputs, Row(bad, bad), Row(bad, missing=True)), shown_in_request(held).fetched, ""
     )
-    for content in (*about(request), *what_was_shown(shown), *what_was_shown(ShownPrompt(unavailable=bad))):
+    for content in (
+        *record_lines(request),
+        *shown_prompt_lines(shown),
+        *shown_prompt_lines(ShownPrompt(unavailable=bad)),
+    ):
         assert not UNSAFE.findall(content.plain)
         assert not [span for span in content.spans if "click" in str(span.style) or "link" in str(span.style)]
         assert "\n" not in content.plain
@@ -453,8 +465,8 @@ def test_no_content_of_an_edited_call_reaches_the_column_of_the_signs(bad: str, 
     rows = (Row(bad, bad), Row("to", bad), Row("body", f"{bad}\nsame", multiline=True), Row(bad, bad, multiline=True))
     was = (rows[0], Row("to", "a"), Row("body", "same", multiline=True), rows[3])
     plain, edited = ShownPrompt(rows), ShownPrompt(rows, asked=was)
-    assert {content.plain[:1] for content in what_was_shown(plain, width=width)} == {"a", " "}
-    told = list(what_was_shown(edited, width=width))
+    assert {content.plain[:1] for content in shown_prompt_lines(plain, width=width)} == {"a", " "}
+    told = list(shown_prompt_lines(edited, width=width))
     assert not [content for content in told if UNSAFE.findall(content.plain) or "\n" in content.plain]
     signs = {content.plain[:1] for content in told[2:] if not content.plain.startswith(("edited", "approved", "+ as"))}
     assert {"−", "+", " "} <= signs <= {"−", "+", " ", "a", "e"}

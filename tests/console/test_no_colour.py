@@ -108,7 +108,7 @@ async def test_the_pane_one_is_in_shows_without_colours(size: tuple[int, int]) -
 async def test_the_pane_of_the_history_one_is_in_shows_without_colours(size: tuple[int, int]) -> None:
     app = Stage(HistoryScreen(alone(PastGate(records(5)))), theme="aileron-plain")
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, lambda: "that is all" in text(app))
+        await settle(pilot, lambda: "end of the list" in text(app))
         await pilot.press("enter")
         detail = app.screen.query_one(RequestDetail)
         await settle(pilot, lambda: detail.display)

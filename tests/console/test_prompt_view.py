@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
-from aileron_tui.console.render import own
+from aileron_tui.console.render import trusted
 from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
@@ -32,7 +32,8 @@ async def settle(pilot: Pilot[None]) -> None:
     assert isinstance(app, Stage)
     for _ in range(300):
         await pilot.pause(0.01)
-        if not app.view._inspecting and all(quote.body.passage.counted for quote in app.view._all_quotes()):
+        counted = all(quote.body.long_text.counted for quote in app.view._shown_quotes())
+        if counted and not app.view._lookalikes.is_running:
             break
     await pilot.pause()
     await pilot.pause()
@@ -43,7 +44,7 @@ def is_read(app: Stage) -> bool:
 
 
 def quote(app: Stage, number: int = 0) -> Quote:
-    return list(app.view._all_quotes())[number]
+    return list(app.view._shown_quotes())[number]
 
 
 def found(app: Stage, words: str) -> str:
@@ -138,7 +139,7 @@ async def test_hostile_text_in_every_place_is_only_shown(size: tuple[int, int], 
                 await pilot.pause()
                 assert not controls(lines(app)), name
                 assert not clickable(app), name
-                app.view.travel(size[1] // 2)
+                app.view.scroll_rows(size[1] // 2)
             app.view.show(items.unavailable_with(text))
             await pilot.pause()
             assert not controls(lines(app)), name
@@ -282,10 +283,10 @@ async def test_the_end_of_a_quote_does_not_count_while_it_is_off_screen() -> Non
     app = Stage(items.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
-        quote(app).body.to_end()
+        quote(app).body.scroll_to_last_row()
         await settle(pilot)
         assert app.view._body.scroll_y == 0
-        assert quote(app) not in app.view._ends
+        assert quote(app) not in app.view._progress._seen_ends
 
 
 @piloted
@@ -335,7 +336,7 @@ async def test_an_update_keeps_position_and_focus() -> None:
         position, inner = app.view._body.scroll_y, quote(app).body.above
         assert position
         assert inner
-        app.view.show(replace(items.long_body(LONG), revision=2, state=RequestState.APPROVED), note=own("sending…"))
+        app.view.show(replace(items.long_body(LONG), revision=2, state=RequestState.APPROVED), note=trusted("sending…"))
         await settle(pilot)
         assert found(app, "sending…")
         assert (app.view._body.scroll_y, quote(app).body.above) == (position, inner)
@@ -493,7 +494,7 @@ async def test_a_huge_body_opens_scrolls_and_ends() -> None:
             await pilot.pause(0.02)
             if app.view.read_to_end:
                 break
-        assert quote(app).body.passage.height == 150_001
+        assert quote(app).body.long_text.height == 150_001
         assert is_read(app)
 
 
@@ -501,7 +502,7 @@ async def test_a_huge_body_opens_scrolls_and_ends() -> None:
 async def test_a_note_stands_below_the_title() -> None:
     app = Stage()
     async with app.run_test(size=TALL) as pilot:
-        app.view.show(None, note=own("The gate is away."))
+        app.view.show(None, note=trusted("The gate is away."))
         await pilot.pause()
         assert found(app, "The gate is away.")
         app.view.show(items.worked(), note=Content("denied"))

@@ -5,9 +5,9 @@ from textual._cells import cell_len
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from aileron_tui.console.widgets.json_outline import AT_ONCE
+from aileron_tui.console.widgets.json_outline import MAX_IMMEDIATE_LENGTH
 from aileron_tui.console.widgets.quote import Quote
-from aileron_tui.console.widgets.quote_heights import shared
+from aileron_tui.console.widgets.quote_heights import share_height
 from aileron_tui.console.widgets.quote_text import GUTTER
 from aileron_tui.core.visible_text import block
 from tests.console.items import EVENT, PATCH, clickable, controls, lines, styles
@@ -39,7 +39,7 @@ class Page(App[None]):
 
 
 def is_read(app: Page) -> bool:
-    return app.quote.read
+    return app.quote.at_end
 
 
 async def settled(pilot: Pilot[None]) -> None:
@@ -47,7 +47,7 @@ async def settled(pilot: Pilot[None]) -> None:
     assert isinstance(app, Page)
     for _ in range(200):
         await pilot.pause(0.01)
-        if app.quote.body.passage.counted and not app.quote._pending:
+        if app.quote.body.long_text.counted and not app.quote._outline_pending:
             break
     await pilot.pause()
 
@@ -130,7 +130,7 @@ async def test_another_width_keeps_the_line_on_top() -> None:
     app = Page("\n".join(f"line {number} " + "word " * 20 for number in range(300)))
     async with app.run_test(size=(120, 20)) as pilot:
         await settled(pilot)
-        app.quote.body.travel(200)
+        app.quote.body.scroll_rows(200)
         await pilot.pause()
         top = lines(app)[1]
         assert top.startswith(f"{GUTTER} line 200 ")
@@ -144,7 +144,7 @@ async def test_the_same_text_again_changes_nothing_and_another_keeps_the_positio
     app = Page(HUNDRED)
     async with app.run_test(size=(60, 24)) as pilot:
         await settled(pilot)
-        app.quote.body.travel(40)
+        app.quote.body.scroll_rows(40)
         app.quote.show("Body", HUNDRED)
         await settled(pilot)
         assert lines(app)[1].startswith(f"{GUTTER} line 41 ")
@@ -184,7 +184,7 @@ async def test_json_folds_by_key_and_by_click() -> None:
 
 @piloted
 async def test_long_json_is_laid_out_without_holding_up_the_screen() -> None:
-    text = "[" + ",".join(f'{{"id":{number}}}' for number in range(AT_ONCE // 8)) + "]"
+    text = "[" + ",".join(f'{{"id":{number}}}' for number in range(MAX_IMMEDIATE_LENGTH // 8)) + "]"
     app = Page(text)
     async with app.run_test(size=(60, 30)) as pilot:
         await settled(pilot)
@@ -224,18 +224,18 @@ async def test_a_changed_line_keeps_its_sign_however_long_it_is() -> None:
         app.quote.body.scroll_to(y=700, animate=False)
         await settled(pilot)
         before = {line[1] for line in lines(app)[1:25]}
-        app.quote.body.to_end()
+        app.quote.body.scroll_to_last_row()
         await settled(pilot)
         after = {line[1] for line in lines(app)[1:25]}
     assert (before, after) == ({"-"}, {"+"})
 
 
 def test_quotes_share_the_room() -> None:
-    assert shared([5, 3], 20, 24) == [5, 3]
-    assert shared([100, 3], 20, 24) == [17, 3]
-    assert shared([100, 100], 20, 24) == [10, 10]
-    assert shared([100, 100], 0, 10) == [5, 5]
-    assert shared([100], 500, 10) == [7]
-    assert shared([9], 8, 24) == [9]
-    assert shared([100], 0, 0) == [1]
-    assert shared([], 10, 10) == []
+    assert share_height([5, 3], 20, 24) == [5, 3]
+    assert share_height([100, 3], 20, 24) == [17, 3]
+    assert share_height([100, 100], 20, 24) == [10, 10]
+    assert share_height([100, 100], 0, 10) == [5, 5]
+    assert share_height([100], 500, 10) == [7]
+    assert share_height([9], 8, 24) == [9]
+    assert share_height([100], 0, 0) == [1]
+    assert share_height([], 10, 10) == []

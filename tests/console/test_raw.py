@@ -6,8 +6,8 @@ import time
 import pytest
 
 from aileron_tui.console.screens.help import HelpScreen
-from aileron_tui.console.screens.raw import MOST_COPIED, RawScreen, fields
-from aileron_tui.console.widgets.json_view import JsonView, spelled
+from aileron_tui.console.screens.raw import MAX_COPIED, RawScreen, fields
+from aileron_tui.console.widgets.json_view import JsonView, json_text
 from tests.console.history_gate import item
 from tests.console.pilots import SIZES, Stage, lines, piloted, settle, text, unsafe
 from tests.hostile import HOSTILE
@@ -48,7 +48,7 @@ async def test_every_character_is_on_screen_also_where_a_scrollbar_comes(size: t
             view.scroll_to(y=row, animate=False)
             await pilot.pause()
             seen += view.render_line(row - view.scroll_offset.y).text.strip()[1:]
-    assert "".join(seen.split()) == "".join(spelled(fields(one)).split())
+    assert "".join(seen.split()) == "".join(json_text(fields(one)).split())
 
 
 @piloted
@@ -69,7 +69,7 @@ async def test_it_can_be_copied_exactly_and_left() -> None:
 
 @pytest.mark.parametrize("bad", HOSTILE.values(), ids=HOSTILE.keys())
 def test_spelling_hides_nothing_and_loses_nothing(bad: str) -> None:
-    text = spelled({"text": bad, "inside": {"key\x1b": [bad, 1, None]}})
+    text = json_text({"text": bad, "inside": {"key\x1b": [bad, 1, None]}})
     bad = json.loads(json.dumps(bad))  # two halves of a surrogate pair are one character in any JSON
     assert json.loads(text) == {"text": bad, "inside": {"key\x1b": [bad, 1, None]}}
     assert text.replace("\n", "").isprintable()
@@ -84,7 +84,7 @@ async def test_hostile_text_is_only_shown(size: tuple[int, int]) -> None:
         view = app.screen.query_one(JsonView)
         texts = list(HOSTILE.values())
         for start in range(0, len(texts), 16):
-            view.show(spelled({"all": [*(text[:3000] for text in texts[start : start + 16])], "name": texts[start]}))
+            view.show(json_text({"all": [*(text[:3000] for text in texts[start : start + 16])], "name": texts[start]}))
             for row in range(0, view.virtual_size.height, 400):
                 view.scroll_to(y=row, animate=False)
                 await pilot.pause()
@@ -113,7 +113,7 @@ async def test_ten_megabytes_open_at_once_and_are_not_copied() -> None:
         await pilot.press("y")
         assert app.copied == ""
         assert "too long" in text(app)
-        assert MOST_COPIED < 10_000_000
+        assert MAX_COPIED < 10_000_000
 
 
 @piloted

@@ -6,14 +6,14 @@ from textual.content import Content
 
 from aileron_tui.console.render import (
     MARK,
-    SIGN,
-    assembled,
+    NEWLINE_MARK,
     foreign,
     foreign_line,
     foreign_lines,
     foreign_short,
-    own,
+    from_parts,
     segments,
+    trusted,
 )
 from aileron_tui.core.visible_text import block, clip, inline, inline_pieces, visible
 from tests.hostile import HOSTILE
@@ -32,7 +32,7 @@ def test_every_form_says_exactly_what_core_made_visible(text: str) -> None:
 def test_only_marks_of_ours_are_styled(text: str) -> None:
     """Nothing in the text becomes a style, a link or an action."""
     for content in (foreign(text), foreign_line(text), *foreign_lines(text)):
-        assert {span.style for span in content.spans} <= {MARK, SIGN}
+        assert {span.style for span in content.spans} <= {MARK, NEWLINE_MARK}
 
 
 def styled(content: Content) -> list[tuple[str, str]]:
@@ -40,13 +40,13 @@ def styled(content: Content) -> list[tuple[str, str]]:
 
 
 def test_a_real_mark_looks_unlike_its_imitation() -> None:
-    assert styled(foreign_line("\x1b ⟨ESC⟩ a\nb ⏎")) == [("⟨ESC⟩", MARK), ("⏎", SIGN)]
+    assert styled(foreign_line("\x1b ⟨ESC⟩ a\nb ⏎")) == [("⟨ESC⟩", MARK), ("⏎", NEWLINE_MARK)]
 
 
 def test_a_style_of_ours_lies_under_the_marks() -> None:
     content = foreign_line("a\x1b", "dim")
     assert styled(content) == [("a", "dim"), ("⟨ESC⟩", "dim"), ("⟨ESC⟩", MARK)]
-    assert assembled([]).plain == ""
+    assert from_parts([]).plain == ""
 
 
 @CORPUS
@@ -57,8 +57,8 @@ def test_a_short_form_says_how_much_is_hidden(text: str) -> None:
 
 
 def test_our_own_words_are_no_markup_either() -> None:
-    assert own("[bold]x[/]", "dim").plain == "[bold]x[/]"
-    assert styled(own("[bold]x[/]", "dim")) == [("[bold]x[/]", "dim")]
+    assert trusted("[bold]x[/]", "dim").plain == "[bold]x[/]"
+    assert styled(trusted("[bold]x[/]", "dim")) == [("[bold]x[/]", "dim")]
 
 
 @CORPUS

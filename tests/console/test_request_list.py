@@ -10,8 +10,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from aileron_tui.console.app import Console
-from aileron_tui.console.render import own
-from aileron_tui.console.widgets.prompt_view import PromptView, Scroll
+from aileron_tui.console.render import trusted
+from aileron_tui.console.widgets.prompt_scroll import PromptScroll
+from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.console.widgets.request_list import RequestList
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.prompt_rows import Row
@@ -194,7 +195,7 @@ async def test_a_part_that_is_to_be_laid_out_already_gets_the_height_of_what_it_
     async with console(ScriptedGate(request(1))) as (app, pilot):
         part = app.screen.query_one("#prompt-risk", TwoSidedLine)
         part.refresh(layout=True)
-        app.screen.query_one(Scroll)._clear_arrangement_cache()
+        app.screen.query_one(PromptScroll)._clear_arrangement_cache()
         app.screen._refresh_layout()  # as a change of size does, before the part asks for it itself
-        part.show(own("a\nb\nc"))
+        part.show(trusted("a\nb\nc"))
         await settle(pilot, lambda: part.size.height == 3, 2)

@@ -338,8 +338,8 @@ def test_the_history_of_all_sources_is_one_and_one_failing_is_named(size: tuple[
             await pilot.press("h")
             await settle(pilot, lambda: isinstance(app.screen, HistoryScreen))
             table = app.screen.query_one(HistoryTable)
-            await settle(pilot, lambda: len(table.requests) == 9)
-            await settle(pilot, lambda: "not all of it is here" in shown(app))
+            await settle(pilot, lambda: len(table.records) == 9)
+            await settle(pilot, lambda: "History is incomplete" in shown(app))
             screen = shown(app)
             assert "away: not connected" in " ".join(screen.split())
             assert "work" in screen
@@ -351,7 +351,7 @@ def test_the_history_of_all_sources_is_one_and_one_failing_is_named(size: tuple[
             assert table.current.source in shown(app)
             home.memory.error = Unanswered("the connection broke")
             await pilot.press("escape", "r")
-            await settle(pilot, lambda: len(table.requests) == 5)
+            await settle(pilot, lambda: len(table.records) == 5)
             assert "the connection broke" in " ".join(shown(app).split())
 
     run()
@@ -364,9 +364,9 @@ async def test_the_history_of_one_source_can_be_chosen() -> None:
         await pilot.press("h")
         await settle(pilot, lambda: isinstance(app.screen, HistoryScreen))
         table = app.screen.query_one(HistoryTable)
-        await settle(pilot, lambda: len(table.requests) == 9)
+        await settle(pilot, lambda: len(table.records) == 9)
         await pilot.press("slash", *"source:home", "enter")
-        await settle(pilot, lambda: {one.source for one in table.requests} == {"home"})
+        await settle(pilot, lambda: {one.source for one in table.records} == {"home"})
 
 
 class Lockable:

@@ -6,7 +6,7 @@ from textual._compositor import CompositorUpdate
 from textual.app import App
 from textual.screen import Screen
 
-from aileron_tui.console.widgets.prompt_view import Scroll
+from aileron_tui.console.widgets.prompt_scroll import PromptScroll
 from aileron_tui.core.prompt_rows import Row
 from tests.console.pilots import lines, piloted
 from tests.console.scripted import ScriptedGate, console, request
@@ -34,7 +34,7 @@ def _terminal(monkeypatch: pytest.MonkeyPatch) -> pyte.Screen:
 async def test_what_scrolls_while_the_screen_is_laid_out_is_drawn_where_it_is_now(terminal: pyte.Screen) -> None:
     rows = tuple(Row(f"Row {number}", f"value {number}") for number in range(40))
     async with console(ScriptedGate(request(1, inputs=rows)), size=SIZE) as (app, pilot):
-        body = app.screen.query_one(Scroll)
+        body = app.screen.query_one(PromptScroll)
         for place in (3, 7, 2):
             app.screen._compositor._full_map_invalidated = True  # as it is when something came into view
             body.scroll_to(y=place, animate=False, immediate=True)

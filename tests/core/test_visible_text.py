@@ -19,11 +19,11 @@ from aileron_tui.core.visible_text import (
     cells,
     clip,
     clip_lines,
+    count_not_plain,
     inline,
     inline_pieces,
     pieces,
-    repeated,
-    unshown,
+    repeat_notice,
     visible,
 )
 from tests.hostile import HOSTILE
@@ -311,16 +311,16 @@ def test_long_texts_are_made_visible_like_short_ones(text: str, around: str) -> 
 @pytest.mark.parametrize("character", ["\u200b", "\0", "\u0301", "\U000e0041", "\u202e"])
 @pytest.mark.parametrize("number", [1, 3, 4, 1000])
 def test_a_flood_is_told_without_looking_at_each(character: str, number: int) -> None:
-    assert repeated(character, number) == visible(character * number)
+    assert repeat_notice(character, number) == visible(character * number)
 
 
 @pytest.mark.parametrize("character", ["a", "é", "漢", "⟨", "😀", " ", "\n"])
 def test_what_stands_on_its_own_is_no_flood(character: str) -> None:
-    assert repeated(character, 1000) == ""
+    assert repeat_notice(character, 1000) == ""
 
 
 def test_what_does_not_stay_is_counted() -> None:
-    assert unshown("ab\u200b漢\u202ee\u0301😀\U000e0041\n\t ") == 3
+    assert count_not_plain("ab\u200b漢\u202ee\u0301😀\U000e0041\n\t ") == 3
 
 
 BODIES = {
@@ -354,7 +354,7 @@ def test_after_preparing_no_text_has_to_wait_for_a_class() -> None:
     program = (
         "import aileron_tui.core.visible_text as t; from tests.hostile import HOSTILE; list(t.prepare()); "
         "known = [one.cache_info().misses for one in (t._class, t._misplaced, t._unit)]; "
-        "[t.block_pieces(text) for text in HOSTILE.values()]; [t.unshown(text) for text in HOSTILE.values()]; "
+        "[t.block_pieces(text) for text in HOSTILE.values()]; [t.count_not_plain(text) for text in HOSTILE.values()]; "
         "[t.clip(t.inline(text), 9) for text in HOSTILE.values()]; "
         "print(known == [one.cache_info().misses for one in (t._class, t._misplaced, t._unit)])"
     )

@@ -224,7 +224,7 @@ def test_what_was_answered_elsewhere_says_so(connected: Connected) -> None:
         terminal.until("answered elsewhere: done ✓")
         terminal.until("nothing waits")
         terminal.press("h")
-        terminal.until("2 in all")
+        terminal.until("2 in total")
         terminal.until(lambda text: len(re.findall("elsewhere .* not signed", text)) == 2)
     assert daemon.decisions() == []
 
@@ -331,7 +331,7 @@ def test_hostile_requests_add_no_byte_but_those_of_the_console(connected: Connec
         daemon.resolve(second, approved=False, reason=LINE[:900])
         terminal.until("answered elsewhere: denied")
         terminal.press("h")
-        terminal.until("2 in all")
+        terminal.until("2 in total")
         terminal.press(ENTER)
         until_row(terminal, "answered +elsewhere")
         terminal.press("j")

@@ -9,7 +9,6 @@ from aileron_tui.console.widgets.chart import bars
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ending
-from aileron_tui.core.time_spans import span_text
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.surface.history_query import HistoryQuery, SearchError
 from aileron_tui.surface.history_records import DayTally, read_page, shown_in_ledger, tally, typical
@@ -47,22 +46,6 @@ def test_a_page_is_read() -> None:
 def test_what_is_no_page_is_refused(answer: JsonObject) -> None:
     with pytest.raises(Untrustworthy):
         read_page(answer)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0.0, "0.0 s"),
-        (0.41, "0.4 s"),
-        (9.96, "10.0 s"),
-        (59, "59 s"),
-        (90, "1.5 min"),
-        (7200, "2.0 h"),
-        (200_000, "2 d"),
-    ],
-)
-def test_time_is_said_as_people_say_it(seconds: float, words: str) -> None:
-    assert span_text(seconds) == words
 
 
 def test_an_outcome_we_do_not_know_is_shown_as_the_gate_says_it() -> None:

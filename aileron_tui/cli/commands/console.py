@@ -87,9 +87,9 @@ def _open(options: ConsoleOptions) -> int:
 
     settings = _settings(options.theme, config)
     start = None if key_store.stored(paths().keys) else _first_run(choices, settings.theme)
-    if start and start.way is start.way.LEAVE:
+    if start and start.choice is start.choice.LEAVE:
         return OK
-    if start and start.way is start.way.DEMO:
+    if start and start.choice is start.choice.DEMO:
         from aileron_tui.cli.commands import demo  # noqa: PLC0415  # only if it is wanted
 
         return demo.open_demo(settings.theme)
@@ -103,7 +103,7 @@ def _open(options: ConsoleOptions) -> int:
                 opened, log = GateChoice(choice.name, inside.find), inside.log
             if choice.note:
                 sys.stderr.write(f"{inline(choice.note)}\n")
-            leaving = stack if start and start.way is start.way.RUN_KEY else None
+            leaving = stack if start and start.choice is start.choice.RUN_KEY else None
             connect = connecting(opened, config, surface="console", leaving=leaving)
             upstreams.append(Upstream(opened.name, connect, opened.kind))
         console = Console(upstreams, holder, settings, log_lines=log, read_only=options.read_only)
@@ -156,7 +156,7 @@ def _key(name: str, start: "FirstRunResult | None", choices: Sequence[Chosen]) -
     from aileron_tui.surface.key_holder import RunKeyholder, StoredKeyholder  # noqa: PLC0415  # after the screen is loaded
 
     here = paths()
-    if start and start.way is start.way.RUN_KEY:
+    if start and start.choice is start.choice.RUN_KEY:
         from aileron_tui.surface.embedded_gate import enrolled  # noqa: PLC0415  # not needed with a stored key
 
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""The log beside the console: what the demo's agent says, or what a gate in this process tells."""
+"""The log: what the demo's agent does, or the log of a gate in this process."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
@@ -11,15 +11,15 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from aileron_tui.console.actions import offered
-from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
+from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.files.paths import bundled
 
-_LOOK_SECONDS: Final = 0.5
+_UPDATE_SECONDS: Final = 0.5
 
 
 class AgentLogScreen(Screen[None]):
-    """Shows lines as they come. It follows the end unless one scrolled away from it."""
+    """Shows lines as they are written. Follows the end unless the operator scrolled up."""
 
     CSS_PATH = str(bundled("styles") / "agent_log.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,29 +36,29 @@ class AgentLogScreen(Screen[None]):
         self._shown: tuple[int, str] = (-1, "")
 
     def compose(self) -> ComposeResult:
-        yield Static(own(self._heading, STRONG), id="log-title")
+        yield Static(trusted(self._heading, STRONG), id="log-title")
         with VerticalScroll(id="log"):
             yield Static(id="log-lines")
         yield KeyLine(lambda _: offered(self.BINDINGS))
 
     def on_mount(self) -> None:
-        """Begins to look."""
-        self._look()
-        self.set_interval(_LOOK_SECONDS, self._look)
+        """Starts to update the lines."""
+        self._update_lines()
+        self.set_interval(_UPDATE_SECONDS, self._update_lines)
 
     def action_scroll(self, lines: int) -> None:
-        """Scrolls."""
+        """Scrolls by lines."""
         self.query_one("#log").scroll_relative(y=lines, animate=False)
 
-    def _look(self) -> None:
+    def _update_lines(self) -> None:
         lines = self._lines()
-        now = (len(lines), lines[-1] if lines else "")
-        if now == self._shown:
+        latest = (len(lines), lines[-1] if lines else "")
+        if latest == self._shown:
             return
         log = self.query_one("#log", VerticalScroll)
         following = log.is_vertical_scroll_end
-        self._shown = now
-        text = Content("\n").join(foreign_line(line) for line in lines) if lines else own("Nothing yet.", MUTED)
+        self._shown = latest
+        text = Content("\n").join(foreign_line(line) for line in lines) if lines else trusted("Nothing yet.", MUTED)
         self.query_one("#log-lines", Static).update(text)
         if following:
             log.scroll_end(animate=False)

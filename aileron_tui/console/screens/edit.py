@@ -1,4 +1,4 @@
-"""A form for the inputs of a call. An edited call is previewed anew and shown as a difference before it is approved."""
+"""A form for the inputs of a call. An edited call is previewed again, and its changes are shown before approval."""
 
 import json
 from typing import Any, ClassVar, Final
@@ -9,17 +9,17 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input, Label, RadioButton, RadioSet, Static, TextArea
 
 from aileron_tui.console.actions import KeyHint, offered
-from aileron_tui.console.render import MUTED, foreign_line, own
+from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
 from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import visible
 
-_LONGEST_LINE: Final = 60
+_MAX_INPUT_LENGTH: Final = 60
 
 
 class ChoiceButton(RadioButton):
-    """One of several: which is chosen shows without colour too."""
+    """A radio button whose state is visible without colour."""
 
     @property
     def BUTTON_INNER(self) -> str:  # type: ignore[override]  # noqa: N802  # Textual reads it whenever it draws
@@ -27,7 +27,7 @@ class ChoiceButton(RadioButton):
 
 
 class EditScreen(Dialog[JsonObject | None]):
-    """One field per input that can be edited. ctrl+s goes on to the difference; escape forgets everything."""
+    """One field per input that can be edited. ctrl+s shows the changes; escape discards them."""
 
     DEFAULT_CSS = """
     EditScreen Label { width: 1fr; }
@@ -41,17 +41,17 @@ class EditScreen(Dialog[JsonObject | None]):
         Binding("escape", "dismiss", "forget it"),
     ]
 
-    def __init__(self, item: Request, edits: JsonObject | None = None) -> None:
-        """`edits` is what was changed so far, if this is not the first time."""
+    def __init__(self, request: Request, edits: JsonObject | None = None) -> None:
+        """`edits` are the changes so far, if the form was open before."""
         super().__init__()
-        self._item = item
+        self._request = request
         self._edits = edits or {}
-        self._inputs = inputs(item)
+        self._inputs = inputs(request)
 
     def parts(self) -> ComposeResult:
-        yield Static(own("Edit ", "bold") + foreign_line(self._item.prompt.action), classes="question")
-        if why := unable(self._item):
-            yield Static(own(why))
+        yield Static(trusted("Edit ", "bold") + foreign_line(self._request.prompt.action), classes="question")
+        if why := why_not_editable(self._request):
+            yield Static(trusted(why))
             return
         with VerticalScroll(classes="body", can_focus=False):
             for number, field in enumerate(self._inputs):
@@ -60,104 +60,103 @@ class EditScreen(Dialog[JsonObject | None]):
     def keys(self) -> tuple[KeyHint, ...]:
         if not self._inputs:
             return (KeyHint("esc", "back", "dismiss"),)
-        save, following, forget = offered(self.BINDINGS)
+        save, next_field, cancel = offered(self.BINDINGS)
         choose = (KeyHint("space", "choose", "choose"),) if any(map(choices, self._inputs)) else ()
-        several = (following,) if len(self._inputs) > 1 else ()
-        return save, *choose, *several, forget
+        others = (next_field,) if len(self._inputs) > 1 else ()
+        return save, *choose, *others, cancel
 
     def _field(self, number: int, field: dict[str, Any]) -> ComposeResult:
         label = foreign_line(str(field.get("label") or field.get("name")))
-        shown = self._start(field)
-        if offered := choices(field):
+        shown = self._initial_text(field)
+        if options := choices(field):
             yield Label(label)
-            buttons = [ChoiceButton(foreign_line(words), value == shown) for value, words in offered]
+            buttons = [ChoiceButton(foreign_line(words), value == shown) for value, words in options]
             yield RadioSet(*buttons, id=f"field-{number}", compact=True)
             return
-        note = f"  {field.get('type')}" + ("" if field.get("required") else ", may be empty")
+        note = f"  {field.get('type')}" + ("" if field.get("required") else ", optional")
         yield Label(label + foreign_line(note, MUTED))
-        # A field is filled with text made visible: what cannot be shown is not edited unseen. An untouched field
-        # keeps its original value.
-        if field.get("multiline") or "\n" in shown or len(shown) > _LONGEST_LINE:
+        # A field holds visible text, so that nothing invisible is edited. An untouched field keeps its original value.
+        if field.get("multiline") or "\n" in shown or len(shown) > _MAX_INPUT_LENGTH:
             yield TextArea(shown, id=f"field-{number}", soft_wrap=True)
         else:
-            # Not selected: the first key would throw away what is to be changed.
+            # Not selected, or the first key would delete the text.
             yield Input(shown, id=f"field-{number}", select_on_focus=False)
 
     def action_choose(self) -> None:
-        """Takes what is pointed at in a choice."""
+        """Selects the highlighted radio button."""
         if isinstance(self.focused, RadioSet):
             self.focused.action_toggle_button()
 
     def action_submit(self) -> None:
-        """Gathers what changed, typed as the manifest declares it."""
+        """Closes with the changed inputs, in the types that the manifest declares."""
         edits: JsonObject = {}
         for number, field in enumerate(self._inputs):
             text = self._text(number)
-            if text == self._before(field):
+            if text == self._original_text(field):
                 continue
             name = str(field.get("name"))
             try:
-                untouched = name in self._edits and text == self._start(field)
-                edits[name] = self._edits[name] if untouched else typed(text, str(field.get("type")))
+                untouched = name in self._edits and text == self._initial_text(field)
+                edits[name] = self._edits[name] if untouched else parse_value(text, str(field.get("type")))
             except JsonError:
                 self.say(foreign_line(f"✗ field {number + 1} must be of type {field.get('type')}", "$text-error"))
                 return
         if not edits:
-            self.say(own("nothing was changed", "$text-warning"))
+            self.say(trusted("nothing changed", "$text-warning"))
             return
         self.dismiss(edits)
 
-    def _before(self, field: dict[str, Any]) -> str:
-        return _spelled(self._item.prompt.args.get(str(field.get("name"))))
+    def _original_text(self, field: dict[str, Any]) -> str:
+        return _as_text(self._request.prompt.args.get(str(field.get("name"))))
 
-    def _start(self, field: dict[str, Any]) -> str:
-        """What stands in a field before anybody touches it."""
+    def _initial_text(self, field: dict[str, Any]) -> str:
+        """The text of a field when the form opens."""
         name = str(field.get("name"))
-        return _spelled(self._edits[name]) if name in self._edits else self._before(field)
+        return _as_text(self._edits[name]) if name in self._edits else self._original_text(field)
 
     def _text(self, number: int) -> str:
         widget = self.query_one(f"#field-{number}")
         if isinstance(widget, RadioSet):
             field = self._inputs[number]
-            return choices(field)[widget.pressed_index][0] if widget.pressed_index >= 0 else self._start(field)
+            return choices(field)[widget.pressed_index][0] if widget.pressed_index >= 0 else self._initial_text(field)
         if isinstance(widget, TextArea):
             return widget.text
         return widget.value if isinstance(widget, Input) else ""
 
 
-def _spelled(value: Json) -> str:
+def _as_text(value: Json) -> str:
     return visible("" if value is None else plain(value))
 
 
-def inputs(item: Request) -> list[dict[str, Any]]:
+def inputs(request: Request) -> list[dict[str, Any]]:
     """The inputs of a request that can be edited."""
-    declared = item.fields.get("inputs")
+    declared = request.fields.get("inputs")
     return [field for field in declared if isinstance(field, dict)] if isinstance(declared, list) else []
 
 
-def unable(item: Request) -> str:
-    """Why a request cannot be edited, or ""."""
-    if inputs(item):
+def why_not_editable(request: Request) -> str:
+    """Why a request cannot be edited; "" if it can."""
+    if inputs(request):
         return ""
-    if item.daemon:
-        return "the daemon runs this call as it was asked; deny it with a reason that says what to change"
+    if request.daemon:
+        return "the daemon cannot change this call; deny it with a reason that says what to change"
     return "this action has no inputs to edit"
 
 
 def choices(field: dict[str, Any]) -> list[tuple[str, str]]:
-    """The values an input may have, each with its words; none if it takes any."""
-    offered = field.get("choices")
-    if not isinstance(offered, list):
+    """The values an input may have, each with its label; empty if it takes any value."""
+    declared = field.get("choices")
+    if not isinstance(declared, list):
         return []
     return [
         (choice[0], choice[1])
-        for choice in offered
+        for choice in declared
         if isinstance(choice, list) and len(choice) == 2 and all(isinstance(part, str) for part in choice)
     ]
 
 
-def typed(text: str, type_: str) -> Json:
-    """The value a person means by this text in a field of this type."""
+def parse_value(text: str, type_: str) -> Json:
+    """The value of a text in a field of this type. Raises JsonError if it is not of that type."""
     if type_ == "string":
         return text
     if not text.strip():

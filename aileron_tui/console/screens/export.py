@@ -1,4 +1,4 @@
-"""Asks for the name of a file and writes what the search of the history finds."""
+"""Asks for a file name and writes what a search of the history finds to that file."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Button, Input, Static
 from textual.worker import get_current_worker
 
-from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
+from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, trusted
 from aileron_tui.console.screens.dialog import Sheet
 from aileron_tui.core.errors import AileronError
 from aileron_tui.surface.history_export import FileExists, export, export_format
@@ -27,23 +27,23 @@ class _Stopped(Exception):
 
 
 class ExportScreen(Sheet[Content | None]):
-    """Closes with what to say, or None. Nothing is replaced unless the second, unfocused button is pressed."""
+    """Closes with a message to show, or None. Only the second button replaces a file, and it never has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False)]
 
-    class Advanced(Message):
-        """So many requests were written."""
+    class Progressed(Message):
+        """This many requests were written."""
 
         def __init__(self, count: int) -> None:
             super().__init__()
             self.count = count
 
         def can_replace(self, message: Message) -> bool:
-            """Only the last number counts."""
-            return isinstance(message, ExportScreen.Advanced)
+            """Only the latest number matters."""
+            return isinstance(message, ExportScreen.Progressed)
 
     class Ended(Message):
-        """The file is written, or it is known why not."""
+        """The file was written, or an error occurred."""
 
         def __init__(self, path: Path, count: int, error: AileronError | None) -> None:
             super().__init__()
@@ -55,75 +55,75 @@ class ExportScreen(Sheet[Content | None]):
         super().__init__()
         self._pages = pages
         self._suggested = name
-        self._busy = False
+        self._is_writing = False
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="export-sheet", can_focus=False):
-            yield Static(own("Export what is found", STRONG))
+            yield Static(trusted("Export search results", STRONG))
             yield Input(self._suggested, id="export-name", compact=True, select_on_focus=False)
             yield Static(id="export-words")
             with Horizontal(id="export-buttons"):
                 yield Button("Write", id="export-write", compact=True)
-                yield Button("Replace it", id="export-replace", variant="error", compact=True)
+                yield Button("Replace", id="export-replace", variant="error", compact=True)
                 yield Button("Cancel", id="export-cancel", compact=True)
 
     def on_mount(self) -> None:
-        """The name can be changed at once."""
+        """Focuses the file name."""
         self.query_one("#export-replace").display = False
         self.query_one(Input).focus()
-        self._explain(self._suggested)
+        self._describe(self._suggested)
 
     def action_close(self) -> None:
-        """Writes nothing. A file that is being written is thrown away."""
+        """Closes without a result. A file that is being written is deleted."""
         self.dismiss(None)
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         self.query_one("#export-replace").display = False
-        self._explain(event.value)
+        self._describe(event.value)
 
-    def _explain(self, name: str) -> None:
-        kind = export_format(name)
-        if kind is None:
-            self._say(own("End the name in .jsonl or .csv.", MUTED))
+    def _describe(self, name: str) -> None:
+        file_format = export_format(name)
+        if file_format is None:
+            self._show_status(trusted("The name must end in .jsonl or .csv.", MUTED))
         else:
-            self._say(own(f"As {kind}, readable for you alone.", MUTED))
+            self._show_status(trusted(f"Writes {file_format}. Only you can read the file.", MUTED))
 
-    def _say(self, words: Content) -> None:
-        self.query_one("#export-words", Static).update(words)
+    def _show_status(self, text: Content) -> None:
+        self.query_one("#export-words", Static).update(text)
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#export-write")
-    def _asked(self) -> None:
-        self._begin(replace=False)
+    def _write_requested(self) -> None:
+        self._start(replace=False)
 
     @on(Button.Pressed, "#export-replace")
-    def _asked_to_replace(self) -> None:
-        self._begin(replace=True)
+    def _replace_requested(self) -> None:
+        self._start(replace=True)
 
     @on(Button.Pressed, "#export-cancel")
     def _cancelled(self) -> None:
         self.action_close()
 
-    def _begin(self, *, replace: bool) -> None:
+    def _start(self, *, replace: bool) -> None:
         name = self.query_one(Input).value.strip()
-        if self._busy or not name:
+        if self._is_writing or not name:
             return
-        self._busy = True
-        self._say(own("writing…", MUTED))
+        self._is_writing = True
+        self._show_status(trusted("writing…", MUTED))
         self._write(Path(name).expanduser(), replace=replace)
 
     @work(thread=True, exit_on_error=False, group="export")
     def _write(self, path: Path, *, replace: bool) -> None:
         worker = get_current_worker()
 
-        def advanced(count: int) -> None:
+        def progress(count: int) -> None:
             if worker.is_cancelled:
                 raise _Stopped
-            self.post_message(self.Advanced(count))
+            self.post_message(self.Progressed(count))
 
         try:
-            count = export(self._pages(), path, replace=replace, progress=advanced)
+            count = export(self._pages(), path, replace=replace, progress=progress)
         except _Stopped:
             return
         except AileronError as error:
@@ -131,18 +131,19 @@ class ExportScreen(Sheet[Content | None]):
         else:
             self.post_message(self.Ended(path, count, None))
 
-    def on_export_screen_advanced(self, event: Advanced) -> None:
-        """Says how far it is."""
-        self._say(own(f"writing… {event.count:,}", MUTED))
+    def on_export_screen_progressed(self, event: Progressed) -> None:
+        """Shows the progress."""
+        self._show_status(trusted(f"writing… {event.count:,}", MUTED))
 
     def on_export_screen_ended(self, event: Ended) -> None:
-        """Leaves, or says what is in the way. The button that replaces a file is offered, not focused."""
-        self._busy = False
+        """Closes, or shows the error. If the file exists, offers the button that replaces it, without focusing it."""
+        self._is_writing = False
         if event.error is None:
-            words = own(f"{event.count:,} written to ") + foreign_line(str(event.path))
-            self.dismiss(words)
+            self.dismiss(trusted(f"{event.count:,} written to ") + foreign_line(str(event.path)))
             return
         error = event.error
         self.query_one("#export-replace").display = isinstance(error, FileExists)
-        detail = own(": ") + foreign_line(error.detail) if error.detail else own("")
-        self._say(own("⚠ ", WARNING) + foreign_line(error.title, WARNING) + detail + own(f"\n{error.hint}", MUTED))
+        detail = trusted(": ") + foreign_line(error.detail) if error.detail else trusted("")
+        self._show_status(
+            trusted("⚠ ", WARNING) + foreign_line(error.title, WARNING) + detail + trusted(f"\n{error.hint}", MUTED)
+        )

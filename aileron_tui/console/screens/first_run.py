@@ -1,4 +1,4 @@
-"""The first screen of somebody who has set up nothing: says what is missing and offers ways to go on."""
+"""The screen for an operator who has not set up anything yet: shows what is missing and offers choices to start."""
 
 from collections.abc import Sequence
 from dataclasses import field
@@ -15,8 +15,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from aileron_tui.console.actions import KeyHint
-from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
-from aileron_tui.console.themes import THEMES, undyed
+from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
+from aileron_tui.console.themes import THEMES, ansi_color_for
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
@@ -26,7 +26,7 @@ from aileron_tui.signing.secret_memory import wipe
 
 
 class FirstRunChoice(StrEnum):
-    """How to go on."""
+    """How to continue."""
 
     DEMO = "demo"
     MAKE_KEY = "make-key"
@@ -36,25 +36,26 @@ class FirstRunChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FirstRunResult:
-    """What was chosen; the passphrase is that of the key to make, and whoever takes it wipes it."""
+    """The choice, and the passphrase of the key to create. The caller must wipe the passphrase."""
 
-    way: FirstRunChoice
+    choice: FirstRunChoice
     passphrase: bytearray = field(default_factory=bytearray)
 
 
-_WAYS: Final = {
-    FirstRunChoice.DEMO: ("See the demo", "A made-up agent on made-up mail. Nothing is kept."),
-    FirstRunChoice.MAKE_KEY: ("Make a key and start", "Your answers are signed with it. A passphrase protects it."),
-    FirstRunChoice.RUN_KEY: ("Start with a key for this run", "Nothing to remember. The key ends with this window."),
-    FirstRunChoice.LEAVE: ("Leave", "Nothing was changed."),
+_CHOICES: Final = {
+    FirstRunChoice.DEMO: ("See the demo", "A scripted agent and sample mail. Nothing is saved."),
+    FirstRunChoice.MAKE_KEY: ("Create a key and start", "It signs your answers. A passphrase protects it."),
+    FirstRunChoice.RUN_KEY: ("Start with a temporary key", "No passphrase. The key exists only until you quit."),
+    FirstRunChoice.LEAVE: ("Quit", "Nothing is changed."),
 }
-_WAY_KEYS: Final = (KeyHint("enter", "chooses", "go_on"), KeyHint("q", "leaves", "leave"))
-_KEY_KEYS: Final = (KeyHint("enter", "goes on", "go_on"), KeyHint("esc", "goes back", "back"))
-_LOW: Final = 24
+_CHOICE_KEYS: Final = (KeyHint("enter", "choose", "go_on"), KeyHint("q", "quit", "leave"))
+_PASSPHRASE_KEYS: Final = (KeyHint("enter", "continue", "go_on"), KeyHint("esc", "back", "back"))
+_PURPOSE: Final = "You approve or deny what AI agents are about to do, before it happens."
+_LOW_HEIGHT: Final = 24
 
 
 class FirstRunScreen(Screen[FirstRunResult]):
-    """Offers the ways; making a key asks for its passphrase twice, here on the screen."""
+    """Offers the choices; creating a key asks for its passphrase twice, on this screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", show=False),
@@ -70,118 +71,120 @@ class FirstRunScreen(Screen[FirstRunResult]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="first-run", can_focus=False):
-            yield Static(own("aileron", "bold $primary"))
-            yield Static(own("You approve or deny what AI agents are about to do, before it happens."), classes="text")
-            yield Static(self._situation(), id="situation", classes="text")
-            yield OptionList(*(Option(_described(way), way) for way in FirstRunChoice), id="ways")
+            yield Static(trusted("aileron", "bold $primary"))
+            yield Static(
+                trusted("You approve or deny what AI agents are about to do, before it happens."), classes="text"
+            )
+            yield Static(self._missing_lines(), id="situation", classes="text")
+            yield OptionList(*(Option(_described(choice), choice) for choice in FirstRunChoice), id="ways")
             yield Input(password=True, placeholder="passphrase", id="first", classes="key")
-            yield Input(password=True, placeholder="the same again", id="second", classes="key")
+            yield Input(password=True, placeholder="passphrase again", id="second", classes="key")
             yield Static(id="note", classes="text")
-        yield KeyLine(lambda _: _KEY_KEYS if self.has_class("-key") else _WAY_KEYS)
+        yield KeyLine(lambda _: _PASSPHRASE_KEYS if self.has_class("-key") else _CHOICE_KEYS)
 
-    def _situation(self) -> Content:
-        return Content("\n").join(own("○ ", MUTED) + own(words) for words in self._missing)
+    def _missing_lines(self) -> Content:
+        return Content("\n").join(trusted("○ ", MUTED) + trusted(words) for words in self._missing)
 
     def on_mount(self) -> None:
-        """The harmless way is at hand."""
-        ways = self.query_one("#ways", OptionList)
-        ways.highlighted = 0
-        ways.focus()
-        self._say("")
+        """Focuses the harmless choice."""
+        choices = self.query_one("#ways", OptionList)
+        choices.highlighted = 0
+        choices.focus()
+        self._show_note("")
 
     def on_resize(self) -> None:
-        """In a low window each way is one line."""
-        low = self.size.height < _LOW
+        """Shows each choice on one line in a low window."""
+        low = self.size.height < _LOW_HEIGHT
         self.set_class(low, "-low")
-        ways = self.query_one("#ways", OptionList)
-        for way in FirstRunChoice:
-            ways.replace_option_prompt(way, _described(way, brief=low))
+        choices = self.query_one("#ways", OptionList)
+        for choice in FirstRunChoice:
+            choices.replace_option_prompt(choice, _described(choice, brief=low))
 
     @on(OptionList.OptionSelected, "#ways")
     def _chosen(self, event: OptionList.OptionSelected) -> None:
-        way = FirstRunChoice(str(event.option.id))
-        if way is FirstRunChoice.MAKE_KEY:
+        choice = FirstRunChoice(str(event.option.id))
+        if choice is FirstRunChoice.MAKE_KEY:
             self._ask_passphrase()
         else:
-            self.dismiss(FirstRunResult(way))
+            self.dismiss(FirstRunResult(choice))
 
     def _ask_passphrase(self) -> None:
         self.add_class("-key")
         self.query_one("#first").focus()
-        self._say("Choose a passphrase of at least 8 characters; several words are good.")
+        self._show_note("Choose a passphrase of at least 8 characters; several words are best.")
 
     @on(Input.Submitted, "#first")
-    def _first_given(self, event: Input.Submitted) -> None:
+    def _first_submitted(self, event: Input.Submitted) -> None:
         passphrase = bytearray(event.value.encode())
         try:
             check_passphrase(passphrase)
         except AileronError as error:
             self._clear()
-            self._say(f"✗ {error}", "$text-error")
+            self._show_note(f"✗ {error}", "$text-error")
         else:
-            self._say("Type it once more.")
+            self._show_note("Type it again.")
             self.query_one("#second").focus()
         finally:
             wipe(passphrase)
 
     @on(Input.Submitted, "#second")
-    def _second_given(self) -> None:
+    def _second_submitted(self) -> None:
         first, second = self.query_one("#first", Input), self.query_one("#second", Input)
         passphrase = bytearray(first.value.encode())
         same = first.value == second.value
         try:
             if not same:
-                raise AileronError("the two are not the same", hint="Type them again.")
+                raise AileronError("the passphrases do not match", hint="Type them again.")
             check_passphrase(passphrase)
         except AileronError as error:
             wipe(passphrase)
             self._clear()
             first.focus()
-            self._say(f"✗ {error}", "$text-error")
+            self._show_note(f"✗ {error}", "$text-error")
             return
         self._clear()
         self.dismiss(FirstRunResult(FirstRunChoice.MAKE_KEY, passphrase))
 
     async def action_go_on(self) -> None:
-        """The same as enter: takes the way that is pointed at, or what was typed."""
+        """Does the same as enter: takes the highlighted choice, or the typed passphrase."""
         if isinstance(self.focused, Input):
             await self.focused.action_submit()
         elif not self.has_class("-key"):
             self.query_one("#ways", OptionList).action_select()
 
     def action_back(self) -> None:
-        """From the passphrase to the ways."""
+        """Goes back from the passphrase to the choices."""
         if self.has_class("-key"):
             self._clear()
             self.remove_class("-key")
             self.query_one("#ways").focus()
-            self._say("")
+            self._show_note("")
 
     def action_leave(self) -> None:
-        """Changes nothing."""
+        """Quits without changing anything."""
         self.dismiss(FirstRunResult(FirstRunChoice.LEAVE))
 
     def action_move(self, step: int) -> None:
-        """Up or down."""
-        ways = self.query_one("#ways", OptionList)
+        """Moves the cursor up or down."""
+        choices = self.query_one("#ways", OptionList)
         if step > 0:
-            ways.action_cursor_down()
+            choices.action_cursor_down()
         else:
-            ways.action_cursor_up()
+            choices.action_cursor_up()
 
     def _clear(self) -> None:
         for field_ in self.query(".key").results(Input):
             field_.value = ""
 
-    def _say(self, words: str, style: str = MUTED) -> None:
+    def _show_note(self, text: str, style: str = MUTED) -> None:
         note = self.query_one("#note", Static)
-        note.display = bool(words)
-        note.update(foreign_line(words, style))
+        note.display = bool(text)
+        note.update(foreign_line(text, style))
         self.query_one(KeyLine).refresh()
 
 
 class FirstRun(App[FirstRunResult]):
-    """The first screen, by itself."""
+    """An app with only the first-run screen."""
 
     TITLE = "aileron"
     CSS_PATH: ClassVar[list[str]] = [  # type: ignore[assignment]  # Textual says so of its own subclasses too
@@ -190,18 +193,18 @@ class FirstRun(App[FirstRunResult]):
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, missing: Sequence[str], theme: str) -> None:
-        super().__init__(ansi_color=undyed(theme))
+        super().__init__(ansi_color=ansi_color_for(theme))
         self._missing = missing
-        self._look = theme
+        self._theme_name = theme
         for known in THEMES:
             self.register_theme(known)
 
     def on_mount(self) -> None:
-        """Shows the screen, and ends with what was chosen there."""
-        self.theme = self._look
+        """Shows the screen, and exits with its result."""
+        self.theme = self._theme_name
         self.push_screen(FirstRunScreen(self._missing), self.exit)
 
 
-def _described(way: FirstRunChoice, *, brief: bool = False) -> Content:
-    title, words = _WAYS[way]
-    return own(title, STRONG) if brief else own(title, STRONG) + own("\n") + own(words, MUTED)
+def _described(choice: FirstRunChoice, *, brief: bool = False) -> Content:
+    title, description = _CHOICES[choice]
+    return trusted(title, STRONG) if brief else trusted(title, STRONG) + trusted("\n") + trusted(description, MUTED)

@@ -1,4 +1,4 @@
-"""Every key and what it does, from the table of actions, with the keys the user chose."""
+"""Every key and what it does, from the table of actions and the user's keymap."""
 
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -15,17 +15,17 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from aileron_tui.console.actions import MOUSE, KeyAction, KeyGroup, KeyScope, bindings, display, hints, keys_of, of
-from aileron_tui.console.render import ACCENT, MUTED, STRONG, own
+from aileron_tui.console.render import ACCENT, MUTED, STRONG, trusted
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.files.paths import bundled
 
-_COLUMNS_FROM: Final = 56
-_KEYS: Final = 10
-_LABEL: Final = 18
+_MIN_WIDTH_FOR_COLUMNS: Final = 56
+_KEYS_WIDTH: Final = 10
+_LABEL_WIDTH: Final = 18
 
 
 class KeyTable(Widget):
-    """The keys of a place first, then those of the others; only those whose words match."""
+    """The keys of one scope first, then those of the others; only those that match the search."""
 
     DEFAULT_CSS = "KeyTable { height: auto; }"
 
@@ -36,39 +36,39 @@ class KeyTable(Widget):
         self._words: list[str] = []
 
     def search(self, text: str) -> None:
-        """Shows only actions in which every word occurs."""
+        """Shows only actions that contain every word."""
         self._words = text.lower().split()
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        lines = [line for scope in self._scopes for line in self._scope(scope)] + list(self._mouse())
-        return own("\n").join(lines[1:]) if lines else own("No key is about that.", MUTED)
+        lines = [line for scope in self._scopes for line in self._scope_lines(scope)] + list(self._mouse_lines())
+        return trusted("\n").join(lines[1:]) if lines else trusted("No matching keys.", MUTED)
 
-    def _scope(self, scope: KeyScope) -> Iterator[Content]:
+    def _scope_lines(self, scope: KeyScope) -> Iterator[Content]:
         found = [action for action in of(scope) if self._matches(action)]
         if not found:
             return
-        yield own("")
-        yield own(scope.value, ACCENT)
+        yield trusted("")
+        yield trusted(scope.value, ACCENT)
         for group in KeyGroup:
             members = [action for action in found if action.group is group]
             if members:
-                yield own(group.value, MUTED)
+                yield trusted(group.value, MUTED)
             for action in members:
                 yield from self._row(self._keys(action), action.label, action.tooltip)
 
-    def _mouse(self) -> Iterator[Content]:
-        found = [(what, does) for what, does in MOUSE if self._all_in(f"mouse {what} {does}")]
+    def _mouse_lines(self) -> Iterator[Content]:
+        found = [(what, does) for what, does in MOUSE if self._contains_words(f"mouse {what} {does}")]
         if found:
-            yield own("")
-            yield own("Mouse", ACCENT)
+            yield trusted("")
+            yield trusted("Mouse", ACCENT)
         for what, does in found:
             yield from self._row("", what, does)
 
     def _matches(self, action: KeyAction) -> bool:
-        return self._all_in(f"{self._keys(action)} {action.label} {action.tooltip} {action.id}")
+        return self._contains_words(f"{self._keys(action)} {action.label} {action.tooltip} {action.id}")
 
-    def _all_in(self, text: str) -> bool:
+    def _contains_words(self, text: str) -> bool:
         return all(word in text.lower() for word in self._words)
 
     def _keys(self, action: KeyAction) -> str:
@@ -76,18 +76,20 @@ class KeyTable(Widget):
 
     def _row(self, keys: str, label: str, does: str) -> Iterator[Content]:
         width = self.size.width
-        if width < _COLUMNS_FROM:
-            yield own(f"  {keys}  " if keys else "  ", STRONG) + own(label)
-            yield from (own(f"    {line}", MUTED) for line in textwrap.wrap(does, max(10, width - 5)))
+        if width < _MIN_WIDTH_FOR_COLUMNS:
+            yield trusted(f"  {keys}  " if keys else "  ", STRONG) + trusted(label)
+            yield from (trusted(f"    {line}", MUTED) for line in textwrap.wrap(does, max(10, width - 5)))
             return
-        left = _KEYS + _LABEL + 4
+        left = _KEYS_WIDTH + _LABEL_WIDTH + 4
         first, *rest = textwrap.wrap(does, max(10, width - left)) or [""]
-        yield own(f"  {keys:<{_KEYS}} ", STRONG) + own(f"{label:<{_LABEL}} ") + own(first, MUTED)
-        yield from (own(" " * left + line, MUTED) for line in rest)
+        yield (
+            trusted(f"  {keys:<{_KEYS_WIDTH}} ", STRONG) + trusted(f"{label:<{_LABEL_WIDTH}} ") + trusted(first, MUTED)
+        )
+        yield from (trusted(" " * left + line, MUTED) for line in rest)
 
 
 class HelpScreen(ModalScreen[None]):
-    """A sheet over the screen it was asked from."""
+    """A sheet over the screen it was opened from."""
 
     CSS_PATH = str(bundled("styles") / "help.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -106,18 +108,20 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help-sheet"):
-            yield Static(own("Keys", STRONG) + own("  Enter and space never answer.", MUTED), id="help-title")
+            yield Static(
+                trusted("Keys", STRONG) + trusted("  Enter and space never answer a request.", MUTED), id="help-title"
+            )
             yield Input(placeholder="search", id="help-words", compact=True, max_length=60)
             with VerticalScroll(id="help-keys"):
                 yield KeyTable(self._scope, self._keymap)
             yield KeyLine(partial(hints, KeyScope.HELP, overrides=self._keymap))
 
     def on_mount(self) -> None:
-        """The field appears when it is wanted."""
+        """Hides the search field until it is needed."""
         self.query_one("#help-words").display = False
 
     def action_search(self) -> None:
-        """Into the field."""
+        """Shows and focuses the search field."""
         words = self.query_one("#help-words", Input)
         words.display = True
         words.focus()
@@ -132,11 +136,11 @@ class HelpScreen(ModalScreen[None]):
         self.query_one("#help-keys").focus()
 
     def action_scroll(self, lines: int) -> None:
-        """Scrolls."""
+        """Scrolls by lines."""
         self.query_one("#help-keys").scroll_relative(y=lines, animate=False)
 
     def action_back(self) -> None:
-        """Clears the search, then leaves."""
+        """Clears the search, then closes the sheet."""
         words = self.query_one("#help-words", Input)
         if words.display:
             words.value = ""

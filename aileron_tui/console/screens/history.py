@@ -1,6 +1,6 @@
 """Everything that was asked, decided and done: search, chart, detail, export.
 
-Opening costs one page however long the history is; older pages are loaded as one scrolls.
+Opening it loads one page, however long the history is; older pages are loaded while scrolling.
 """
 
 from collections.abc import Mapping
@@ -20,9 +20,10 @@ from textual.widgets import Input, Static
 
 from aileron_tui.console import history_words as words
 from aileron_tui.console.actions import KeyScope, bindings, hints
-from aileron_tui.console.render import MUTED, own
+from aileron_tui.console.history_loader import HistoryLoader, PageFailed, PageLoaded
+from aileron_tui.console.render import MUTED, trusted
 from aileron_tui.console.timers import call_after
-from aileron_tui.console.widgets.chart import MOST_DAYS, Chart
+from aileron_tui.console.widgets.chart import MAX_DAYS, Chart
 from aileron_tui.console.widgets.history_table import Columns, HistoryTable
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.console.widgets.request_detail import RequestDetail
@@ -31,82 +32,63 @@ from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
-from aileron_tui.runtime.errors import NoGate, Unanswered
-from aileron_tui.surface.history_query import LONGEST, HistoryQuery, Query, SearchError
+from aileron_tui.surface.history_query import LONGEST, HistoryQuery, SearchError
 from aileron_tui.surface.history_reader import HistoryReader
-from aileron_tui.surface.history_records import HistoryPage, ShownPrompt, SourcedRecord, local_time, tally, typical
+from aileron_tui.surface.history_records import (
+    HistoryPage,
+    ShownPrompt,
+    SourcedRecord,
+    parse_local_time,
+    tally,
+    typical,
+)
 
-TYPING: Final = 0.25
-LOOKING: Final = 0.15
-RETRY: Final = 5.0
-SIDE_BY_SIDE: Final = 110
-STACKED: Final = 60
-LOW: Final = 24
+SEARCH_DELAY: Final = 0.25
+DETAIL_DELAY: Final = 0.15
+MIN_WIDTH_SIDE_BY_SIDE: Final = 110
+MIN_WIDTH_STACKED: Final = 60
+LOW_HEIGHT: Final = 24
 
 
 class HistoryScreen(Screen[None]):
-    """The past of all sources. One that fails is named, and the others are shown all the same."""
+    """The history of all sources. A source that fails is named, and the others are still shown."""
 
     CSS_PATH = str(bundled("styles") / "history.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.HISTORY)]
     SCOPE: ClassVar = KeyScope.HISTORY
     AUTO_FOCUS = "HistoryTable"
 
-    class Loaded(Message):
-        """A page is here."""
-
-        def __init__(self, turn: int, page: HistoryPage, *, first: bool) -> None:
-            super().__init__()
-            self.turn = turn
-            self.page = page
-            self.first = first
-
-    class Failed(Message):
-        """A page did not come."""
-
-        def __init__(self, turn: int, error: AileronError, *, first: bool) -> None:
-            super().__init__()
-            self.turn = turn
-            self.error = error
-            self.first = first
-
-    class Counted(Message):
-        """What the chart shows is here."""
+    class ChartLoaded(Message):
+        """The requests for the chart are loaded."""
 
         def __init__(self, page: HistoryPage) -> None:
             super().__init__()
             self.page = page
 
-    class Found(Message):
-        """What was shown for a request is here, or why it is not."""
+    class DetailLoaded(Message):
+        """What was shown for a request is loaded, or the reason why it is not available."""
 
-        def __init__(self, request: SourcedRecord, shown: ShownPrompt, item: Request | None) -> None:
+        def __init__(self, record: SourcedRecord, shown: ShownPrompt, request: Request | None) -> None:
             super().__init__()
-            self.request = request
+            self.record = record
             self.shown = shown
-            self.item = item
+            self.request = request
 
-    def __init__(self, archive: HistoryReader, *, keymap: Mapping[str, str] | None = None) -> None:
+    def __init__(self, reader: HistoryReader, *, keymap: Mapping[str, str] | None = None) -> None:
         super().__init__()
-        self._archive = archive
+        self._reader = reader
         self._keymap = keymap
-        self._wanted = HistoryQuery()
-        self._turn = 0
-        self._older: int | None = None
-        self._busy = False
-        self._said = own("")
-        self._trouble: AileronError | None = None
-        self._missing: Mapping[str, AileronError] = {}
-        self._found: HistoryScreen.Found | None = None
-        self._chart_wanted: bool | None = None
-        self._typing: Timer | None = None
-        self._looking: Timer | None = None
-        self._retry: Timer | None = None
+        self._loader = HistoryLoader(self, reader, self._update_texts)
+        self._message = trusted("")
+        self._detail: HistoryScreen.DetailLoaded | None = None
+        self._chart_chosen: bool | None = None
+        self._search_timer: Timer | None = None
+        self._detail_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="history-title")
         with Horizontal(id="history-search"):
-            yield Static(own("/", MUTED), id="history-slash")
+            yield Static(trusted("/", MUTED), id="history-slash")
             yield Input(
                 placeholder="search, such as recap since:7d", id="history-words", compact=True, max_length=LONGEST
             )
@@ -115,133 +97,105 @@ class HistoryScreen(Screen[None]):
         yield Chart()
         with Container(id="history-panes"):
             with Vertical(id="history-list"):
-                yield Columns(several=self._archive.several)
-                yield HistoryTable(several=self._archive.several)
+                yield Columns(show_source=self._reader.several)
+                yield HistoryTable(show_source=self._reader.several)
                 yield Static(id="history-empty")
             yield RequestDetail()
         yield KeyLine(partial(hints, KeyScope.HISTORY, overrides=self._keymap))
 
     def on_mount(self) -> None:
-        """Asks for the newest page, then for what the chart needs."""
+        """Loads the newest page and the chart."""
         self._arrange(self.app.size.width, self.app.size.height)
-        self._tell()
+        self._update_texts()
         self.action_reload()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Panes side by side, one above the other, or one at a time."""
+        """Shows the panes side by side, one above the other, or one at a time."""
         self._arrange(event.size.width, event.size.height)
 
     def _arrange(self, width: int, height: int) -> None:
-        self.set_class(width >= SIDE_BY_SIDE, "-side")
-        self.set_class(width < STACKED or height < LOW, "-single")
-        chart = self._chart_wanted if self._chart_wanted is not None else height >= LOW
+        self.set_class(width >= MIN_WIDTH_SIDE_BY_SIDE, "-side")
+        self.set_class(width < MIN_WIDTH_STACKED or height < LOW_HEIGHT, "-single")
+        chart = self._chart_chosen if self._chart_chosen is not None else height >= LOW_HEIGHT
         self.set_class(chart, "-chart")
 
     # loading
 
-    def _load(self, *, first: bool) -> None:
-        try:
-            query = self._wanted.query(datetime.now(UTC))
-        except SearchError as error:
-            self._trouble = error
-            self._tell()
+    @on(PageLoaded)
+    def _page_loaded(self, event: PageLoaded) -> None:
+        """Shows the page, unless there was another search since."""
+        if not self._loader.finish(event):
             return
-        if first:
-            self._turn += 1
-        self._busy = True
-        if self._retry:
-            self._retry.stop()
-        self._tell()
-        self._fetch(self._turn, query, None if first else self._older)
-
-    @work(thread=True, exit_on_error=False, group="pages")
-    def _fetch(self, turn: int, query: Query, before: int | None) -> None:
-        try:
-            page = self._archive.page(query, before)
-        except AileronError as error:
-            self.post_message(self.Failed(turn, error, first=before is None))
-        else:
-            self.post_message(self.Loaded(turn, page, first=before is None))
-
-    def on_history_screen_loaded(self, event: Loaded) -> None:
-        """Shows the page, unless something else was searched meanwhile."""
-        if event.turn != self._turn:
-            return
-        self._busy = False
-        self._trouble = None
-        self._missing = event.page.missing
-        self._older = event.page.older
         table = self.query_one(HistoryTable)
         if event.first:
             table.show(event.page.requests)
         else:
             table.extend(event.page.requests)
-        self._tell()
+        self._update_texts()
 
-    def on_history_screen_failed(self, event: Failed) -> None:
-        """Says so and keeps what is there; a gate that cannot be reached is tried again."""
-        if event.turn != self._turn:
-            return
-        self._busy = False
-        self._trouble = event.error
-        if isinstance(event.error, NoGate | Unanswered):
-            self._retry = call_after(self, RETRY, lambda: self._load(first=event.first))
-        self._tell()
+    @on(PageFailed)
+    def _page_failed(self, event: PageFailed) -> None:
+        """Shows the error and keeps what is loaded."""
+        if self._loader.fail(event):
+            self._update_texts()
 
-    def on_history_table_reshaped(self, event: HistoryTable.Reshaped) -> None:
-        """Columns have names where there are columns."""
+    def on_history_table_lines_changed(self, event: HistoryTable.LinesChanged) -> None:
+        """Shows the names of the columns if there are columns."""
         self.set_class(event.lines == 1, "-columns")
 
     def on_history_table_end_neared(self) -> None:
         """Loads the next page before it is needed."""
-        if self._older is not None and not self._busy and self._trouble is None:
-            self._load(first=False)
+        self._loader.load_older()
 
     @work(thread=True, exit_on_error=False, group="chart")
-    def _count(self) -> None:
+    def _load_chart(self) -> None:
         try:
-            page = self._archive.sample(MOST_DAYS + 1)
+            page = self._reader.sample(MAX_DAYS + 1)
         except AileronError:
-            return  # the list says what is wrong
-        self.post_message(self.Counted(page))
+            return  # the list shows what is wrong
+        self.post_message(self.ChartLoaded(page))
 
-    def on_history_screen_counted(self, event: Counted) -> None:
+    def on_history_screen_chart_loaded(self, event: ChartLoaded) -> None:
         """Draws the chart."""
         today = datetime.now().astimezone().date()
         note = f"of the newest {len(event.page.requests):,} requests" if event.page.older is not None else ""
-        days = tally(event.page.requests, today, MOST_DAYS)
-        if note and event.page.requests and (oldest := local_time(event.page.requests[-1].asked)):
-            # Days that were not loaded must not look as if nothing had been decided on them.
+        days = tally(event.page.requests, today, MAX_DAYS)
+        if note and event.page.requests and (oldest := parse_local_time(event.page.requests[-1].asked)):
+            # Days that were not loaded must not look like days without decisions.
             days = tuple(day for day in days if day.day >= oldest.date()) or days[-1:]
         self.query_one(Chart).show(days, typical(event.page.requests), note)
 
-    # words
+    # texts
 
-    def _tell(self) -> None:
-        """Title, state, and what the list says where it is empty or ends."""
-        table = self.query_one(HistoryTable)
-        trouble_ = self._trouble is not None or bool(self._missing)
-        state = words.HistoryListState(len(table.requests), self._older is not None, self._busy, trouble_, self._wanted)
-        trouble = self.query_one("#history-trouble", Static)
-        trouble.display = self._trouble is not None or bool(self._missing)
-        if self._trouble:
-            trouble.update(words.explained(self._trouble))
-        elif self._missing:
-            trouble.update(words.incomplete(self._missing))
-        table.end(words.tail(state))
-        self.query_one("#history-title", Static).update(words.title(state, self._said))
-        self.query_one("#history-empty", Static).update(words.nothing(state))
-        self.query_one("#history-outcome", Static).update(words.chosen(self._wanted.outcome))
-        self.set_class(not table.requests, "-empty")
-        self.set_class(not table.requests and self._wanted.all, "-blank")
+    def _update_texts(self) -> None:
+        """Updates the title, the error, and the text where the list is empty or ends."""
+        table, loader = self.query_one(HistoryTable), self._loader
+        has_error = loader.error is not None or bool(loader.incomplete)
+        state = words.HistoryListState(len(table.records), loader.has_older, loader.is_loading, has_error, loader.query)
+        error = self.query_one("#history-trouble", Static)
+        error.display = has_error
+        if loader.error:
+            error.update(words.error_line(loader.error))
+        elif loader.incomplete:
+            error.update(words.incomplete_line(loader.incomplete))
+        table.show_end_note(words.end_note(state))
+        self.query_one("#history-title", Static).update(words.title(state, self._message))
+        self.query_one("#history-empty", Static).update(words.empty_text(state))
+        self.query_one("#history-outcome", Static).update(words.outcome_filter(loader.query.outcome))
+        self.set_class(not table.records, "-empty")
+        self.set_class(not table.records and loader.query.all, "-blank")
+
+    def _show_message(self, message: Content) -> None:
+        self._message = message
+        self._update_texts()
 
     # search
 
     @on(Input.Changed, "#history-words")
     def _typed(self) -> None:
-        if self._typing:
-            self._typing.stop()
-        self._typing = call_after(self, TYPING, self._search)
+        if self._search_timer:
+            self._search_timer.stop()
+        self._search_timer = call_after(self, SEARCH_DELAY, self._search)
 
     @on(Input.Submitted, "#history-words")
     def _submitted(self) -> None:
@@ -249,16 +203,16 @@ class HistoryScreen(Screen[None]):
         self.query_one(HistoryTable).focus()
 
     def _search(self, outcome: str | None = None) -> None:
-        if self._typing:
-            self._typing.stop()
+        if self._search_timer:
+            self._search_timer.stop()
         text = self.query_one("#history-words", Input).value
-        wanted = HistoryQuery(text, self._wanted.outcome if outcome is None else outcome)
-        if wanted != self._wanted or isinstance(self._trouble, SearchError):
-            self._wanted, self._trouble, self._said = wanted, None, own("")
-            self._load(first=True)
+        query = HistoryQuery(text, self._loader.query.outcome if outcome is None else outcome)
+        if query != self._loader.query or isinstance(self._loader.error, SearchError):
+            self._message = trusted("")
+            self._loader.search(query)
 
     def action_search(self) -> None:
-        """Into the field."""
+        """Focuses the search field."""
         self.query_one("#history-words", Input).focus()
 
     @on(events.Click, "#history-slash")
@@ -267,19 +221,19 @@ class HistoryScreen(Screen[None]):
 
     @on(events.Click, "#history-outcome")
     def action_outcome(self) -> None:
-        """The next outcome."""
+        """Limits the list to the next outcome."""
         choices = ["", *OUTCOMES]
-        place = choices.index(self._wanted.outcome)
-        self._search(choices[(place + 1) % len(choices)])
+        index = choices.index(self._loader.query.outcome)
+        self._search(choices[(index + 1) % len(choices)])
 
     # moving
 
     def action_down(self) -> None:
-        """The next request, or further down in the detail."""
+        """Moves to the next request, or scrolls the detail down."""
         self._step(1)
 
     def action_up(self) -> None:
-        """The request before, or further up in the detail."""
+        """Moves to the previous request, or scrolls the detail up."""
         self._step(-1)
 
     def _step(self, steps: int) -> None:
@@ -290,15 +244,15 @@ class HistoryScreen(Screen[None]):
             self.query_one(HistoryTable).move(steps)
 
     def action_first(self) -> None:
-        """The newest."""
-        self.query_one(HistoryTable).move(-len(self.query_one(HistoryTable).requests))
+        """Moves to the newest request."""
+        self.query_one(HistoryTable).move(-len(self.query_one(HistoryTable).records))
 
     def action_last(self) -> None:
-        """The oldest that is loaded."""
-        self.query_one(HistoryTable).move(len(self.query_one(HistoryTable).requests))
+        """Moves to the oldest request that is loaded."""
+        self.query_one(HistoryTable).move(len(self.query_one(HistoryTable).records))
 
     def action_next_pane(self) -> None:
-        """Search, list, detail."""
+        """Focuses the next of search, list and detail."""
         self.focus_next()
 
     # detail
@@ -316,102 +270,98 @@ class HistoryScreen(Screen[None]):
             self.query_one(HistoryTable).focus()
 
     def on_history_table_highlighted(self) -> None:
-        """The open detail follows the cursor, once it rests."""
+        """Updates an open detail once the cursor rests."""
         if self.has_class("-detail"):
-            if self._looking:
-                self._looking.stop()
-            self._looking = call_after(self, LOOKING, self._show_detail)
+            if self._detail_timer:
+                self._detail_timer.stop()
+            self._detail_timer = call_after(self, DETAIL_DELAY, self._show_detail)
 
     def on_history_table_chosen(self) -> None:
-        """A second click opens."""
+        """Opens the detail after a second click."""
         self.action_open()
 
     def _show_detail(self) -> None:
-        request = self.query_one(HistoryTable).current
-        self._found = None
-        if request is None:
+        record = self.query_one(HistoryTable).current
+        self._detail = None
+        if record is None:
             self.remove_class("-detail")
             return
-        self.query_one(RequestDetail).show(request, None, note=own("looking up what was shown…", MUTED))
+        self.query_one(RequestDetail).show(record, None, note=trusted("loading what was shown…", MUTED))
         self.query_one(RequestDetail).scroll_home(animate=False)
-        self._look_up(request)
+        self._load_detail(record)
 
-    # With a description of its own Textual does not write out the whole request as one.
+    # Without a description Textual would format the whole request as one.
     @work(thread=True, exit_on_error=False, group="detail", exclusive=True, description="look up")
-    def _look_up(self, request: SourcedRecord) -> None:
-        self.post_message(self.Found(request, *self._archive.look_up(request)))
+    def _load_detail(self, record: SourcedRecord) -> None:
+        self.post_message(self.DetailLoaded(record, *self._reader.look_up(record)))
 
-    def on_history_screen_found(self, event: Found) -> None:
+    def on_history_screen_detail_loaded(self, event: DetailLoaded) -> None:
         """Adds what was shown."""
-        request = self.query_one(HistoryTable).current
-        if request is not None and request.key == event.request.key:
-            self._found = event
-            self.query_one(RequestDetail).show(request, event.shown, raw=event.item is not None)
+        record = self.query_one(HistoryTable).current
+        if record is not None and record.key == event.record.key:
+            self._detail = event
+            self.query_one(RequestDetail).show(record, event.shown, raw=event.request is not None)
 
     @property
-    def _item(self) -> Request | None:
-        """The request under the cursor, if it was looked up; never the one where the cursor was before."""
-        request = self.query_one(HistoryTable).current
-        return self._found.item if self._found and request and self._found.request.key == request.key else None
+    def _request(self) -> Request | None:
+        """The full request under the cursor, if its detail is loaded."""
+        record, detail = self.query_one(HistoryTable).current, self._detail
+        return detail.request if detail and record and detail.record.key == record.key else None
 
-    # the rest
+    # other actions
 
     def action_reload(self) -> None:
-        """The newest page and the chart, again."""
-        self._said = own("")
-        self._load(first=True)
-        self._count()
+        """Loads the newest page and the chart again."""
+        self._message = trusted("")
+        self._loader.load(first=True)
+        self._load_chart()
 
     def action_chart(self) -> None:
         """Shows or hides the chart."""
-        self._chart_wanted = not self.has_class("-chart")
-        self.set_class(self._chart_wanted, "-chart")
+        self._chart_chosen = not self.has_class("-chart")
+        self.set_class(self._chart_chosen, "-chart")
 
     def action_copy(self) -> None:
-        """Id, and digest if it is known."""
-        request = self.query_one(HistoryTable).current
-        if request:
-            digest = f" {self._item.digest}" if self._item else ""
-            self.app.copy_to_clipboard(f"{inline(request.id)}{digest}")  # a newline would run what is pasted
-            self._said = own("id and digest copied" if digest else "id copied", MUTED)
-            self._tell()
+        """Copies the id, and the digest if it is known."""
+        record = self.query_one(HistoryTable).current
+        if record:
+            digest = f" {self._request.digest}" if self._request else ""
+            self.app.copy_to_clipboard(f"{inline(record.id)}{digest}")  # a newline would run what is pasted
+            self._show_message(trusted("id and digest copied" if digest else "id copied", MUTED))
 
     def action_raw(self) -> None:
-        """The exact call, if the gate still has it."""
+        """Shows the exact call, if the gate still has it."""
         from aileron_tui.console.screens.raw import RawScreen  # noqa: PLC0415  # screens load when opened
 
-        if self._item:
-            self.app.push_screen(RawScreen(self._item, keymap=self._keymap))
+        if self._request:
+            self.app.push_screen(RawScreen(self._request, keymap=self._keymap))
         else:
-            self._said = own(
-                "open the detail first" if not self.has_class("-detail") else "not at hand any more", MUTED
-            )
-            self._tell()
+            opened = self.has_class("-detail")
+            self._show_message(trusted("no longer available" if opened else "open the detail first", MUTED))
 
     def action_export(self) -> None:
-        """Everything the search finds, to a file."""
+        """Writes everything the search finds to a file."""
         from aileron_tui.console.screens.export import ExportScreen  # noqa: PLC0415
 
         try:
-            query = self._wanted.query(datetime.now(UTC))
+            query = self._loader.query.query(datetime.now(UTC))
         except SearchError:
             return
 
-        def ended(said: Content | None) -> None:
-            self._said = said or own("")
-            self._tell()
+        def closed(message: Content | None) -> None:
+            self._show_message(message or trusted(""))
 
         name = f"aileron-history-{datetime.now().astimezone():%Y%m%d-%H%M}.jsonl"
-        self.app.push_screen(ExportScreen(lambda: self._archive.pages(query), name), ended)
+        self.app.push_screen(ExportScreen(lambda: self._reader.pages(query), name), closed)
 
     def action_help(self) -> None:
-        """The keys of this screen."""
+        """Shows the keys of this screen."""
         from aileron_tui.console.screens.help import HelpScreen  # noqa: PLC0415
 
         self.app.push_screen(HelpScreen(KeyScope.HISTORY, keymap=self._keymap))
 
     def action_back(self) -> None:
-        """Closes the detail, then clears the search, then leaves."""
+        """Closes the detail, then clears the search, then closes the screen."""
         field = self.query_one("#history-words", Input)
         if field.has_focus:
             field.value = ""
@@ -419,16 +369,16 @@ class HistoryScreen(Screen[None]):
             self.query_one(HistoryTable).focus()
         elif self.has_class("-detail"):
             self.action_open()
-        elif not self._wanted.all:
+        elif not self._loader.query.all:
             field.value = ""
             self._search("")
         else:
             self.dismiss()
 
     def why_not(self, action: str) -> str:
-        """Why an action cannot be done now, or ""."""
+        """Why an action is not possible now; "" if it is."""
         if action in ("history.open", "copy", "raw") and self.query_one(HistoryTable).current is None:
             return "there is no request"
-        if action == "raw" and self._item is None:
-            return "the detail is not open, or the gate has it no more at hand"
+        if action == "raw" and self._request is None:
+            return "the detail is not open, or the source no longer has the request"
         return ""

@@ -84,7 +84,7 @@ class MainScreen(Screen[None], CachedWidget):
         self._lay_out(self.app.size)  # while there is nothing in it whose styles would have to be looked up twice
         yield Header()
         with Panes(id="panes"):
-            yield RequestList(console.board, several=console.several)
+            yield RequestList(console.board, show_source=console.several)
         leave_out = () if console.log_lines else ("log",)
         yield AnswerBar(console.keymap_in_use, leave_out=leave_out)
 
@@ -370,14 +370,14 @@ class MainScreen(Screen[None], CachedWidget):
         self._owner.board.move(step)
         self.redraw()
 
-    @on(RequestList.Leapt)
-    def _leapt(self, event: RequestList.Leapt) -> None:
+    @on(RequestList.MoveRequested)
+    def _move_requested(self, event: RequestList.MoveRequested) -> None:
         self._step(event.steps)
 
     @on(RequestList.Picked)
     def _picked(self, event: RequestList.Picked) -> None:
         self._owner.desk.forget_edit()
-        self._owner.board.selected = event.id
+        self._owner.board.selected = event.key
         self.redraw()
 
     def action_next_pane(self) -> None:

@@ -1,4 +1,4 @@
-"""The exact call and preview of a request as JSON, with what binds a decision to them."""
+"""The exact call and preview of a request as JSON, with the values that bind a decision to them."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -12,61 +12,63 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from aileron_tui.console.actions import KeyScope, bindings, hints
-from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
-from aileron_tui.console.widgets.json_view import JsonView, spelled
+from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, trusted
+from aileron_tui.console.widgets.json_view import JsonView, json_text
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.files.paths import bundled
 
-MOST_COPIED: Final = 1024 * 1024
+MAX_COPIED: Final = 1024 * 1024
 
 
-def fields(item: Request) -> JsonObject:
-    """What is shown, the call first."""
-    prompt = item.prompt
+def fields(request: Request) -> JsonObject:
+    """What is shown, starting with the call."""
+    prompt = request.prompt
     preview: Json = prompt.preview.fields() if prompt.preview else None
     shown = prompt.fields()
-    told: JsonObject = {name: value for name, value in item.fields.items() if name != "inputs"} if item.daemon else {}
+    from_daemon: JsonObject = {}
+    if request.daemon:
+        from_daemon = {name: value for name, value in request.fields.items() if name != "inputs"}
     return {
         "action": prompt.action,
         "args": prompt.args,
-        **({"edit": item.edit} if item.edit else {}),
-        "preview": "fetching" if item.fetching else preview,
-        "id": item.id,
-        **({"source": item.source} if item.source else {}),
-        "digest": item.digest,
-        "head": item.head,
-        "instance": item.instance,
+        **({"edit": request.edit} if request.edit else {}),
+        "preview": "fetching" if request.fetching else preview,
+        "id": request.id,
+        **({"source": request.source} if request.source else {}),
+        "digest": request.digest,
+        "head": request.head,
+        "instance": request.instance,
         "connector": shown["connector"],
         "asker": shown["asker"],
         "risk": shown["risk"],
-        "state": item.state,
-        "revision": item.revision,
-        "requested_at": item.requested_at,
-        "expires_at": item.expires_at,
-    } | ({"kind": prompt.kind, "as the daemon told it": told} if told else {})
+        "state": request.state,
+        "revision": request.revision,
+        "requested_at": request.requested_at,
+        "expires_at": request.expires_at,
+    } | ({"kind": prompt.kind, "as the daemon sent it": from_daemon} if from_daemon else {})
 
 
 class RawScreen(Screen[None]):
-    """One request. It does not change while one reads it."""
+    """One request. It does not change while it is open."""
 
     CSS_PATH = str(bundled("styles") / "raw.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.RAW)]
     SCOPE: ClassVar = KeyScope.RAW
     AUTO_FOCUS = "JsonView"
 
-    class Spelled(Message):
+    class TextReady(Message):
         """The text is ready."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
-    def __init__(self, item: Request, *, keymap: Mapping[str, str] | None = None) -> None:
+    def __init__(self, request: Request, *, keymap: Mapping[str, str] | None = None) -> None:
         super().__init__()
-        self._shown = item
+        self._request = request
         self._keymap = keymap
         self._text = ""
 
@@ -76,44 +78,44 @@ class RawScreen(Screen[None]):
         yield KeyLine(partial(hints, KeyScope.RAW, overrides=self._keymap))
 
     def on_mount(self) -> None:
-        """Spells it in a thread: it may be long."""
-        self._title("reading…")
-        self._spell()
+        """Makes the text in a thread, because it may be long."""
+        self._show_title("loading…")
+        self._make_text()
 
     @work(thread=True, exit_on_error=False)
-    def _spell(self) -> None:
-        self.post_message(self.Spelled(spelled(fields(self._shown))))
+    def _make_text(self) -> None:
+        self.post_message(self.TextReady(json_text(fields(self._request))))
 
-    def on_raw_screen_spelled(self, event: Spelled) -> None:
-        """Shows it."""
+    def on_raw_screen_text_ready(self, event: TextReady) -> None:
+        """Shows the text."""
         self._text = event.text
         self.query_one(JsonView).show(event.text)
-        self._title(f"{len(event.text):,} characters")
+        self._show_title(f"{len(event.text):,} characters")
 
-    def _title(self, words: str, style: str = MUTED) -> None:
-        name = foreign_line(clip(inline(self._shown.prompt.action), 40), STRONG)
-        self.query_one("#raw-title", Static).update(own("Raw  ", MUTED) + name + own(f"  {words}", style))
+    def _show_title(self, words: str, style: str = MUTED) -> None:
+        name = foreign_line(clip(inline(self._request.prompt.action), 40), STRONG)
+        self.query_one("#raw-title", Static).update(trusted("Raw  ", MUTED) + name + trusted(f"  {words}", style))
 
     def action_copy(self) -> None:
-        """All of it to the clipboard, exactly."""
+        """Copies the whole text to the clipboard."""
         if not self._text:
-            self._title("still reading: try again in a moment", WARNING)
-        elif len(self._text) > MOST_COPIED:
-            self._title("too long for the clipboard of a terminal", WARNING)
+            self._show_title("still loading: try again in a moment", WARNING)
+        elif len(self._text) > MAX_COPIED:
+            self._show_title("too long for the terminal's clipboard", WARNING)
         else:
             self.app.copy_to_clipboard(self._text)
-            self._title("copied")
+            self._show_title("copied")
 
     def action_help(self) -> None:
-        """The keys of this screen."""
+        """Shows the keys of this screen."""
         from aileron_tui.console.screens.help import HelpScreen  # noqa: PLC0415  # screens load when opened
 
         self.app.push_screen(HelpScreen(KeyScope.RAW, keymap=self._keymap))
 
     def action_back(self) -> None:
-        """Leaves."""
+        """Closes the screen."""
         self.dismiss()
 
     def why_not(self, action: str) -> str:
-        """Why an action cannot be done now, or ""."""
-        return "still reading" if action == "copy" and not self._text else ""
+        """Why an action is not possible now; "" if it is."""
+        return "still loading" if action == "copy" and not self._text else ""

@@ -1,4 +1,4 @@
-"""Why a request is denied, in words for the agent."""
+"""Asks why a request is denied; the agent gets the answer."""
 
 from typing import ClassVar
 
@@ -6,13 +6,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
 
-from aileron_tui.console.render import foreign_line, own
+from aileron_tui.console.render import foreign_line, trusted
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.surface.arming import Arming
 
 
 class ReasonScreen(Dialog[str | None]):
-    """One line to type. Enter denies, escape goes back."""
+    """One line of text. Enter denies, escape goes back."""
 
     DECIDES = "submit"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -25,13 +25,13 @@ class ReasonScreen(Dialog[str | None]):
         self._action = action
 
     def parts(self) -> ComposeResult:
-        yield Static(own("Deny ", "bold") + foreign_line(self._action) + own("?", "bold"), classes="question")
-        yield Input(placeholder="why? (may be empty)", max_length=500)
+        yield Static(trusted("Deny ", "bold") + foreign_line(self._action) + trusted("?", "bold"), classes="question")
+        yield Input(placeholder="why? (optional)", max_length=500)
 
     async def action_submit(self) -> None:
-        """The same as enter in the field."""
+        """Does the same as enter in the field."""
         await self.query_one(Input).action_submit()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """A denial is safe, so Enter may give it once a person typed in this very form."""
+        """Denies. A denial is safe, so enter may send it from a form that the operator opened."""
         self.dismiss(event.value)

@@ -1,4 +1,4 @@
-"""Widgets that are drawn once and kept until something about them changes."""
+"""Widgets that keep the lines they drew and redraw only what changed."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -8,11 +8,11 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-_NOTHING: Final = range(0)
+_NO_LINES: Final = range(0)
 
 
 class TextChange(NamedTuple):
-    """Other letters at a place of a widget's content, in as much room and with the same looks, as a clock shows."""
+    """Characters of a widget's content to replace by as many others in the same style, such as digits of a clock."""
 
     x: int
     y: int
@@ -21,71 +21,73 @@ class TextChange(NamedTuple):
 
 
 class CachedWidget(Widget):
-    """Keeps the lines it was drawn in, and draws only those anew that changed. The last among the bases of a widget.
+    """Keeps the lines it drew and redraws only those that changed. Must be the last base class of a widget.
 
-    For one digit on the screen Textual asks every widget that could lie there for all of its lines.
+    To update one digit Textual asks every widget that could be there for all of its lines.
     """
 
     _crop: Region | None = None
-    _kept: list[Strip]
-    _stale: range = _NOTHING
+    _cached_lines: list[Strip]
+    _stale_lines: range = _NO_LINES
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines as they were drawn, as far as nothing has changed since."""
+        """Returns the cached lines, after redrawing those that changed."""
         if crop != self._crop:
-            self._crop, self._kept = crop, _shared(super().render_lines(crop))
-        elif lines := range(max(self._stale.start, crop.y), min(self._stale.stop, crop.bottom)):
-            drawn = super().render_lines(Region(crop.x, lines.start, crop.width, len(lines)))
-            self._kept[lines.start - crop.y : lines.stop - crop.y] = drawn
-        self._stale = _NOTHING
-        return self._kept
+            self._crop, self._cached_lines = crop, _share_equal(super().render_lines(crop))
+        elif lines := range(max(self._stale_lines.start, crop.y), min(self._stale_lines.stop, crop.bottom)):
+            redrawn = super().render_lines(Region(crop.x, lines.start, crop.width, len(lines)))
+            self._cached_lines[lines.start - crop.y : lines.stop - crop.y] = redrawn
+        self._stale_lines = _NO_LINES
+        return self._cached_lines
 
-    def turn(self, turns: Iterable[TextChange]) -> None:
-        """Puts letters in the place of others; draws everything anew if the old ones are not found there."""
-        stale, changed = self._stale, list(turns)
-        if not changed:
+    def replace_text(self, changes: Iterable[TextChange]) -> None:
+        """Replaces characters in the cached lines; redraws everything if the old ones are not there."""
+        stale_lines, changes = self._stale_lines, list(changes)
+        if not changes:
             return
-        self.refresh(*(Region(turn.x, turn.y, len(turn.new), 1) for turn in changed))
-        self._stale = stale
-        if not all(map(self._put, changed)):
+        self.refresh(*(Region(change.x, change.y, len(change.new), 1) for change in changes))
+        self._stale_lines = stale_lines
+        if not all(map(self._replace_in_cache, changes)):
             self.refresh()
 
-    def _put(self, turn: TextChange) -> bool:
-        """Puts the letters into the line that is kept, if the old ones stand there."""
+    def _replace_in_cache(self, change: TextChange) -> bool:
+        """Replaces characters in a cached line; returns False if the old ones are not there."""
         offset, crop = self.content_offset, self._crop
-        y = turn.y + offset.y
+        y = change.y + offset.y
         if crop is None or crop.x or y not in crop.line_range:
             return False
-        line = _turned(self._kept[y - crop.y], turn.x + offset.x, turn.old, turn.new)
+        line = _with_replaced_text(self._cached_lines[y - crop.y], change.x + offset.x, change.old, change.new)
         if line is not None:
-            self._kept[y - crop.y] = line
+            self._cached_lines[y - crop.y] = line
         return line is not None
 
     def _set_dirty(self, *regions: Region) -> None:
-        """Whatever changes the look of a widget comes by here."""
+        """Textual calls this for everything that changes how a widget looks."""
         super()._set_dirty(*regions)
         if regions:
             lines = (region.translate(self.content_offset).line_range for region in regions)
-            self._stale = _around([self._stale, *lines])
+            self._stale_lines = _smallest_range_around([self._stale_lines, *lines])
         else:
             self._crop = None
 
 
-def _shared(lines: Iterable[Strip]) -> list[Strip]:
-    """The same lines; one that is like the one above it is the same thing, so that Textual cuts it up only once."""
+def _share_equal(lines: Iterable[Strip]) -> list[Strip]:
+    """The same lines, where equal neighbours are the same object, so that Textual splits it only once."""
     shared: list[Strip] = []
     for line in lines:
         shared.append(shared[-1] if shared and line == shared[-1] else line)
     return shared
 
 
-def _around(ranges: Iterable[range]) -> range:
-    some = [one for one in ranges if one]
-    return range(min(one.start for one in some), max(one.stop for one in some)) if some else _NOTHING
+def _smallest_range_around(ranges: Iterable[range]) -> range:
+    nonempty = [lines for lines in ranges if lines]
+    if not nonempty:
+        return _NO_LINES
+    return range(min(lines.start for lines in nonempty), max(lines.stop for lines in nonempty))
 
 
-def _turned(line: Strip, x: int, old: str, new: str) -> Strip | None:
-    """The line with other letters at a column, if the old ones stand there in one piece, each in one cell."""
+def _with_replaced_text(line: Strip, x: int, old: str, new: str) -> Strip | None:
+    """The line with other characters at a column; None unless the old ones are there in one segment, one cell each."""
     segments, start = list(line), line.cell_length
     for index in reversed(range(len(segments))):
         text, style, control = segments[index]

@@ -1,7 +1,7 @@
-"""Labelled values in two columns: labels are ours to place, values sit behind a gutter on their own ground.
+"""Labelled values in two columns.
 
-Every value is one line that wraps within its own column, so that nothing in it can pass for another row. What a
-person of ours says instead of a value (`n/a`) has neither gutter nor ground.
+Every value is one line that wraps inside its own column, behind a gutter and on its own background, so that nothing in
+it can look like another row. A placeholder for a missing value (`n/a`) has neither gutter nor background.
 """
 
 from collections.abc import Sequence
@@ -10,117 +10,120 @@ from typing import Final
 
 from textual.content import Content
 
-from aileron_tui.console.render import GROUND, GUTTER, MUTED, STRONG, Part, assembled, own
+from aileron_tui.console.render import FOREIGN, GUTTER_STYLE, MUTED, STRONG, TextPart, from_parts, trusted
 from aileron_tui.console.widgets.line_widget import LineWidget
-from aileron_tui.console.widgets.quote_text import GUTTER as BAR
-from aileron_tui.console.widgets.warning_lines import notices
-from aileron_tui.console.widgets.wrapping import rows
+from aileron_tui.console.widgets.quote_text import GUTTER
+from aileron_tui.console.widgets.warning_lines import warning_lines
+from aileron_tui.console.widgets.wrapping import wrap_parts
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import cells, inline, inline_pieces
 
-WIDEST_LABEL: Final = 24
-LEAST_VALUE: Final = 20
+MAX_LABEL_WIDTH: Final = 24
+MIN_VALUE_WIDTH: Final = 20
 _INDENT: Final = 2
-_OLD: Final = f"{MUTED} on $surface"
-_NEW: Final = f"bold {GROUND}"
+_OLD_VALUE: Final = f"{MUTED} on $surface"
+_NEW_VALUE: Final = f"bold {FOREIGN}"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A labelled value. `said` stands where there is no value; `old` is what an edit replaced."""
+    """A labelled value. `placeholder` is shown if there is no value; `old` is the value that an edit replaced."""
 
     label: str
     value: str | None = None
-    said: str = ""
+    placeholder: str = ""
     old: str | None = None
     edited: bool = False
     warnings: tuple[str, ...] = ()
 
 
 class Fields(LineWidget):
-    """Rows of one section, below a title if it has one."""
+    """The fields of one section, below its title if it has one."""
 
     def __init__(self, title: Content | None = None, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._title = [title] if title else []
         self._fields: tuple[Field, ...] = ()
-        self._labels = 0
+        self._label_width = 0
 
-    def show(self, fields: Sequence[Field], labels: int) -> None:
-        """These rows, with labels of this width; the same ones again change nothing."""
-        if (tuple(fields), labels) != (self._fields, self._labels):
-            before = self.height_at(self.size.width)
-            self._fields, self._labels = tuple(fields), labels
+    def show(self, fields: Sequence[Field], label_width: int) -> None:
+        """Shows these fields, with labels above their values if `label_width` is 0."""
+        if (tuple(fields), label_width) != (self._fields, self._label_width):
+            old_height = self.height_at(self.size.width)
+            self._fields, self._label_width = tuple(fields), label_width
             self.display = bool(fields)
-            self.lay_anew(before)
+            self.refresh_lines(old_height)
 
     def lines_at(self, width: int) -> list[Content]:
-        """All rows."""
-        return self._title + laid(self._fields, self._labels, width) if self._fields else []
+        """The title and the lines of all fields."""
+        return self._title + field_lines(self._fields, self._label_width, width) if self._fields else []
 
 
-def label_width(fields: Sequence[Field], width: int) -> int:
-    """A width of the label column that suits all sections; 0 where labels go above their values.
+def common_label_width(fields: Sequence[Field], width: int) -> int:
+    """The width of a label column for all of these fields; 0 if labels must go above their values.
 
-    They do where a value would be left with too little room; a few very long labels wrap instead.
+    They must if the values would be too narrow. A few very long labels wrap instead.
     """
     widest = max((cells(inline(field.label)) for field in fields), default=0)
-    labels = max(4, min(widest, WIDEST_LABEL))
-    return labels if width - _INDENT - labels - 2 >= LEAST_VALUE else 0
+    label_width = max(4, min(widest, MAX_LABEL_WIDTH))
+    return label_width if width - _INDENT - label_width - 2 >= MIN_VALUE_WIDTH else 0
 
 
 @lru_cache(maxsize=16)
-def laid(fields: tuple[Field, ...], labels: int, width: int) -> list[Content]:
-    """The lines of a section."""
+def field_lines(fields: tuple[Field, ...], label_width: int, width: int) -> list[Content]:
+    """The lines of these fields."""
     lines: list[Content] = []
     for field in fields:
-        lines.extend(_beside(field, labels, width) if labels else _above(field, width))
+        if label_width:
+            lines += _label_beside_value(field, label_width, width)
+        else:
+            lines += _label_above_value(field, width)
     return lines
 
 
-def _beside(field: Field, labels: int, width: int) -> list[Content]:
-    left = _INDENT + labels + 2
-    names = [_padded(row, labels, MUTED) for row in rows(inline_pieces(field.label), labels)]
-    values = _values(field, width - left)
-    blank = own(" " * labels)
-    names += [blank] * (len(values) - len(names))
-    values += [Content("")] * (len(names) - len(values))
-    margin, apart = own(" " * _INDENT), own("  ")
-    lines = [Content.assemble(margin, name, apart, value) for name, value in zip(names, values, strict=True)]
-    indent = own(" " * left)
-    return lines + [Content.assemble(indent, line) for line in _notices(field, width - left)]
+def _label_beside_value(field: Field, label_width: int, width: int) -> list[Content]:
+    left = _INDENT + label_width + 2
+    labels = [_padded(row, label_width, MUTED) for row in wrap_parts(inline_pieces(field.label), label_width)]
+    values = _value_lines(field, width - left)
+    blank = trusted(" " * label_width)
+    labels += [blank] * (len(values) - len(labels))
+    values += [Content("")] * (len(labels) - len(values))
+    margin, gap = trusted(" " * _INDENT), trusted("  ")
+    lines = [Content.assemble(margin, label, gap, value) for label, value in zip(labels, values, strict=True)]
+    indent = trusted(" " * left)
+    return lines + [Content.assemble(indent, line) for line in warning_lines(field.warnings, width - left)]
 
 
-def _above(field: Field, width: int) -> list[Content]:
-    margin = own(" ")
-    names = [Content.assemble(margin, assembled(row, MUTED)) for row in rows(inline_pieces(field.label), width - 1)]
-    below = [*_values(field, width - _INDENT), *_notices(field, width - _INDENT)]
-    indent = own(" " * _INDENT)
-    return names + [Content.assemble(indent, line) for line in below]
+def _label_above_value(field: Field, width: int) -> list[Content]:
+    margin = trusted(" ")
+    label_rows = wrap_parts(inline_pieces(field.label), width - 1)
+    labels = [Content.assemble(margin, from_parts(row, MUTED)) for row in label_rows]
+    below = [*_value_lines(field, width - _INDENT), *warning_lines(field.warnings, width - _INDENT)]
+    indent = trusted(" " * _INDENT)
+    return labels + [Content.assemble(indent, line) for line in below]
 
 
-def _values(field: Field, width: int) -> list[Content]:
+def _value_lines(field: Field, width: int) -> list[Content]:
     lines: list[Content] = []
     if field.edited and field.old is not None:
-        lines += _ground(field.old, width, "−", _OLD)
+        lines += _behind_gutter(field.old, width, "−", _OLD_VALUE)
     if field.value is None:
-        said = rows(inline_pieces(field.said), max(1, width)) if field.said else ()
-        return lines + [assembled(row, f"italic {MUTED}") for row in said]
-    return lines + _ground(field.value, width, "+" if field.edited else " ", _NEW if field.edited else GROUND)
+        rows = wrap_parts(inline_pieces(field.placeholder), max(1, width)) if field.placeholder else ()
+        return lines + [from_parts(row, f"italic {MUTED}") for row in rows]
+    return lines + _behind_gutter(
+        field.value, width, "+" if field.edited else " ", _NEW_VALUE if field.edited else FOREIGN
+    )
 
 
-def _ground(value: str, width: int, sign: str, style: str) -> list[Content]:
-    margin = Content.assemble(own(BAR, GUTTER), own(sign, f"{STRONG} {GROUND}" if sign.strip() else GROUND))
+def _behind_gutter(value: str, width: int, sign: str, style: str) -> list[Content]:
+    sign_style = f"{STRONG} {FOREIGN}" if sign.strip() else FOREIGN
+    margin = Content.assemble(trusted(GUTTER, GUTTER_STYLE), trusted(sign, sign_style))
     room = max(1, width - 3)
-    drawn = [_padded(row, room, style) for row in rows(inline_pieces(value), room)]
-    end = own(" ", style)
-    return [Content.assemble(margin, line, end) for line in drawn]
+    rows = [_padded(row, room, style) for row in wrap_parts(inline_pieces(value), room)]
+    end = trusted(" ", style)
+    return [Content.assemble(margin, line, end) for line in rows]
 
 
-def _padded(row: tuple[Part, ...], width: int, style: str) -> Content:
-    content = assembled(row, style)
-    return Content.assemble(content, own(" " * max(0, width - content.cell_length), style))
-
-
-def _notices(field: Field, width: int) -> list[Content]:
-    return notices(field.warnings, width)
+def _padded(row: tuple[TextPart, ...], width: int, style: str) -> Content:
+    content = from_parts(row, style)
+    return Content.assemble(content, trusted(" " * max(0, width - content.cell_length), style))

@@ -1,4 +1,4 @@
-"""A word of ours with foreign text beside it: what wraps goes on below the text, never below the word."""
+"""A label with foreign text next to it, where wrapped rows continue below the text and never below the label."""
 
 from textual.content import Content
 from textual.css.styles import RulesMap
@@ -8,30 +8,30 @@ from textual.visual import RenderOptions, Visual
 
 
 class HangingIndent(Visual):
-    """One entry of a list. Nothing in the text can pass for the next entry, however wide the list is."""
+    """One entry of a list. However narrow the list is, no wrapped row can look like another entry."""
 
-    def __init__(self, word: Content, text: Content) -> None:
-        self._word = word
+    def __init__(self, label: Content, text: Content) -> None:
+        self._label = label
         self._text = text
 
     def __str__(self) -> str:
-        return f"{self._word}{self._text}"
+        return f"{self._label}{self._text}"
 
     def render_strips(self, width: int, height: int | None, style: Style, options: RenderOptions) -> list[Strip]:
-        """The word on the first row, and blanks in its place on the others."""
-        left = self._word.cell_length
-        word = self._word.render_strips(left, 1, style, options)
+        """The label on the first row, and blanks in its place on the others."""
+        left = self._label.cell_length
+        label = self._label.render_strips(left, 1, style, options)
         blank = Strip.blank(left, style.rich_style)
-        rows = self._text.render_strips(self._room(width), height, style, options)
-        return [Strip.join([*(blank if number else strip for strip in word), row]) for number, row in enumerate(rows)]
+        rows = self._text.render_strips(self._text_width(width), height, style, options)
+        return [Strip.join([*(blank if number else strip for strip in label), row]) for number, row in enumerate(rows)]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        """All on one row."""
-        return self._word.cell_length + self._text.get_optimal_width(rules, container_width)
+        """The width for everything on one row."""
+        return self._label.cell_length + self._text.get_optimal_width(rules, container_width)
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        """The rows of the text."""
-        return self._text.get_height(rules, self._room(width))
+        """The number of rows of the text."""
+        return self._text.get_height(rules, self._text_width(width))
 
-    def _room(self, width: int) -> int:
-        return max(1, width - self._word.cell_length)
+    def _text_width(self, width: int) -> int:
+        return max(1, width - self._label.cell_length)

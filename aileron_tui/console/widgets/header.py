@@ -1,73 +1,73 @@
-"""The top lines: what this is, whether the sources can be heard, how much waits, and below it what is wrong."""
+"""The top lines: the name, whether the sources are connected, how many requests wait, and below that what is wrong."""
 
 from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
-from aileron_tui.console.render import MUTED, foreign_line, foreign_short, own
+from aileron_tui.console.render import MUTED, foreign_line, foreign_short, trusted
 from aileron_tui.console.widgets.cached_widget import CachedWidget
 from aileron_tui.surface.source_listener import Reach, SourceStatus
 
 _GOOD, _BAD = "$text-success", "$text-warning"
-_ROOM_FOR_REASON = 12
+_MIN_WIDTH_FOR_REASON = 12
 
 Connection = tuple[str, str]
-"""Our words on whether the sources can be heard, and their style."""
+"""A text about the connection to the sources, and its style."""
 
 
-def connection(standings: Sequence[SourceStatus]) -> Connection:
-    """Whether the sources can be heard, in a few words."""
-    count, live = len(standings), sum(standing.reach is Reach.LIVE for standing in standings)
+def connection(statuses: Sequence[SourceStatus]) -> Connection:
+    """Whether the sources are connected, in a few words."""
+    count, live = len(statuses), sum(status.reach is Reach.LIVE for status in statuses)
     if count == 1:
         if live:
             return "● connected", _GOOD
-        connecting = standings[0].reach is Reach.CONNECTING
+        connecting = statuses[0].reach is Reach.CONNECTING
         return ("○ connecting", MUTED) if connecting else ("○ not connected", _BAD)
     if live == count:
         return f"● {count} sources", _GOOD
-    if any(standing.reach in (Reach.STALE, Reach.OFFLINE) for standing in standings):
+    if any(status.reach in (Reach.STALE, Reach.OFFLINE) for status in statuses):
         return f"{'◐' if live else '○'} {live} of {count} sources", _BAD
     return f"{'◐' if live else '○'} {live} of {count} sources", MUTED
 
 
-def banner(standings: Mapping[str, SourceStatus], width: int, most: int) -> list[Content]:
-    """A line for each source that cannot be heard, at most so many, and how many others there are."""
-    silent = {name: standing for name, standing in standings.items() if standing.reach in (Reach.STALE, Reach.OFFLINE)}
-    if len(standings) == 1:
-        return [line for standing in silent.values() for line in _alone(standing, width)]
-    shown = list(silent.items())[:most]
-    left = len(silent) - len(shown)
-    more = (f" +{left} more" if most == 1 else f"  and {left} more") if left else ""
+def banner(statuses: Mapping[str, SourceStatus], width: int, max_lines: int) -> list[Content]:
+    """A line for each source that is not connected; the last line says how many did not fit."""
+    disconnected = {name: status for name, status in statuses.items() if status.reach in (Reach.STALE, Reach.OFFLINE)}
+    if len(statuses) == 1:
+        return [line for status in disconnected.values() for line in _only_source_lines(status, width)]
+    shown = list(disconnected.items())[:max_lines]
+    left = len(disconnected) - len(shown)
+    more = (f" +{left} more" if max_lines == 1 else f"  and {left} more") if left else ""
     return [
-        _named(name, standing, width, more if place == len(shown) else "")
-        for place, (name, standing) in enumerate(shown, 1)
+        _source_line(name, status, width, more if number == len(shown) else "")
+        for number, (name, status) in enumerate(shown, 1)
     ]
 
 
-def _alone(standing: SourceStatus, width: int) -> list[Content]:
-    """One line if it fits, else a second with the reason."""
-    first = own(f"▲ not connected since {standing.since}")
-    for stale in (": what is shown may be out of date", ", stale") if standing.reach is Reach.STALE else ():
+def _only_source_lines(status: SourceStatus, width: int) -> list[Content]:
+    """One line if the reason fits on it, else a second line with the reason."""
+    first = trusted(f"▲ not connected since {status.since}")
+    for stale in (": what is shown may be out of date", ", stale") if status.reach is Reach.STALE else ():
         if first.cell_length + len(stale) <= width:
-            first += own(stale)
+            first += trusted(stale)
             break
-    both = first + own(". ") + foreign_line(standing.why)
-    if not standing.why or both.cell_length <= width:
-        return [both if standing.why else first]
-    return [first, foreign_short(standing.why, width)]
+    both = first + trusted(". ") + foreign_line(status.why)
+    if not status.why or both.cell_length <= width:
+        return [both if status.why else first]
+    return [first, foreign_short(status.why, width)]
 
 
-def _named(name: str, standing: SourceStatus, width: int, more: str) -> Content:
-    """On one line; a reason for which there is no room is told when one tries to answer."""
-    line = own("▲ ") + foreign_line(name, "bold") + own(f" {standing.reach} since {standing.since}")
+def _source_line(name: str, status: SourceStatus, width: int, more: str) -> Content:
+    """One line. A reason that does not fit is shown when the operator tries to answer."""
+    line = trusted("▲ ") + foreign_line(name, "bold") + trusted(f" {status.reach} since {status.since}")
     room = width - line.cell_length - len(more) - 2
-    if room >= _ROOM_FOR_REASON:
-        line += own(": ") + foreign_short(standing.why, room)
-    return line + own(more)
+    if room >= _MIN_WIDTH_FOR_REASON:
+        line += trusted(": ") + foreign_short(status.why, room)
+    return line + trusted(more)
 
 
 class Header(CachedWidget):
-    """One line, always there."""
+    """One line that is always on screen."""
 
     DEFAULT_CSS = "Header { height: 1; dock: top; }"
 
@@ -76,7 +76,7 @@ class Header(CachedWidget):
         self._shown: tuple[int, Connection, tuple[str, ...]] = (0, ("", MUTED), ())
 
     def show(self, waiting: int, state: Connection, notes: tuple[str, ...] = ()) -> None:
-        """What the line says; `notes` are our own words."""
+        """Shows the number of waiting requests, the connection, and trusted notes."""
         if (waiting, state, notes) != self._shown:
             self._shown = (waiting, state, notes)
             self.refresh()
@@ -86,19 +86,22 @@ class Header(CachedWidget):
         words = f"{waiting:,} waiting" if waiting else "nothing waits"
         right = Content.assemble((words, "bold" if waiting else MUTED), " ")
         room = self.size.width - right.cell_length - 1
-        left = _left(state, notes, room)
+        left = _left_side(state, notes, room)
         return Content.assemble(left, " " * max(1, room + 1 - left.cell_length), right)
 
 
-def _left(state: Connection, notes: tuple[str, ...], room: int) -> Content:
-    """Notes matter more than our name and the words beside the glyph; those that still do not fit are counted."""
+def _left_side(state: Connection, notes: tuple[str, ...], room: int) -> Content:
+    """The program's name, the connection and the notes.
+
+    On a narrow screen the connection shrinks to its glyph, then the name goes, then notes are replaced by a count.
+    """
     glyph = (state[0][:1], state[1])
     name = Content.assemble(" ", ("aileron", "bold"), "  ")
     starts = (Content.assemble(name, state), Content.assemble(name, glyph), Content.assemble(" ", glyph))
     for hidden in range(len(notes) + 1):
-        told = [*notes[: len(notes) - hidden], *([f"+{hidden}"] if hidden else [])]
-        piece = own("".join(f"  {note}" for note in told), MUTED)
+        shown = [*notes[: len(notes) - hidden], *([f"+{hidden}"] if hidden else [])]
+        end = trusted("".join(f"  {note}" for note in shown), MUTED)
         for start in starts:
-            if start.cell_length + piece.cell_length <= room:
-                return start + piece
+            if start.cell_length + end.cell_length <= room:
+                return start + end
     return starts[0]

@@ -1,4 +1,4 @@
-"""The list of past requests. Only the lines on screen are drawn, however many requests were loaded."""
+"""The list of past requests. Only the lines on screen are drawn, however many were loaded."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,19 +15,19 @@ from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
 
-from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
+from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.time_spans import span_text
+from aileron_tui.core.time_words import span
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, clip, inline
-from aileron_tui.surface.history_records import SourcedRecord, local_time
+from aileron_tui.surface.history_records import SourcedRecord, parse_local_time
 
-ONE_LINE_FROM: Final = 92
+MIN_WIDTH_ONE_LINE: Final = 92
 
 _WHEN, _OUTCOME, _TOOK, _SURFACE, _SIGNED, _SOURCE = 11, 17, 10, 9, 10, 10
-_WHOLE: Final = 40
-_TONES: Final = {
+_OUTCOME_ON_TWO_LINES: Final = 40
+_OUTCOME_STYLES: Final = {
     RequestState.EXECUTED: "$text-success",
     RequestState.FAILED: "$text-error",
     RequestState.INTERRUPTED: "$text-warning",
@@ -37,22 +37,22 @@ _TONES: Final = {
 }
 
 
-def outcome(request: SourcedRecord, width: int = _OUTCOME) -> Content:
-    """How it ended, as a glyph and a word."""
-    glyph, word = ending(request, datetime.now(UTC))
-    style = _TONES.get(RequestState(request.outcome), "") if request.outcome in set(RequestState) else ""
-    return own(f"{glyph} ", style) + _text(word, width - 2, style)
+def outcome(record: SourcedRecord, width: int = _OUTCOME) -> Content:
+    """The outcome as a glyph and a word."""
+    glyph, word = ending(record, datetime.now(UTC))
+    style = _OUTCOME_STYLES.get(RequestState(record.outcome), "") if record.outcome in set(RequestState) else ""
+    return trusted(f"{glyph} ", style) + _text(word, width - 2, style)
 
 
-def when(time: str, now: datetime | None = None) -> Content:
-    """A time of the gate, short: today only the hour."""
-    at = local_time(time)
+def short_time(time: str, now: datetime | None = None) -> Content:
+    """A time from a source, in local time: only the time of day if it is today."""
+    at = parse_local_time(time)
     if at is None:
         return _text(time, _WHEN)
     today = (now or datetime.now().astimezone()).date()
     if at.date() == today:
-        return own(f"{at:%H:%M}".rjust(_WHEN))
-    return own(f"{at:%m-%d %H:%M}" if at.year == today.year else f"{at:%Y-%m-%d}".rjust(_WHEN))
+        return trusted(f"{at:%H:%M}".rjust(_WHEN))
+    return trusted(f"{at:%m-%d %H:%M}" if at.year == today.year else f"{at:%Y-%m-%d}".rjust(_WHEN))
 
 
 def _cell(content: Content, width: int) -> Content:
@@ -61,7 +61,7 @@ def _cell(content: Content, width: int) -> Content:
 
 @lru_cache(maxsize=2048)
 def _clipped(text: str, width: int) -> Visible:
-    """Kept, because a row is drawn anew whenever it scrolls, and its text may be long."""
+    """Cached, because a row is drawn again whenever it scrolls, and its text may be long."""
     return clip(inline(text), max(1, width))
 
 
@@ -69,9 +69,9 @@ def _text(text: str, width: int, style: str = "") -> Content:
     return foreign_line(_clipped(text, width), style)
 
 
-def columns(width: int, *, several: bool = False) -> tuple[int, int]:
-    """How wide the action and the agent are when a request takes one line; `several` leaves room for the source."""
-    room = width - 2 - (_WHEN + _OUTCOME + _TOOK + _SURFACE + _SIGNED) - 2 * 6 - (_SOURCE + 2 if several else 0)
+def columns(width: int, *, show_source: bool = False) -> tuple[int, int]:
+    """The widths of action and agent if a request takes one line; `show_source` leaves room for the source."""
+    room = width - 2 - (_WHEN + _OUTCOME + _TOOK + _SURFACE + _SIGNED) - 2 * 6 - (_SOURCE + 2 if show_source else 0)
     action = max(12, room * 3 // 5)
     return action, room - action
 
@@ -81,27 +81,27 @@ class Columns(Widget):
 
     DEFAULT_CSS = "Columns { height: 1; padding: 0 1 0 0; }"
 
-    def __init__(self, *, several: bool = False) -> None:
+    def __init__(self, *, show_source: bool = False) -> None:
         super().__init__()
-        self._several = several
+        self._show_source = show_source
 
     def render(self) -> Content:
-        action, agent = columns(self.content_size.width, several=self._several)
+        action, agent = columns(self.content_size.width, show_source=self._show_source)
         names = (
             ("when".rjust(_WHEN), _WHEN),
             ("action", action),
-            *((("source", _SOURCE),) if self._several else ()),
+            *((("source", _SOURCE),) if self._show_source else ()),
             ("outcome", _OUTCOME),
             ("decided in".rjust(_TOOK), _TOOK),
             ("surface", _SURFACE),
             ("agent", agent),
             ("signature", _SIGNED),
         )
-        return own("  ") + own("  ").join([_cell(own(name, MUTED), width) for name, width in names])
+        return trusted("  ") + trusted("  ").join([_cell(trusted(name, MUTED), width) for name, width in names])
 
 
 class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
-    """Past requests, newest first: one line each where there is room, else two."""
+    """Past requests, newest first: one line each on a wide screen, else two."""
 
     DEFAULT_CSS = (
         "HistoryTable { height: 1fr; overflow-x: hidden; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }"
@@ -116,95 +116,95 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
     class Highlighted(Message):
         """The cursor is on another request, or on none."""
 
-        request: SourcedRecord | None
+        record: SourcedRecord | None
 
     @dataclass()
     class Chosen(Message):
-        """A request was clicked that was under the cursor already."""
+        """A click on the request that was already under the cursor."""
 
-        request: SourcedRecord
+        record: SourcedRecord
 
     @dataclass()
-    class Reshaped(Message):
-        """Requests take another number of lines."""
+    class LinesChanged(Message):
+        """The number of lines per request changed."""
 
         lines: int
 
     class EndNeared(Message):
-        """The last loaded request is on screen, or nearly."""
+        """The last loaded request is on screen or close to it."""
 
         def can_replace(self, message: Message) -> bool:
-            """Many of these mean no more than one."""
+            """One of these is as good as many."""
             return isinstance(message, HistoryTable.EndNeared)
 
-    def __init__(self, *, several: bool = False) -> None:
+    def __init__(self, *, show_source: bool = False) -> None:
         super().__init__()
-        self._several = several
-        self.requests: list[SourcedRecord] = []
+        self._show_source = show_source
+        self.records: list[SourcedRecord] = []
         self._cursor = 0
-        self._tail = own("")
+        self._end_note = trusted("")
 
     @property
     def current(self) -> SourcedRecord | None:
         """The request under the cursor."""
-        return self.requests[self._cursor] if self.requests else None
+        return self.records[self._cursor] if self.records else None
 
-    def show(self, requests: Sequence[SourcedRecord]) -> None:
-        """Other requests instead. The cursor stays on its request if that is among them."""
+    def show(self, records: Sequence[SourcedRecord]) -> None:
+        """Shows other requests. The cursor stays on its request if that is among them."""
         before = self.current
-        self.requests = list(requests)
-        places = {request.key: place for place, request in enumerate(self.requests)}
-        self._cursor = places.get(before.key, 0) if before else 0
-        self._measure()
-        self._follow()
+        self.records = list(records)
+        indexes = {record.key: index for index, record in enumerate(self.records)}
+        self._cursor = indexes.get(before.key, 0) if before else 0
+        self._update_size()
+        self._scroll_to_cursor()
         if self.current != before:
             self.post_message(self.Highlighted(self.current))
 
-    def extend(self, requests: Sequence[SourcedRecord]) -> None:
-        """More requests below; nothing that is on screen moves."""
-        first = not self.requests
-        self.requests.extend(requests)
-        self._measure()
-        if first and self.requests:
+    def extend(self, records: Sequence[SourcedRecord]) -> None:
+        """Adds requests below; nothing on screen moves."""
+        first = not self.records
+        self.records.extend(records)
+        self._update_size()
+        if first and self.records:
             self.post_message(self.Highlighted(self.current))
 
-    def end(self, words: Content) -> None:
-        """What the line below the last request says."""
-        self._tail = words
+    def show_end_note(self, note: Content) -> None:
+        """Shows this line below the last request."""
+        self._end_note = note
         self.refresh()
 
     def move(self, steps: int) -> None:
-        """Moves the cursor; it stops at the ends."""
-        if not self.requests:
+        """Moves the cursor, at most to the first or last request."""
+        if not self.records:
             return
-        target = min(max(self._cursor + steps, 0), len(self.requests) - 1)
+        target = min(max(self._cursor + steps, 0), len(self.records) - 1)
         if target != self._cursor:
             self._cursor = target
             self.post_message(self.Highlighted(self.current))
             self.refresh()
-        self._follow()
-        self._look_ahead()
+        self._scroll_to_cursor()
+        self._check_for_end()
 
     def action_page(self, pages: int) -> None:
-        """Moves the cursor by what fits on the screen."""
+        """Moves the cursor by a screen."""
         self.move(pages * max(1, self.size.height // self._lines - 1))
 
     @property
     def _lines(self) -> int:
-        room = self.scrollable_content_region.width - (_SOURCE + 2 if self._several else 0)
-        return 1 if room >= ONE_LINE_FROM else 2
+        room = self.scrollable_content_region.width - (_SOURCE + 2 if self._show_source else 0)
+        return 1 if room >= MIN_WIDTH_ONE_LINE else 2
 
-    def _measure(self) -> None:
+    def _update_size(self) -> None:
         width = self.scrollable_content_region.width
-        self.virtual_size = Size(width, len(self.requests) * self._lines + 1)
+        self.virtual_size = Size(width, len(self.records) * self._lines + 1)
         self.refresh()
 
-    def _follow(self) -> None:
+    def _scroll_to_cursor(self) -> None:
         lines = self._lines
-        tail = self._cursor == len(self.requests) - 1
+        tail = self._cursor == len(self.records) - 1
         self.scroll_to_region(Region(0, self._cursor * lines, 1, lines + tail), animate=False, force=True)
 
-    def _look_ahead(self) -> None:
+    def _check_for_end(self) -> None:
         below = self.virtual_size.height - self.scroll_offset.y - self.size.height
         if below < self.size.height:
             self.post_message(self.EndNeared())
@@ -212,29 +212,29 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         if self.is_mounted:
-            self._look_ahead()
+            self._check_for_end()
 
     def on_resize(self) -> None:
-        """Another width may take another number of lines; the cursor stays in view."""
-        self._measure()
-        self.post_message(self.Reshaped(self._lines))
-        self.call_after_refresh(self._follow)
+        """Adapts the number of lines per request to the width, and keeps the cursor in view."""
+        self._update_size()
+        self.post_message(self.LinesChanged(self._lines))
+        self.call_after_refresh(self._scroll_to_cursor)
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         lines = self._lines
-        place, line = divmod(y + self.scroll_offset.y, lines)
-        if place >= len(self.requests):
-            tail = own("  ") + self._tail if place == len(self.requests) and line == 0 else own("")
+        index, line = divmod(y + self.scroll_offset.y, lines)
+        if index >= len(self.records):
+            tail = trusted("  ") + self._end_note if index == len(self.records) and line == 0 else trusted("")
             return self._strip(tail.truncate(width, ellipsis=True), width)
-        request = self.requests[place]
-        cursor = place == self._cursor
+        record = self.records[index]
+        cursor = index == self._cursor
         if lines == 1:
-            content = self._one_line(request, width, cursor=cursor)
+            content = self._one_line(record, width, cursor=cursor)
         elif line == 0:
-            content = self._first(request, width, cursor=cursor)
+            content = self._first_line(record, width, cursor=cursor)
         else:
-            content = self._second(request, width)
+            content = self._second_line(record, width)
         return self._strip(content, width, "history--cursor" if cursor else "")
 
     def _strip(self, content: Content, width: int, component: str = "") -> Strip:
@@ -242,53 +242,53 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         strips = Visual.to_strips(self, content, width, 1, style, apply_selection=False, pad=True)
         return strips[0].adjust_cell_length(width, style.rich_style) if strips else Strip.blank(width)
 
-    def _one_line(self, request: SourcedRecord, width: int, *, cursor: bool) -> Content:
-        action, agent = columns(width, several=self._several)
-        took = "" if request.took is None else span_text(request.took)
+    def _one_line(self, record: SourcedRecord, width: int, *, cursor: bool) -> Content:
+        action, agent = columns(width, show_source=self._show_source)
+        took = "" if record.took is None else span(record.took)
         cells = (
-            _cell(when(request.asked), _WHEN),
-            _cell(_text(request.action, action, STRONG if cursor else ""), action),
-            *((_cell(_text(request.source, _SOURCE, MUTED), _SOURCE),) if self._several else ()),
-            _cell(outcome(request), _OUTCOME),
-            _cell(own(took.rjust(_TOOK)), _TOOK),
-            _cell(_text(request.surface, _SURFACE, MUTED), _SURFACE),
-            _cell(_text(request.agent, agent, MUTED), agent),
-            _cell(own(request.signature, MUTED), _SIGNED),
+            _cell(short_time(record.asked), _WHEN),
+            _cell(_text(record.action, action, STRONG if cursor else ""), action),
+            *((_cell(_text(record.source, _SOURCE, MUTED), _SOURCE),) if self._show_source else ()),
+            _cell(outcome(record), _OUTCOME),
+            _cell(trusted(took.rjust(_TOOK)), _TOOK),
+            _cell(_text(record.surface, _SURFACE, MUTED), _SURFACE),
+            _cell(_text(record.agent, agent, MUTED), agent),
+            _cell(trusted(record.signature, MUTED), _SIGNED),
         )
-        return own("▸ " if cursor else "  ") + own("  ").join(cells)
+        return trusted("▸ " if cursor else "  ") + trusted("  ").join(cells)
 
-    def _first(self, request: SourcedRecord, width: int, *, cursor: bool) -> Content:
-        time = when(request.asked)
+    def _first_line(self, record: SourcedRecord, width: int, *, cursor: bool) -> Content:
+        time = short_time(record.asked)
         room = width - 2 - time.cell_length - 2
-        action = _cell(_text(request.action, room, STRONG), room)
-        return own("▸ " if cursor else "  ") + action + own(" ") + time + own(" ")
+        action = _cell(_text(record.action, room, STRONG), room)
+        return trusted("▸ " if cursor else "  ") + action + trusted(" ") + time + trusted(" ")
 
-    def _second(self, request: SourcedRecord, width: int) -> Content:
-        parts = [outcome(request, _WHOLE)]
-        if request.took is not None:
-            parts.append(own(f"in {span_text(request.took)}", MUTED))
-        named = (request.source if self._several else "", request.surface, request.agent)
+    def _second_line(self, record: SourcedRecord, width: int) -> Content:
+        parts = [outcome(record, _OUTCOME_ON_TWO_LINES)]
+        if record.took is not None:
+            parts.append(trusted(f"in {span(record.took)}", MUTED))
+        named = (record.source if self._show_source else "", record.surface, record.agent)
         parts.extend(_text(text, 24, MUTED) for text in named if text)
-        if request.signature:
-            parts.append(own(request.signature, MUTED))
-        line = own("    ")
+        if record.signature:
+            parts.append(trusted(record.signature, MUTED))
+        line = trusted("    ")
         shown = 0
         for part in parts:
-            longer = line + own(" · ", MUTED) + part if shown else line + part
+            longer = line + trusted(" · ", MUTED) + part if shown else line + part
             if longer.cell_length > width - 2:
                 break
             line, shown = longer, shown + 1
-        return line + own(" …", MUTED) if shown < len(parts) else line
+        return line + trusted(" …", MUTED) if shown < len(parts) else line
 
     def on_click(self, event: events.Click) -> None:
-        """Goes to the request under the mouse; a second click opens it."""
+        """Moves the cursor to the request under the mouse; a second click opens it."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        place = (offset.y + self.scroll_offset.y) // self._lines
-        if place >= len(self.requests):
+        index = (offset.y + self.scroll_offset.y) // self._lines
+        if index >= len(self.records):
             return
-        if place == self._cursor:
-            self.post_message(self.Chosen(self.requests[place]))
+        if index == self._cursor:
+            self.post_message(self.Chosen(self.records[index]))
         else:
-            self.move(place - self._cursor)
+            self.move(index - self._cursor)

@@ -1,4 +1,4 @@
-"""JSON as an outline whose objects and arrays fold. Only blanks between words change: what was sent stays as sent."""
+"""JSON as an outline whose objects and arrays can be folded. Only whitespace between tokens differs from the text."""
 
 import re
 from typing import Final
@@ -6,63 +6,63 @@ from typing import Final
 from aileron_tui.core.jsontext import JsonError, read
 from aileron_tui.core.values import dataclass
 
-LONGEST: Final = 1024 * 1024
-AT_ONCE: Final = 64 * 1024
+MAX_LENGTH: Final = 1024 * 1024
+MAX_IMMEDIATE_LENGTH: Final = 64 * 1024
 
-_WORD: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _INDENT: Final = "  "
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """An object or array from the line that opens it to the one that closes it."""
+    """An object or array, from the line that opens it to the line that closes it."""
 
     start: int
     end: int
 
 
 class JsonOutline:
-    """The lines of a JSON text with what is folded left out."""
+    """The lines of a JSON text, without those that are folded."""
 
     def __init__(self, text: str) -> None:
         self.lines: list[str] = []
         self.folds: dict[int, Fold] = {}
         self.folded: set[int] = set()
         self._shown: list[int] = []
-        self._lay(text)
-        self._choose()
+        self._split_into_lines(text)
+        self._update_shown()
 
     @property
     def text(self) -> str:
-        """What is shown."""
+        """The shown lines."""
         return "\n".join(self._line(number) for number in self._shown)
 
     def fold_at(self, shown: int) -> Fold | None:
-        """The fold that opens on a line that is shown."""
+        """The fold that a shown line opens."""
         return self.folds.get(self._shown[shown]) if 0 <= shown < len(self._shown) else None
 
-    def around(self, shown: int) -> int:
-        """The shown line that opens what this line lies in; the line itself if it opens something unfolded."""
+    def enclosing(self, shown: int) -> int:
+        """The shown line that opens what contains this line; the line itself if it opens something unfolded."""
         number = self._shown[shown]
         if number in self.folds and number not in self.folded:
             return shown
-        inside = [fold.start for fold in self.folds.values() if fold.start < number <= fold.end]
-        return self._shown.index(max(inside)) if inside else shown
+        starts = [fold.start for fold in self.folds.values() if fold.start < number <= fold.end]
+        return self._shown.index(max(starts)) if starts else shown
 
     def is_folded(self, shown: int) -> bool:
-        """Whether something is hidden behind this line."""
+        """Whether this line hides others."""
         return 0 <= shown < len(self._shown) and self._shown[shown] in self.folded
 
-    def turn(self, shown: int, folded: bool) -> bool:
-        """Fold or unfold what opens on this line; whether that changed anything."""
+    def set_folded(self, shown: int, folded: bool) -> bool:
+        """Folds or unfolds what this line opens; returns whether that changed anything."""
         fold = self.fold_at(shown)
         if fold is None or (fold.start in self.folded) is folded:
             return False
         self.folded ^= {fold.start}
-        self._choose()
+        self._update_shown()
         return True
 
-    def _choose(self) -> None:
+    def _update_shown(self) -> None:
         self._shown = []
         number = 0
         while number < len(self.lines):
@@ -75,38 +75,38 @@ class JsonOutline:
         end = self.folds[number].end
         return f"{self.lines[number]} … {end - number - 1} lines … {self.lines[end].lstrip()}"
 
-    def _lay(self, text: str) -> None:
-        words = _WORD.findall(text)
+    def _split_into_lines(self, text: str) -> None:
+        parts = _TOKEN.findall(text)
         opened: list[int] = []
         line = ""
-        for index, word in enumerate(words):
-            following = words[index + 1] if index + 1 < len(words) else ""
-            if word in "{[":
+        for index, part in enumerate(parts):
+            following = parts[index + 1] if index + 1 < len(parts) else ""
+            if part in "{[":
                 if following in ("}", "]"):
-                    line += word
+                    line += part
                     continue
                 opened.append(len(self.lines))
-                self.lines.append(line + word)
+                self.lines.append(line + part)
                 line = _INDENT * len(opened)
-            elif word in "}]":
-                if index and words[index - 1] in ("{", "["):
-                    line += word
+            elif part in "}]":
+                if index and parts[index - 1] in ("{", "["):
+                    line += part
                     continue
                 self.lines.append(line)
                 start = opened.pop()
                 self.folds[start] = Fold(start, len(self.lines))
-                line = _INDENT * len(opened) + word
-            elif word == ",":
-                self.lines.append(line + word)
+                line = _INDENT * len(opened) + part
+            elif part == ",":
+                self.lines.append(line + part)
                 line = _INDENT * len(opened)
             else:
-                line += ": " if word == ":" else word
+                line += ": " if part == ":" else part
         self.lines.append(line)
 
 
 def outline(text: str) -> JsonOutline | None:
-    """The outline of a text that is a JSON object or array and not too long to fold."""
-    if len(text) > LONGEST or not looks_like(text):
+    """The outline of a JSON object or array; None if the text is something else, empty or too long."""
+    if len(text) > MAX_LENGTH or not looks_like_json(text):
         return None
     try:
         value = read(text)
@@ -115,7 +115,7 @@ def outline(text: str) -> JsonOutline | None:
     return JsonOutline(text) if value else None
 
 
-def looks_like(text: str) -> bool:
-    """Whether it is worth a try."""
+def looks_like_json(text: str) -> bool:
+    """Whether the text may be a JSON object or array, without parsing it."""
     inner = text.strip()
     return inner[:1] in ("{", "[") and inner[-1:] in ("}", "]")

@@ -11,25 +11,25 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
-from aileron_tui.console.render import GUTTER, foreign_line, own
+from aileron_tui.console.render import GUTTER_STYLE, foreign_line, trusted
 from aileron_tui.core import character_table
 from aileron_tui.core.jsontext import Json, plain
 
-_PORTION: Final = 64 * 1024
-_ODD: Final = re.compile(f"[^{character_table.PLAIN}]")
-_GUTTER: Final = 2
+_CHUNK: Final = 64 * 1024
+_NOT_PLAIN: Final = re.compile(f"[^{character_table.PLAIN}]")
+_GUTTER_WIDTH: Final = 2
 
 
-def spelled(fields: dict[str, Json]) -> str:
-    """The fields as JSON in their order, of which nothing is hidden: what does not stand on its own is escaped.
+def json_text(fields: dict[str, Json]) -> str:
+    """The fields as JSON, in order, with every character escaped that could be invisible or mistaken for another.
 
-    So text that is cut into rows looks the same as whole, and what is copied is still exact.
+    So text that is split into rows looks the same as in one piece, and what is copied is still exact.
     """
     parts = [f'  "{name}": {_value(value)}' for name, value in fields.items()]
     text = "{\n" + ",\n".join(parts) + "\n}"
-    # In portions, because one long substitution would keep the screen waiting.
-    portions = (text[start : start + _PORTION] for start in range(0, len(text), _PORTION))
-    return "".join([_ODD.sub(_escape, portion) for portion in portions])
+    # In chunks, because one long substitution would block the screen.
+    chunks = (text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK))
+    return "".join([_NOT_PLAIN.sub(_escape, chunk) for chunk in chunks])
 
 
 def _value(value: Json) -> str:
@@ -38,54 +38,55 @@ def _value(value: Json) -> str:
     return plain(value).replace("\n", "\n  ")
 
 
-def _escape(odd: re.Match[str]) -> str:
-    return json.dumps(odd[0])[1:-1] if odd[0] != "\x7f" else "\\u007f"
+def _escape(character: re.Match[str]) -> str:
+    return json.dumps(character[0])[1:-1] if character[0] != "\x7f" else "\\u007f"
 
 
 class JsonView(ScrollView, can_focus=True):
-    """A text of `spelled`, cut at the width. A `▎` begins each line, a `┆` each row that continues one."""
+    """A text from `json_text`, wrapped at the width. `▎` marks the start of a line, `┆` a row that continues one."""
 
-    # Room for the scrollbar is kept: one that appears would make rows narrower than they were cut for.
+    # The scrollbar has reserved room: if it appeared later, rows would be wider than the view.
     DEFAULT_CSS = "JsonView { height: 1fr; overflow-x: hidden; scrollbar-gutter: stable; }"
 
     def __init__(self) -> None:
         super().__init__()
         self._lines: list[str] = []
-        self._ends: list[int] = []
+        self._row_ends: list[int] = []
         self._width = 0
 
     def show(self, text: str) -> None:
-        """Another text."""
+        """Shows another text."""
         self._lines = text.split("\n")
         self._width = 0
-        self._lay()
+        self._update_rows()
 
     def on_resize(self) -> None:
-        """Cuts anew at another width."""
-        self._lay()
+        """Wraps the text at the new width."""
+        self._update_rows()
 
-    def _lay(self) -> None:
-        width = max(4, self.scrollable_content_region.width - _GUTTER)
+    def _update_rows(self) -> None:
+        width = max(4, self.scrollable_content_region.width - _GUTTER_WIDTH)
         if width != self._width:
             self._width = width
-            self._ends = list(accumulate(max(1, -(-len(line) // self._step(line))) for line in self._lines))
-        self.virtual_size = Size(width + _GUTTER, self._ends[-1] if self._ends else 0)
+            self._row_ends = list(accumulate(max(1, -(-len(line) // self._row_length(line))) for line in self._lines))
+        self.virtual_size = Size(width + _GUTTER_WIDTH, self._row_ends[-1] if self._row_ends else 0)
         self.refresh()
 
-    def _step(self, line: str) -> int:
-        """How many characters of a line fit in a row, whatever they are: none is wider than two columns."""
+    def _row_length(self, line: str) -> int:
+        """How many characters of a line fit in a row; none is wider than two columns."""
         return self._width if line.isascii() else self._width // 2
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         row = y + self.scroll_offset.y
         style = self.visual_style
-        if not self._ends or row >= self._ends[-1]:
+        if not self._row_ends or row >= self._row_ends[-1]:
             return Strip.blank(width, style.rich_style)
-        place = bisect_right(self._ends, row)
-        line = self._lines[place]
-        within = row - (self._ends[place - 1] if place else 0)
-        step = self._step(line)
-        content = own("┆ " if within else "▎ ", GUTTER) + foreign_line(line[within * step : (within + 1) * step])
+        index = bisect_right(self._row_ends, row)
+        line = self._lines[index]
+        row_in_line = row - (self._row_ends[index - 1] if index else 0)
+        length = self._row_length(line)
+        text = foreign_line(line[row_in_line * length : (row_in_line + 1) * length])
+        content = trusted("┆ " if row_in_line else "▎ ", GUTTER_STYLE) + text
         strips = Visual.to_strips(self, content, width, 1, style, apply_selection=False, pad=True)
         return strips[0].adjust_cell_length(width, style.rich_style)

@@ -1,8 +1,8 @@
-"""The keys at the bottom of a screen, and the one way in which they can be clicked.
+"""The keys at the bottom of a screen, which can also be clicked.
 
-A click does what its key does, by the same rules. It counts only if button and pointer came down and up on the same
-key, and nothing that a person would have to look at anew happened in between. What can be clicked is found by where it
-was drawn: it is never part of a text, so no text can bring it along.
+A click does what its key does, with the same checks. It counts only if the button was pressed and released on the same
+key, and nothing changed in between that the operator would have to look at again. The clicked key is found by where it
+was drawn: it is never part of a text, so no text can add one.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,15 +13,14 @@ from textual.content import Content
 from textual.geometry import Region
 
 from aileron_tui.console.actions import GAP, KeyHint
-from aileron_tui.console.render import ACCENT, own
+from aileron_tui.console.render import ACCENT, trusted
 from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.surface.arming import Arming
 
-Part: TypeAlias = Content | KeyHint
-Offer: TypeAlias = Callable[[int], Sequence[KeyHint]]
-"""The keys for a width."""
+LinePart: TypeAlias = Content | KeyHint
+HintsForWidth: TypeAlias = Callable[[int], Sequence[KeyHint]]
 
-_GAP = own(GAP)
+_GAP = trusted(GAP)
 
 
 @runtime_checkable
@@ -31,34 +30,34 @@ class Guarded(Protocol):
     arming: Arming
 
     def refuses(self, does: str) -> bool:
-        """Whether a press on this key is dropped now; says why."""
+        """Whether a press on this key is ignored now; if so, shows why."""
 
 
 class KeyLine(LineWidget):
-    """One line at the bottom of a screen, or as many as it takes in a dialog."""
+    """One line at the bottom of a screen; in a dialog as many lines as needed."""
 
     DEFAULT_CSS = "KeyLine { height: 1; dock: bottom; padding: 0 1; }"
     ALLOW_SELECT = False
 
-    def __init__(self, offer: Offer) -> None:
+    def __init__(self, hints_for_width: HintsForWidth) -> None:
         super().__init__()
-        self._offer = offer
-        self._place: Region | None = None
-        self._over: KeyHint | None = None
+        self._hints_for_width = hints_for_width
+        self._last_region: Region | None = None
+        self._hovered: KeyHint | None = None
         self._pressed: tuple[KeyHint, Region, int] | None = None
 
     def on_mount(self) -> None:
-        """Wants to know when it is moved."""
-        self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
+        """Listens for changes of the layout, which may move this widget."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._layout_changed)
 
     # what is drawn, and where
 
-    def rows_at(self, width: int) -> list[list[Part]]:
-        """What stands side by side, row by row."""
-        rows: list[list[Part]] = [[]]
+    def rows_at(self, width: int) -> list[list[LinePart]]:
+        """The hints and gaps of each row."""
+        rows: list[list[LinePart]] = [[]]
         used = 0
-        for hint in self._offer(width):
-            needed = _drawn(hint).cell_length
+        for hint in self._hints_for_width(width):
+            needed = _content(hint).cell_length
             if used and used + len(GAP) + needed > width:
                 rows.append([])
                 used = 0
@@ -70,8 +69,11 @@ class KeyLine(LineWidget):
         return rows
 
     def lines_at(self, width: int) -> list[Content]:
-        """The same, drawn."""
-        return [Content("").join(_drawn(part, over=part == self._over) for part in row) for row in self.rows_at(width)]
+        """The rows as content."""
+        return [
+            Content("").join(_content(part, hovered=part == self._hovered) for part in row)
+            for row in self.rows_at(width)
+        ]
 
     def _hint_at(self, event: events.MouseEvent) -> KeyHint | None:
         offset = event.get_content_offset(self)
@@ -80,37 +82,37 @@ class KeyLine(LineWidget):
             return None
         end = 0
         for part in rows[offset.y]:
-            end += _drawn(part).cell_length
+            end += _content(part).cell_length
             if offset.x < end:
                 return part if isinstance(part, KeyHint) else None
         return None
 
-    def _laid_out(self, _: object) -> None:
-        if self.region == self._place:
+    def _layout_changed(self, _: object) -> None:
+        if self.region == self._last_region:
             return
-        self._place = self.region
-        self._point_at(None)
+        self._last_region = self.region
+        self._set_hovered(None)
         if isinstance(self.screen, Guarded):
             self.screen.arming.moved()
 
     # the mouse
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Shows which key is meant."""
-        self._point_at(self._hint_at(event))
+        """Highlights the key under the pointer."""
+        self._set_hovered(self._hint_at(event))
 
     def on_leave(self) -> None:
-        """None is meant any more."""
-        self._point_at(None)
+        """Removes the highlight."""
+        self._set_hovered(None)
 
-    def _point_at(self, hint: KeyHint | None) -> None:
-        if hint != self._over:
-            self._over = hint
+    def _set_hovered(self, hint: KeyHint | None) -> None:
+        if hint != self._hovered:
+            self._hovered = hint
             self.styles.pointer = "pointer" if hint else "default"
             self.refresh()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """The press decides: one that comes too early is dropped here, however late the button is let go."""
+        """Checks the press: one that comes too early is ignored, however late the button is released."""
         self._pressed = None
         hint = self._hint_at(event) if event.button == 1 else None
         if isinstance(self.screen, Guarded):
@@ -119,24 +121,25 @@ class KeyLine(LineWidget):
             elif self.screen.refuses(hint.does):
                 hint = None
         if hint is not None:
-            self._pressed = self._aim(hint)
+            self._pressed = self._press_state(hint)
 
     async def on_click(self, event: events.Click) -> None:
-        """Does what the key does, if everything is as it was when the button came down."""
+        """Does what the key does, if nothing changed since the button was pressed."""
         event.stop()
         pressed, self._pressed = self._pressed, None
         hint = self._hint_at(event)
         # A second click may be on its way to a screen that the first one closed.
-        if hint is not None and pressed == self._aim(hint) and self.screen.is_active:
+        if hint is not None and pressed == self._press_state(hint) and self.screen.is_active:
             await self.screen.run_action(hint.does)
 
-    def _aim(self, hint: KeyHint) -> tuple[KeyHint, Region, int]:
+    def _press_state(self, hint: KeyHint) -> tuple[KeyHint, Region, int]:
+        """Everything that must be the same when the button is released."""
         return hint, self.region, self.screen.arming.changes if isinstance(self.screen, Guarded) else 0
 
 
-def _drawn(part: Part, *, over: bool = False) -> Content:
+def _content(part: LinePart, *, hovered: bool = False) -> Content:
     if isinstance(part, Content):
         return part
-    style = "underline" if over else ""
-    key = own(part.key, f"{ACCENT} {style}".rstrip())
-    return key + own(f" {part.label}", style) if part.label else key
+    style = "underline" if hovered else ""
+    key = trusted(part.key, f"{ACCENT} {style}".rstrip())
+    return key + trusted(f" {part.label}", style) if part.label else key

@@ -1,4 +1,4 @@
-"""Widgets that know their own lines for every width, so that their height is known before they are drawn."""
+"""Widgets that can compute their lines for any width, so that their height is known before they are drawn."""
 
 from collections.abc import Sequence
 
@@ -9,20 +9,20 @@ from aileron_tui.console.widgets.cached_widget import CachedWidget
 
 
 class LineWidget(CachedWidget):
-    """Draws the lines it is laid out in."""
+    """Draws the lines that `lines_at` returns for its width."""
 
     DEFAULT_CSS = "LineWidget { height: auto; width: 1fr; }"
 
     def lines_at(self, width: int) -> Sequence[Content]:
-        """The lines for a width, none of them wider."""
+        """The lines for a width. No line may be wider."""
         raise NotImplementedError
 
     def height_at(self, width: int) -> int:
-        """How many rows it takes."""
+        """The number of rows at a width."""
         return len(self.lines_at(width)) if width > 0 else 0
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many rows as there are lines."""
+        """The number of rows, for Textual."""
         del container, viewport
         return self.height_at(width)
 
@@ -30,13 +30,13 @@ class LineWidget(CachedWidget):
         """All lines."""
         return Content("\n").join(self.lines_at(self.size.width))
 
-    def lay_anew(self, before: int) -> None:
-        """Draws again; only if it is not as high as before is the screen laid out anew."""
+    def refresh_lines(self, old_height: int) -> None:
+        """Redraws the widget; updates the layout of the screen only if the height is no longer `old_height`."""
         # Textual keeps the height it measured if this was to be laid out already, as after a change of size.
         self._box_model_cache.clear()
-        self.refresh(layout=self.height_at(self.size.width) != before)
+        self.refresh(layout=self.height_at(self.size.width) != old_height)
 
     @property
-    def settled(self) -> bool:
-        """Whether the screen already has room for what is to be shown."""
+    def has_current_height(self) -> bool:
+        """Whether the layout of the screen already fits the lines."""
         return not self.display or self.size.height == self.height_at(self.size.width)

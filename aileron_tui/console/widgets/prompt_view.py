@@ -2,65 +2,45 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import ClassVar, Final
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
-from textual.worker import get_current_worker
 
-from aileron_tui.console.render import MUTED, STRONG, own
-from aileron_tui.console.timers import call_after
+from aileron_tui.console.render import MUTED, STRONG, trusted
 from aileron_tui.console.widgets import prompt_words as words
 from aileron_tui.console.widgets.cached_widget import CachedWidget
-from aileron_tui.console.widgets.fields import Field, Fields, label_width
+from aileron_tui.console.widgets.fields import Field, Fields, common_label_width
 from aileron_tui.console.widgets.line_widget import LineWidget
-from aileron_tui.console.widgets.lookalike_scan import AT_ONCE, inspect
+from aileron_tui.console.widgets.lookalike_scan import LookalikeScan, LookalikesFound
+from aileron_tui.console.widgets.prompt_scroll import PromptScroll
 from aileron_tui.console.widgets.prompt_sections import Block, Section, section
 from aileron_tui.console.widgets.quote import Quote
-from aileron_tui.console.widgets.quote_heights import shared
+from aileron_tui.console.widgets.quote_heights import share_height
+from aileron_tui.console.widgets.reading_progress import ReadingProgress, at_start
 from aileron_tui.console.widgets.time_left import time_left
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
 
-_INDENT: Final = 2
-_FAR: Final = 10**9
-_LOW: Final = 16
-_PAINTED: Final = 0.15
-_NONE: Final = Content("")
-_AGELESS: Final = (None, "")
-
-
-class Scroll(VerticalScroll, CachedWidget, can_focus=False, inherit_bindings=False):
-    """What scrolls below the title; the view around it has the focus and the keys."""
-
-    class Resized(Message):
-        """It has room now, or other room than before."""
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Draws all of it: Textual draws what moved since it last looked, as it does when asked where something is."""
-        super().watch_scroll_y(old_value, new_value)
-        self.refresh()
-
-    def on_resize(self) -> None:
-        """Tells the view around it."""
-        self.post_message(self.Resized())
+_QUOTE_INDENT: Final = 2
+_LOW_HEIGHT: Final = 16
+_EMPTY: Final = Content("")
+_NO_AGE: Final = (None, "")
 
 
 class PromptView(CachedWidget, can_focus=True):
-    """One request, scrollable. An update of the same request keeps the position; another request starts on top."""
+    """One request, scrollable. An update of the same request keeps the position; another request starts at the top."""
 
     DEFAULT_CSS = """
     PromptView { layout: vertical; height: 1fr; width: 1fr; }
-    PromptView Scroll { height: 1fr; padding: 0 1 0 0; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
+    PromptView PromptScroll { height: 1fr; padding: 0 1 0 0; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
     PromptView Static { height: auto; width: 1fr; }
     PromptView Quote { margin: 0 0 1 2; }
     PromptView #prompt-cautions { display: none; }
@@ -79,47 +59,33 @@ class PromptView(CachedWidget, can_focus=True):
     ]
 
     class Ready(Message):
-        """It is there, and shows what it is told to."""
+        """The view is mounted and can show a request."""
 
     class ReadToEnd(Message):
         """The last line of the prompt and of each quote in it has been on screen."""
 
-    class Inspected(Message):
-        """Long texts have been checked for look-alikes."""
-
-        def __init__(self, texts: Sequence[str], warnings: dict[int, tuple[str, ...]]) -> None:
-            super().__init__()
-            self.texts = texts
-            self.warnings = warnings
-
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self.read_to_end = False
         self.ready = False
-        self._early: tuple[Request | None, Content | None] = (None, None)
-        self._drawn: tuple[Request | None, Content | None] = (None, None)
-        self._item: Request | None = None
-        self._shown = ""
+        self._progress = ReadingProgress()
+        self._lookalikes = LookalikeScan(self)
+        self._show_when_ready: tuple[Request | None, Content | None] = (None, None)
+        self._last_shown: tuple[Request | None, Content | None] = (None, None)
+        self._request: Request | None = None
+        self._version = ""
         self._now = datetime.now(UTC)
-        self._cautioned = _NONE
+        self._cautions = _EMPTY
         self._sent = self._fetched = Section()
-        # By identity, of texts that the sections hold: to hash a long text takes as long as to draw a screen of it.
-        self._warnings: dict[int, tuple[str, ...]] = {}
-        self._long: Sequence[str] = ()
-        self._inspecting = False
-        self._ends: set[Widget] = set()
-        self._starts: set[Widget] = set()
-        self._rows = 0
-        self._titled: tuple[Prompt | None, bool, Content] = (None, True, _NONE)
-        self._aged: tuple[Request | None, str] = _AGELESS
+        self._title: tuple[Prompt | None, bool, Content] = (None, True, _EMPTY)
+        self._age: tuple[Request | None, str] = _NO_AGE
         self._quotes: dict[str, list[Quote]] = {"sent": [], "fetched": []}
 
     def compose(self) -> ComposeResult:
-        """A title that stays, and below it what scrolls."""
+        """A fixed title, and below it the scrolling body."""
         yield Static(id="prompt-empty")
         yield TwoSidedLine(id="prompt-title")
         yield TwoSidedLine(id="prompt-note")
-        with Scroll(id="prompt-body"):
+        with PromptScroll(id="prompt-body"):
             yield TwoSidedLine(id="prompt-risk")
             yield TwoSidedLine(id="prompt-cautions")
             yield Fields(id="asker")
@@ -128,366 +94,304 @@ class PromptView(CachedWidget, can_focus=True):
             yield TwoSidedLine(id="prompt-unavailable", classes="section")
             yield TwoSidedLine(id="fetched-head", classes="section")
             yield Fields(id="fetched")
-            yield Fields(own("told by the agent", STRONG), id="told", classes="section")
-            yield Fields(own("would run", STRONG), id="runs", classes="section")
+            yield Fields(trusted("claimed by the agent", STRONG), id="claims", classes="section")
+            yield Fields(trusted("would run", STRONG), id="runs", classes="section")
         yield TwoSidedLine(id="prompt-foot")
 
     def on_mount(self) -> None:
-        """Watch what is on screen."""
+        """Watches the scroll position, and shows a request that was given before."""
         if len(self.query("#prompt-body, #prompt-foot")) < 2:
-            return  # the console is being left while it is still being built
-        for changing in ("scroll_y", "virtual_size"):
-            self.watch(self._body, changing, self._scrolled, init=False)
+            return  # the console is being closed while it is still being built
+        for attribute in ("scroll_y", "virtual_size"):
+            self.watch(self._body, attribute, self._scrolled, init=False)
         self.ready = True
-        item, note = self._early
-        self.show(item, note=note)
+        request, note = self._show_when_ready
+        self.show(request, note=note)
         self.post_message(self.Ready())
 
     def on_resize(self) -> None:
-        """Share the room anew."""
+        """Adapts the layout to the new size."""
         # The size with its padding, which depends on the class.
-        self.set_class(self.outer_size.height < _LOW, "low")
-        self._fit_anew()
+        self.set_class(self.outer_size.height < _LOW_HEIGHT, "low")
+        self._fit_to_size()
 
-    def show(self, item: Request | None, *, note: Content | None = None) -> None:
-        """This request, or none; of an edited one also what the edit changed."""
+    def show(self, request: Request | None, *, note: Content | None = None) -> None:
+        """Shows this request, or none; for an edited one also what the edit changed."""
         if not self.ready:
-            self._early = (item, note)
+            self._show_when_ready = (request, note)
             return
-        before = self._item
-        drawn, said = self._drawn
-        self._drawn = (item, note)
-        if item is not None and item is drawn:
-            if not (note or _NONE).is_same(said or _NONE):
-                self._say(note)
-                self._share_room()
+        before = self._request
+        last_request, last_note = self._last_shown
+        self._last_shown = (request, note)
+        if request is not None and request is last_request:
+            if not (note or _EMPTY).is_same(last_note or _EMPTY):
+                self._show_note(note)
+                self._share_height()
             return
-        same = item is not None and before is not None and item.key == before.key
-        shown = f"{item.key} {item.digest} {item.edited_from.digest if item.edited_from else ''}" if item else ""
-        changed = shown != self._shown or (item and before and item.fetching != before.fetching)
-        self._item = item
+        same = request is not None and before is not None and request.key == before.key
+        version = _version(request) if request else ""
+        changed = version != self._version or (request and before and request.fetching != before.fetching)
+        self._request = request
         self._now = datetime.now(UTC)
         if changed:
-            self._shown = shown
-            self.read_to_end = False
-            self._ends.clear()
-            # The position is kept, so what lies above it may be something else now.
-            self._starts = {part for part in self._parts() if not self._at_start(part)} if same else set()
-            self._plan(item)
+            self._version = version
+            # The position is kept, so what is above it may have changed unseen.
+            self._progress.restart({part for part in self._parts() if not at_start(part)} if same else set())
+            self._make_sections(request)
             if not same:
                 self._body.scroll_to(y=0, animate=False)
-                for quote in self._all_quotes():
+                for quote in self._shown_quotes():
                     quote.body.scroll_to(y=0, animate=False)
         self._draw(note)
 
     @property
+    def read_to_end(self) -> bool:
+        """Whether the whole prompt has been on screen."""
+        return self._progress.is_complete
+
+    @property
     def changed_above(self) -> bool:
-        """Whether it changed while a later part was read, and its start has not been on screen since."""
-        return not self._starts.isdisjoint(self._parts())
+        """Whether the prompt changed while a later part was shown, and its start has not been on screen since."""
+        return self._progress.has_unseen_start(self._parts())
 
-    @on(Scroll.Resized)
-    def _fit(self, event: Scroll.Resized) -> None:
+    @on(PromptScroll.Resized)
+    def _body_resized(self, event: PromptScroll.Resized) -> None:
         event.stop()
-        self._fit_anew()
+        self._fit_to_size()
 
-    def _fit_anew(self) -> None:
-        if self._item is not None:
-            self._aged = _AGELESS
-            self._draw_times(self._item)
+    def _fit_to_size(self) -> None:
+        if self._request is not None:
+            self._age = _NO_AGE
+            self._draw_times(self._request)
         self._arrange()
 
     def tick(self, now: datetime) -> None:
-        """A second has passed."""
+        """Updates everything that depends on the time."""
         self._now = now
-        if self._item is not None:
-            self._draw_times(self._item)
-            if self._caution(self._item):
+        if self._request is not None:
+            self._draw_times(self._request)
+            if self._draw_cautions(self._request):
                 self._arrange()
             if not self.read_to_end:
-                self._look()
+                self._update_progress()
 
-    def travel(self, rows: int, *, pages: bool = False) -> None:
-        """Scroll by rows (or pages) through everything: a quote that is in view moves first, up to its end."""
-        count, rows = rows, rows * max(1, self._body.size.height - 1) if pages else rows
-        down = rows > 0
-        body = self._body
-        quotes = list(self._all_quotes()) if down else list(self._all_quotes())[::-1]
-        top, height = round(body.scroll_y), body.size.height
-        target = top + rows
-        for quote in quotes:
-            region = quote.virtual_region
-            whole = region.y >= top and region.bottom <= top + height
-            if down and rows >= _FAR and whole and not quote.body.passage.counted:
-                quote.body.to_end()
-                return
-            inner = count * max(1, quote.body.size.height - 1) if pages else rows
-            if whole and quote.body.travel(inner):
-                return
-            if down and quote.body.below and region.bottom > top + height:
-                target = min(target, region.bottom - height)
-            elif not down and quote.body.above and region.y < top:
-                target = max(target, region.y)
-        body.scroll_to(y=max(0, min(target, round(body.max_scroll_y))), animate=False)
+    def scroll_rows(self, rows: int, *, pages: bool = False) -> None:
+        """Scrolls by rows (or pages) through the whole prompt, including its quotes."""
+        self._body.scroll_rows(rows, list(self._shown_quotes()), pages=pages)
 
     def action_travel(self, rows: int) -> None:
-        """By rows."""
-        self.travel(rows)
+        """Scrolls by rows."""
+        self.scroll_rows(rows)
 
     def action_page(self, pages: int) -> None:
-        """By screens, with a row kept for the eye."""
-        self.travel(pages, pages=True)
+        """Scrolls by screens, less one row each."""
+        self.scroll_rows(pages, pages=True)
 
     def action_enter_outline(self) -> None:
-        """To the first JSON that is in view, where left and right fold."""
-        for quote in self._all_quotes():
+        """Focuses the first JSON in view, where the left and right keys fold."""
+        for quote in self._shown_quotes():
             if quote.body.outline is not None and self._body.can_view_partial(quote.body):
                 quote.body.focus(scroll_visible=False)
                 return
 
     def action_leave_outline(self) -> None:
-        """Back to the prompt as a whole."""
+        """Focuses the prompt as a whole."""
         self.focus(scroll_visible=False)
 
     @property
-    def _body(self) -> Scroll:
-        return self.query_one("#prompt-body", Scroll)
+    def _body(self) -> PromptScroll:
+        return self.query_one("#prompt-body", PromptScroll)
 
-    def _spread(self, id_: str) -> TwoSidedLine:
+    def _line(self, id_: str) -> TwoSidedLine:
         return self.query_one(f"#{id_}", TwoSidedLine)
 
-    def _all_quotes(self) -> Iterator[Quote]:
+    def _shown_quotes(self) -> Iterator[Quote]:
         for quotes in self._quotes.values():
             yield from (quote for quote in quotes if quote.display)
 
     def _parts(self) -> set[Widget]:
-        """What scrolls: the prompt, and each quote in it."""
-        return {self._body, *self._all_quotes()}
+        """Everything that scrolls: the body, and each quote in it."""
+        return {self._body, *self._shown_quotes()}
 
-    def _plan(self, item: Request | None) -> None:
-        """Decide what becomes a field and what a quote, and look for look-alikes."""
+    def _make_sections(self, request: Request | None) -> None:
+        """Sorts values into fields and quotes, and scans them for look-alikes."""
         self._sent = self._fetched = Section()
-        self._warnings = {}
-        self._long = ()
-        self._inspecting = False
-        if item is None:
-            return
-        old = item.edited_from
-        self._sent = section(item.prompt.inputs, old.inputs if old else None)
-        if item.prompt.preview is not None:
-            was = old.preview.rows if old and old.preview and not old.preview.unavailable else None
-            self._fetched = section(item.prompt.preview.rows, was)
-        self._inspect()
-
-    def _inspect(self) -> None:
+        if request is not None:
+            old = request.edited_from
+            self._sent = section(request.prompt.inputs, old.inputs if old else None)
+            if request.prompt.preview is not None:
+                old_rows = old.preview.rows if old and old.preview and not old.preview.unavailable else None
+                self._fetched = section(request.prompt.preview.rows, old_rows)
         sections = (self._sent, self._fetched)
         texts = [field.value for part in sections for field in part.fields if field.value]
-        texts += [block.text for part in sections for block in part.blocks]
-        self._warnings = {id(text): inspect(text) for text in texts if len(text) <= AT_ONCE}
-        self._long = [text for text in texts if len(text) > AT_ONCE]
-        if self._long:
-            self._inspecting = True
-            # The first paint has the interpreter for itself.
-            call_after(self, _PAINTED, partial(self._inspect_if_shown, self._long))
+        self._lookalikes.start(texts + [block.text for part in sections for block in part.blocks])
 
-    def _inspect_if_shown(self, texts: Sequence[str]) -> None:
-        if texts is self._long:
-            self._inspect_long(texts)
-
-    # Without a description Textual writes out the arguments as one, and the texts are long.
-    @work(thread=True, exclusive=True, group="inspection", description="look-alikes", exit_on_error=False)
-    def _inspect_long(self, texts: Sequence[str]) -> None:
-        worker = get_current_worker()
-        found = {id(text): inspect(text, lambda: worker.is_cancelled) for text in texts}
-        if not worker.is_cancelled:
-            self.post_message(self.Inspected(texts, found))
-
-    @on(Inspected)
-    def _inspected(self, event: Inspected) -> None:
+    @on(LookalikesFound)
+    def _lookalikes_found(self, event: LookalikesFound) -> None:
         event.stop()
-        if event.texts is self._long:
-            self._inspecting = False
-            self._warnings |= event.warnings
-            self._warn()
+        if self._lookalikes.finish(event):
+            self._warn_in_quotes()
             self._arrange()
 
     def _draw(self, note: Content | None) -> None:
-        item = self._item
+        request = self._request
         empty = self.query_one("#prompt-empty", Static)
         for child in self.children:
             if child.id != "prompt-note":
-                child.display = (child is empty) is (item is None)
-        if item is None:
-            said = Content.assemble(own("Nothing waits.", STRONG), own("\nWhat an agent asks for appears here.", MUTED))
-            empty.update(note or said)
-            self._say(None)
+                child.display = (child is empty) is (request is None)
+        if request is None:
+            hint = trusted("\nRequests from agents appear here.", MUTED)
+            empty.update(note or Content.assemble(trusted("Nothing waits.", STRONG), hint))
+            self._show_note(None)
             return
-        self._say(note)
-        self._spread("prompt-risk").show(words.risk(item.prompt))
-        self._spread("sent-head").show(words.sent(item))
-        self._show_if_any("prompt-unavailable", words.unavailable(item))
-        self._caution(item)
-        self._draw_times(item)
+        self._show_note(note)
+        self._line("prompt-risk").show(words.risk(request.prompt))
+        self._line("sent-head").show(words.sent_heading(request))
+        self._show_if_any("prompt-unavailable", words.unavailable(request))
+        self._draw_cautions(request)
+        self._draw_times(request)
         self._fill_quotes("sent", self._sent.blocks, before="prompt-unavailable")
-        self._fill_quotes("fetched", self._fetched.blocks, before="told")
+        self._fill_quotes("fetched", self._fetched.blocks, before="claims")
         self._arrange()
 
-    def _caution(self, item: Request) -> bool:
-        """Says what should be known before an answer; whether that is something new."""
-        said = words.cautioned(item, self._now)
-        if said.is_same(self._cautioned):
+    def _draw_cautions(self, request: Request) -> bool:
+        """Shows what the operator should know before answering; returns whether that changed."""
+        cautions = words.caution_lines(request, self._now)
+        if cautions.is_same(self._cautions):
             return False
-        self._cautioned = said
-        self._show_if_any("prompt-cautions", said)
+        self._cautions = cautions
+        self._show_if_any("prompt-cautions", cautions)
         return True
 
-    def _say(self, note: Content | None) -> None:
-        self._show_if_any("prompt-note", note or _NONE)
+    def _show_note(self, note: Content | None) -> None:
+        self._show_if_any("prompt-note", note or _EMPTY)
 
-    def _show_if_any(self, id_: str, said: Content) -> None:
-        shown = self._spread(id_)
-        shown.display = bool(said)
-        shown.show(said)
+    def _show_if_any(self, id_: str, content: Content) -> None:
+        line = self._line(id_)
+        line.display = bool(content)
+        line.show(content)
 
-    def _draw_times(self, item: Request) -> None:
-        prompt, asks = item.prompt, item.state.decidable
-        if prompt is not self._titled[0] or asks is not self._titled[1]:
-            self._titled = (prompt, asks, words.title(item, asks=asks))
-        self._spread("prompt-title").show(self._titled[2], time_left(item, self._now, self.size.width))
-        age = words.age(item, self._now)
-        if item is self._aged[0] and age == self._aged[1]:
+    def _draw_times(self, request: Request) -> None:
+        prompt, asks = request.prompt, request.state.decidable
+        if prompt is not self._title[0] or asks is not self._title[1]:
+            self._title = (prompt, asks, words.title(request, asks=asks))
+        self._line("prompt-title").show(self._title[2], time_left(request, self._now, self.size.width))
+        age = words.preview_age(request, self._now)
+        if request is self._age[0] and age == self._age[1]:
             return
-        self._aged, room = (item, age), self._room.width
-        head, fetched = self._spread("fetched-head"), words.fetched(item)
-        head.display = bool(fetched)
-        inline = Content.assemble(fetched, own(f" · {age}", MUTED))
-        fits = inline.cell_length <= room
-        head.show(*((inline,) if fits and age else (fetched, own(age, MUTED))))
+        self._age, room = (request, age), self._body_size.width
+        head, heading = self._line("fetched-head"), words.fetched_heading(request)
+        head.display = bool(heading)
+        one_line = Content.assemble(heading, trusted(f" · {age}", MUTED))
+        fits = one_line.cell_length <= room
+        head.show(*((one_line,) if fits and age else (heading, trusted(age, MUTED))))
 
     def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str) -> None:
-        """Quotes are kept and filled anew, so that walking through a list builds nothing."""
+        """Fills the quotes of a section. Quotes are reused, so that moving through a list mounts no widgets."""
         quotes = self._quotes[section_]
-        fresh = [Quote() for _ in range(len(blocks) - len(quotes))]
-        quotes += fresh
-        if fresh:
-            self._body.mount_all(fresh, before=f"#{before}")
+        new = [Quote() for _ in range(len(blocks) - len(quotes))]
+        quotes += new
+        if new:
+            self._body.mount_all(new, before=f"#{before}")
         for index, quote in enumerate(quotes):
             quote.display = index < len(blocks)
             if quote.display:
                 block = blocks[index]
-                quote.show(block.label, block.text, note=block.note, diff=block.diff, listed=block.listed)
-        self._warn()
+                quote.show(block.label, block.text, note=block.note, is_diff=block.is_diff, is_list=block.is_list)
+        self._warn_in_quotes()
 
-    def _warn(self) -> None:
+    def _warn_in_quotes(self) -> None:
         for section_, blocks in (("sent", self._sent.blocks), ("fetched", self._fetched.blocks)):
             for quote, block in zip(self._quotes[section_], blocks, strict=False):
-                quote.warn(self._warnings.get(id(block.text), ()))
+                quote.warn(self._lookalikes.warnings_for(block.text))
 
     def _fields(self) -> dict[str, tuple[Field, ...]]:
-        item = self._item
-        if item is None:
+        request = self._request
+        if request is None:
             return {}
         return {
-            "sent": tuple(self._warned(field) for field in self._sent.fields),
-            "fetched": tuple(self._warned(field) for field in self._fetched.fields),
-            "asker": (words.asker_field(item),),
-            "told": words.told_fields(item.prompt),
-            "runs": words.connector_fields(item.prompt),
+            "sent": tuple(self._with_warnings(field) for field in self._sent.fields),
+            "fetched": tuple(self._with_warnings(field) for field in self._fetched.fields),
+            "asker": (words.asker_field(request),),
+            "claims": words.claim_fields(request.prompt),
+            "runs": words.connector_fields(request.prompt),
         }
 
-    def _warned(self, field: Field) -> Field:
-        found = self._warnings.get(id(field.value), ())
-        return Field(field.label, field.value, field.said, field.old, field.edited, found) if found else field
+    def _with_warnings(self, field: Field) -> Field:
+        found = self._lookalikes.warnings_for(field.value)
+        return Field(field.label, field.value, field.placeholder, field.old, field.edited, found) if found else field
 
     def _arrange(self) -> None:
-        """Give each part its width, then each quote its share of the height."""
-        width = self._room.width
-        if self._item is None or width <= 0:
+        """Gives each section its width, then each quote its height."""
+        width = self._body_size.width
+        if self._request is None or width <= 0:
             return
         fields = self._fields()
-        labels = label_width([field for part in fields.values() for field in part], width)
+        label_width = common_label_width([field for part in fields.values() for field in part], width)
         for id_, part in fields.items():
-            self.query_one(f"#{id_}", Fields).show(part, labels)
-        self._share_room()
+            self.query_one(f"#{id_}", Fields).show(part, label_width)
+        self._share_height()
 
-    def _share_room(self) -> None:
-        """Give each quote its share of the height."""
-        width, height = self._room
+    def _share_height(self) -> None:
+        """Gives each quote its share of the height."""
+        width, height = self._body_size
         if width <= 0:
             return
-        quotes = list(self._all_quotes())
+        quotes = list(self._shown_quotes())
         taken = sum(self._height(child, width) for child in self._body.displayed_children)
-        needs = [quote.body.rows_at(width - _INDENT, height) for quote in quotes]
-        for quote, rows in zip(quotes, shared(needs, height - taken, height), strict=True):
+        needs = [quote.body.rows_at(width - _QUOTE_INDENT, height) for quote in quotes]
+        for quote, rows in zip(quotes, share_height(needs, height - taken, height), strict=True):
             quote.body.styles.height = rows
-        self.call_after_refresh(self._look)
+        self.call_after_refresh(self._update_progress)
 
     @property
-    def _room(self) -> Size:
-        """The room for what scrolls; what it will be, if it has not been laid out yet."""
+    def _body_size(self) -> Size:
+        """The size of the body; the size it will have, if there is no layout yet."""
         body = self._body
         if body.size:
             return body.scrollable_content_region.size.with_height(body.size.height)
-        around = sum(self._height(child, self.size.width) for child in self.displayed_children if child is not body)
+        others = sum(self._height(child, self.size.width) for child in self.displayed_children if child is not body)
         width = self.size.width - body.gutter.width - body.styles.scrollbar_size_vertical
-        return Size(max(0, width), max(0, self.size.height - around))
+        return Size(max(0, width), max(0, self.size.height - others))
 
     def _height(self, child: Widget, width: int) -> int:
-        """The rows a part takes, without waiting for the screen to be laid out; of a quote those around its text."""
+        """The rows of a widget, before there is a layout; for a quote only the rows around its text."""
         if isinstance(child, Quote):
-            return child.around(width - _INDENT)
+            return child.rows_around_text(width - _QUOTE_INDENT)
         frame, margin = child.gutter, child.styles.margin
         inner = child.get_content_height(self.size, self.size, width - frame.width - margin.width)
         return inner + frame.height + margin.height
 
     def _scrolled(self) -> None:
-        self._look()
+        self._update_progress()
 
-    @on(Quote.Seen)
-    def _seen(self, event: Quote.Seen) -> None:
+    @on(Quote.RowsChanged)
+    def _quote_rows_changed(self, event: Quote.RowsChanged) -> None:
         event.stop()
-        self._look()
+        self._update_progress()
 
-    def _look(self) -> None:
-        """Note which ends are on screen now, and say how much is below."""
-        body = self._body
-        if self._item is None or not body.size.height:
+    def _update_progress(self) -> None:
+        """Records what is on screen now, and shows how much is below."""
+        body, request = self._body, self._request
+        if request is None or not body.size.height:
             return
         rows = body.virtual_size.height
-        # Not max_scroll_y: Textual learns of the room some time after the rows.
+        # Not max_scroll_y, which Textual updates some time after the number of rows.
         below = max(0, round(rows - body.size.height - body.scroll_y))
-        plural = "" if below == 1 else "s"
-        self._spread("prompt-foot").show(Content(""), own(f"{below:,} more line{plural} ↓" if below else "", STRONG))
-        if rows != self._rows:
-            # It is still being laid out, or something was added: what seemed to be the end was not.
-            self.read_to_end = self.read_to_end and rows < self._rows
-            self._rows = rows
-            self._ends.clear()
-            self.call_after_refresh(self._look)
+        text = f"{below:,} more line{'' if below == 1 else 's'} ↓" if below else ""
+        self._line("prompt-foot").show(_EMPTY, trusted(text, STRONG))
+        if self._progress.row_count_changed(rows):
+            self.call_after_refresh(self._update_progress)  # there may be more changes of the layout to come
             return
-        if self.read_to_end or self._inspecting or self._item.fetching or self.app.screen is not self.screen:
+        if self.read_to_end or self._lookalikes.is_running or request.fetching or self.app.screen is not self.screen:
             return
-        wanted = self._parts() - self._ends
-        seen = {part for part in wanted if (below == 0 if part is body else self._end_seen(part))}
-        begun = {part for part in self._starts if self._at_start(part) and self._start_seen(part)}
-        if wanted and not seen and not begun:
-            return
-        if not all(part.settled for part in self.walk_children(LineWidget)):
-            return
-        self._ends |= seen
-        self._starts -= begun
-        if wanted == seen and not self.changed_above:
-            self.read_to_end = True
+        if self._progress.record(body, self._parts(), body_at_end=below == 0, layout_done=self._layout_is_done):
             self.post_message(self.ReadToEnd())
 
-    def _at_start(self, part: Widget) -> bool:
-        return not (part.body.above if isinstance(part, Quote) else round(part.scroll_y))
+    def _layout_is_done(self) -> bool:
+        return all(widget.has_current_height for widget in self.walk_children(LineWidget))
 
-    def _start_seen(self, part: Widget) -> bool:
-        text = part.body.region if isinstance(part, Quote) else part.region
-        return bool(text.height) and self._body.region.contains(text.x, text.y)
 
-    def _end_seen(self, part: Widget) -> bool:
-        if not isinstance(part, Quote) or not part.read:
-            return False
-        text = part.body.region
-        return bool(text.height) and self._body.region.contains(text.x, text.bottom - 1)
+def _version(request: Request) -> str:
+    """Identifies what is shown for a request; differs when any of it changes."""
+    return f"{request.key} {request.digest} {request.edited_from.digest if request.edited_from else ''}"

@@ -1,18 +1,18 @@
-"""Our words around a request: what is asked, how careful an answer must be, where each part comes from."""
+"""The texts around a request: the question, the risk, and where each part comes from."""
 
 from datetime import datetime
 from typing import Final
 
 from textual.content import Content
 
-from aileron_tui.console.render import ACCENT, DANGER, LOUD, MUTED, STRONG, WARNING, foreign_short, own
+from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WARNING, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.fields import Field
-from aileron_tui.console.widgets.time_left import ago
 from aileron_tui.core.daemon_kinds import ACTION
 from aileron_tui.core.decision import moment
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.time_words import ago
 from aileron_tui.core.visible_text import clip, inline
 
 _RISKS: Final = {
@@ -20,102 +20,114 @@ _RISKS: Final = {
     RiskLevel.NORMAL: ("● normal risk", STRONG),
     RiskLevel.HIGH: ("▲ high risk", DANGER),
 }
-# What a well-behaved gate never reaches; beyond it the raw view has the rest.
-_NAME: Final = 80
-_SENTENCE: Final = 400
-_HASH: Final = 26
-_QUIET: Final = ("signed", "unsigned")
-_RETRY: Final = ", or press r to try again"
-_WHOLE: Final = "; press v for all that the daemon says"
-_DOUBTFUL: Final = "it is not certain who made this connector"
+# A well-behaved source never reaches these lengths; the raw view shows everything.
+_MAX_NAME: Final = 80
+_MAX_SENTENCE: Final = 400
+_MAX_HASH: Final = 26
+_KNOWN_SIGNATURES: Final = ("signed", "unsigned")
+_HOW_TO_RETRY: Final = ", or press r to try again"
+_HOW_TO_SEE_ALL: Final = "; press v to see everything the daemon sent"
+_UNCERTAIN_CONNECTOR: Final = "it is not certain who made this connector"
+_NOT_GIVEN: Final = "not given"
 
 
-def title(item: Request, *, asks: bool = True) -> Content:
-    """The question, and what it was about when there is nothing to answer any more."""
+def title(request: Request, *, asks: bool = True) -> Content:
+    """The question; only the name of the action if there is nothing to answer any more."""
     if not asks:
-        return foreign_short(item.prompt.action, _NAME, ACCENT)
-    if item.question:
-        return own(item.question, ACCENT)
-    return Content.assemble(own("Approve ", STRONG), foreign_short(item.prompt.action, _NAME, ACCENT), own("?", STRONG))
+        return foreign_short(request.prompt.action, _MAX_NAME, ACCENT)
+    if request.question:
+        return trusted(request.question, ACCENT)
+    name = foreign_short(request.prompt.action, _MAX_NAME, ACCENT)
+    return Content.assemble(trusted("Approve ", STRONG), name, trusted("?", STRONG))
 
 
 def risk(prompt: Prompt) -> Content:
-    """How careful an answer must be, and why."""
+    """The risk, and why."""
     words, style = _RISKS[prompt.risk.level]
-    return Content.assemble(own(words, style), "  ", foreign_short(prompt.risk.reason, _SENTENCE, MUTED))
+    return Content.assemble(trusted(words, style), "  ", foreign_short(prompt.risk.reason, _MAX_SENTENCE, MUTED))
 
 
-def cautioned(item: Request, now: datetime) -> Content:
-    """What should be known before an answer, one sentence a line."""
-    said = [Content.assemble(own("⚠ ", LOUD), foreign_short(line, _SENTENCE, LOUD)) for line in item.cautions_at(now)]
-    return Content("\n").join(said)
+def caution_lines(request: Request, now: datetime) -> Content:
+    """What the operator should know before answering, one sentence per line."""
+    sign = trusted("⚠ ", STRONG_WARNING)
+    lines = [
+        Content.assemble(sign, foreign_short(sentence, _MAX_SENTENCE, STRONG_WARNING))
+        for sentence in request.cautions_at(now)
+    ]
+    return Content("\n").join(lines)
 
 
-def sent(item: Request) -> Content:
-    """The head of what the agent sent, and whether it was edited."""
-    nothing = "" if item.prompt.inputs else " nothing"
-    edited = "  edited: − as asked, + as edited" if item.edited_from else ""
-    return Content.assemble(own("agent sent", STRONG), own(nothing, MUTED), own(edited, WARNING))
+def sent_heading(request: Request) -> Content:
+    """The heading above what the agent sent, and whether it was edited."""
+    nothing = "" if request.prompt.inputs else " nothing"
+    edited = "  edited: − as asked, + as edited" if request.edited_from else ""
+    return Content.assemble(trusted("agent sent", STRONG), trusted(nothing, MUTED), trusted(edited, WARNING))
 
 
-def fetched(item: Request) -> Content:
-    """The head of what was fetched, or why there is nothing."""
-    prompt = item.prompt
-    connector = foreign_short(short_name(prompt.connector.name), _NAME)
-    if item.fetching:
-        return Content.assemble(own("fetching from connector ", STRONG), connector, own(" …", STRONG))
+def fetched_heading(request: Request) -> Content:
+    """The heading above what was fetched, or why nothing was."""
+    prompt = request.prompt
+    connector = foreign_short(short_name(prompt.connector.name), _MAX_NAME)
+    if request.fetching:
+        return Content.assemble(trusted("fetching from connector ", STRONG), connector, trusted(" …", STRONG))
     if prompt.preview is None:
-        which = "This action has no preview" if prompt.kind == ACTION else "Nothing is fetched for such a request"
-        return own(f"{which}: only what the agent sent is known.", MUTED)
+        which = "This action has no preview" if prompt.kind == ACTION else "Requests of this kind have no preview"
+        return trusted(f"{which}: you see only what the agent sent.", MUTED)
     if prompt.preview.unavailable:
         return Content("")
-    return Content.assemble(own("fetched by connector ", STRONG), connector)
+    return Content.assemble(trusted("fetched by connector ", STRONG), connector)
 
 
-def unavailable(item: Request) -> Content:
-    """The warning that what would happen is not known."""
-    preview = item.prompt.preview
-    if item.fetching or preview is None or not preview.unavailable:
+def unavailable(request: Request) -> Content:
+    """The warning that the preview failed."""
+    preview = request.prompt.preview
+    if request.fetching or preview is None or not preview.unavailable:
         return Content("")
+    more = _HOW_TO_RETRY if request.refreshable else _HOW_TO_SEE_ALL
     return Content.assemble(
-        own("⚠ Preview unavailable: ", LOUD),
-        foreign_short(preview.unavailable, _SENTENCE, STRONG),
-        own(f"\nOnly what the agent sent is known. You can still decide{_RETRY if item.refreshable else _WHOLE}."),
+        trusted("⚠ Preview unavailable: ", STRONG_WARNING),
+        foreign_short(preview.unavailable, _MAX_SENTENCE, STRONG),
+        trusted(f"\nYou see only what the agent sent. You can still decide{more}."),
     )
 
 
-def asker_field(item: Request) -> Field:
-    """Who asks. To a daemon an agent names its session itself, so that is only what it says."""
-    agent = item.prompt.asker.agent
-    label = "Says it is" if item.daemon and agent else "Asked by"
-    return Field(label, _brief(agent), "" if agent else "an agent that gives no name")
+def asker_field(request: Request) -> Field:
+    """Who asks. An agent tells a daemon its own name, so that is only a claim."""
+    agent = request.prompt.asker.agent
+    label = "Says it is" if request.daemon and agent else "Asked by"
+    return Field(label, _clipped(agent), "" if agent else "an agent that gave no name")
 
 
-def told_fields(prompt: Prompt) -> tuple[Field, ...]:
-    """What else the agent tells about itself."""
-    told = (("Session", prompt.asker.session), ("Folder", prompt.asker.folder))
-    return tuple(Field(label, _brief(value)) for label, value in told if value)
+def claim_fields(prompt: Prompt) -> tuple[Field, ...]:
+    """What else the agent says about itself."""
+    claims = (("Session", prompt.asker.session), ("Folder", prompt.asker.folder))
+    return tuple(Field(label, _clipped(value)) for label, value in claims if value)
 
 
 def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
-    """What would run; nothing where no connector has a part in it."""
+    """The connector that would run; empty if the request uses none."""
     if prompt.kind != ACTION and not prompt.connector.name:
         return ()
     connector = prompt.connector
     name = f"{connector.name} {connector.version}".rstrip()
-    digest = clip(inline(connector.hash), _HASH) if connector.hash else None
-    warned = () if not connector.trust or connector.trust.startswith(_QUIET) else (_DOUBTFUL,)
+    digest = clip(inline(connector.hash), _MAX_HASH) if connector.hash else None
+    certain = not connector.trust or connector.trust.startswith(_KNOWN_SIGNATURES)
     return (
-        Field("Connector", _brief(name), "" if name else "not told"),
-        Field("Hash", digest, "" if digest else "not told"),
-        Field("Signature", _brief(connector.trust), "" if connector.trust else "not told", warnings=warned),
+        Field("Connector", _clipped(name), "" if name else _NOT_GIVEN),
+        Field("Hash", digest, "" if digest else _NOT_GIVEN),
+        Field(
+            "Signature",
+            _clipped(connector.trust),
+            "" if connector.trust else _NOT_GIVEN,
+            warnings=() if certain else (_UNCERTAIN_CONNECTOR,),
+        ),
     )
 
 
-def _brief(text: str) -> str | None:
-    if len(text) <= _SENTENCE:
+def _clipped(text: str) -> str | None:
+    if len(text) <= _MAX_SENTENCE:
         return text or None
-    return clip(inline(text), _SENTENCE)
+    return clip(inline(text), _MAX_SENTENCE)
 
 
 def short_name(connector: str) -> str:
@@ -123,20 +135,21 @@ def short_name(connector: str) -> str:
     return connector.rstrip("/").rpartition("/")[2] or connector
 
 
-def age(item: Request, now: datetime) -> str:
-    """How long ago it was fetched; one that does not tell when leaves us only the time of asking.
+def preview_age(request: Request, now: datetime) -> str:
+    """How long ago the preview was fetched.
 
-    A daemon fetches before it asks, and never again.
+    A daemon fetches it before it asks, and never again. A gate that does not say when it fetched it did so after the
+    agent asked.
     """
-    preview = item.prompt.preview
-    if item.fetching or preview is None or preview.unavailable:
+    preview = request.prompt.preview
+    if request.fetching or preview is None or preview.unavailable:
         return ""
-    told = item.fields.get("previewed_at")
+    previewed_at = request.fields.get("previewed_at")
     try:
-        if item.daemon:
-            return f"before asking, {ago((now - moment(item.requested_at)).total_seconds())}"
-        if isinstance(told, str) and told:
-            return ago((now - moment(told)).total_seconds())
-        return f"at most {ago((now - moment(item.requested_at)).total_seconds())}".replace("at most just", "just")
+        if request.daemon:
+            return f"before asking, {ago((now - moment(request.requested_at)).total_seconds())}"
+        if isinstance(previewed_at, str) and previewed_at:
+            return ago((now - moment(previewed_at)).total_seconds())
+        return f"at most {ago((now - moment(request.requested_at)).total_seconds())}".replace("at most just", "just")
     except ValueError:
-        return "time not known"
+        return "at an unknown time"

@@ -1,4 +1,4 @@
-"""The text of a quote: any length of foreign text behind a gutter, drawn row by row."""
+"""The text of a quote: foreign text of any length behind a gutter, drawn row by row."""
 
 import re
 from time import monotonic
@@ -20,19 +20,19 @@ from aileron_tui.console.widgets.json_outline import JsonOutline
 from aileron_tui.console.widgets.long_text import DrawnRow, LongText
 
 GUTTER: Final = "▎"
-_FIRST: Final = 0.008
-_PORTION: Final = 0.004
-_PAUSE: Final = 1 / 60
-_GROWTH_SHOWN: Final = 0.25
+_FIRST_COUNT_SECONDS: Final = 0.008
+_COUNT_SECONDS: Final = 0.004
+_COUNT_INTERVAL: Final = 1 / 60
+_GROWTH_INTERVAL: Final = 0.25
 _DIFF: Final = re.compile(r"^(?:diff --git |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|--- .*\r?\n\+\+\+ )", re.MULTILINE)
-_DIFF_WITHIN: Final = 64 * 1024
+_DIFF_SEARCH_LENGTH: Final = 64 * 1024
 _HUNK: Final = ("@@", "dif", "ind", "---", "+++")
-_CHANGES: Final = ("+", "-")
-_GOES_ON: Final = "·"
+_CHANGE_SIGNS: Final = ("+", "-")
+_CONTINUATION: Final = "·"
 
 
 class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
-    """Rows of foreign text. Lines are counted little by little, so that a long text opens at once."""
+    """Rows of foreign text. Rows are counted a little at a time, so that a long text opens at once."""
 
     DEFAULT_CSS = """
     QuoteText { height: auto; width: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable;
@@ -59,39 +59,41 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("right", "fold(False)", "Unfold", show=False),
     ]
 
-    class Moved(Message):
-        """Other rows are on screen, or more of them are counted."""
+    class RowsChanged(Message):
+        """Other rows are on screen, or more rows were counted."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.passage = LongText("")
+        self.long_text = LongText("")
         self.outline: JsonOutline | None = None
         self.is_diff = False
         self._is_list = False
         self._cursor = 0
-        self._place: tuple[int, int] | None = None
-        self._to_end = False
-        self._grown = 0.0
-        self._counting: Timer | None = None
+        self._position_to_restore: tuple[int, int] | None = None
+        self._following_end = False
+        self._last_growth = 0.0
+        self._count_timer: Timer | None = None
 
-    def show(self, text: str, outline: JsonOutline | None = None, *, diff: bool = False, listed: bool = False) -> None:
-        """Another text; the position is kept as far as the text goes. Each line of a list is an entry of its own."""
+    def show(
+        self, text: str, outline: JsonOutline | None = None, *, is_diff: bool = False, is_list: bool = False
+    ) -> None:
+        """Shows another text and keeps the scroll position if possible. In a list each line is an entry of its own."""
         self.outline = outline
         self._cursor = 0
-        self.is_diff = diff or (outline is None and _DIFF.search(text, 0, _DIFF_WITHIN) is not None)
-        self._is_list = listed
-        self._set(outline.text if outline else text)
+        self.is_diff = is_diff or (outline is None and _DIFF.search(text, 0, _DIFF_SEARCH_LENGTH) is not None)
+        self._is_list = is_list
+        self._set_text(outline.text if outline else text)
 
     def rows_at(self, width: int, limit: int) -> int:
-        """How many rows there are at this outer width, looking no further than `limit`."""
-        self._lay(width - self.styles.scrollbar_size_vertical)
-        self.passage.count(_FIRST, limit + 1)
-        return self.passage.height if self.passage.counted else max(self.passage.height, limit + 1)
+        """The number of rows at this outer width; counts at most one more than `limit`."""
+        self._set_width(width - self.styles.scrollbar_size_vertical)
+        self.long_text.count(_FIRST_COUNT_SECONDS, limit + 1)
+        return self.long_text.height if self.long_text.counted else max(self.long_text.height, limit + 1)
 
     @property
     def below(self) -> int:
-        """How many rows are known below the screen."""
-        return max(0, self.passage.height - round(self.scroll_y) - self.size.height)
+        """How many known rows are below the screen."""
+        return max(0, self.long_text.height - round(self.scroll_y) - self.size.height)
 
     @property
     def above(self) -> int:
@@ -100,180 +102,183 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def at_end(self) -> bool:
-        """Whether the last row of all is shown, and nothing is folded away."""
+        """Whether the last row is shown and nothing is folded."""
         folded = self.outline is not None and bool(self.outline.folded)
-        return self.passage.counted and not folded and self.size.height > 0 and self.below == 0
+        return self.long_text.counted and not folded and self.size.height > 0 and self.below == 0
 
-    def travel(self, rows: int) -> int:
-        """Scroll by as many rows as there are; how many it were."""
+    def scroll_rows(self, rows: int) -> int:
+        """Scrolls by this many rows, or to the end; returns by how many it scrolled."""
         before = round(self.scroll_y)
         after = max(0, min(before + rows, round(self.max_scroll_y)))
-        self._to_end = False
+        self._following_end = False
         if after != before:
             self.scroll_to(y=after, animate=False)
         return after - before
 
-    def to_end(self) -> None:
-        """To the last row, also when it is not yet counted."""
-        self._to_end = not self.passage.counted
+    def scroll_to_last_row(self) -> None:
+        """Scrolls to the last row, even if it is not counted yet."""
+        self._following_end = not self.long_text.counted
         self.scroll_to(y=self.max_scroll_y, animate=False)
 
     def on_mount(self) -> None:
-        """Counting goes on while there is something to count."""
-        self._counting = self.set_interval(_PAUSE, self._count, pause=self.passage.counted)
+        """Counts in the background while there are rows to count."""
+        self._count_timer = self.set_interval(_COUNT_INTERVAL, self._count, pause=self.long_text.counted)
 
     def on_resize(self) -> None:
-        """Lay out for the new width, around the line that was on top."""
-        self._lay(self.scrollable_content_region.width)
+        """Wraps at the new width and keeps the line that was on top."""
+        self._set_width(self.scrollable_content_region.width)
         self._count_screen()
-        self._settle()
+        self._update_scrolling()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell those who show how much is left."""
+        """Reports that other rows are on screen."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
-            self.post_message(self.Moved())
+            self.post_message(self.RowsChanged())
 
     def render_line(self, y: int) -> Strip:
-        """A row behind its gutter, on the ground of foreign text."""
+        """A row behind its gutter, in the style of foreign text."""
         width = self.scrollable_content_region.width
-        ground = self.rich_style
-        row = self.passage.row(round(self.scroll_y) + y)
+        plain = self.rich_style
+        row = self.long_text.row(round(self.scroll_y) + y)
         margin = Segment(GUTTER, self.get_component_rich_style("quote--gutter"))
         if row is None:
-            return Strip([margin, Segment(" " * (width - 1), ground)], width)
-        drawn = [margin, self._sign(row, ground), *self._parts(row, ground)]
-        strip = Strip(drawn).adjust_cell_length(width, ground)
+            return Strip([margin, Segment(" " * (width - 1), plain)], width)
+        drawn = [margin, self._sign(row, plain), *self._parts(row, plain)]
+        strip = Strip(drawn).adjust_cell_length(width, plain)
         if not self._is_cursor(row):
             return strip
         cursor = self.get_component_rich_style("quote--cursor", partial=True)
-        return Strip([Segment(text, (style or ground) + cursor) for text, style, _ in strip], width)
+        return Strip([Segment(text, (style or plain) + cursor) for text, style, _ in strip], width)
 
     def action_step(self, rows: int) -> None:
-        """One row, or one line of an outline."""
+        """Scrolls by a row; in an outline moves the cursor by a line."""
         if self.outline is not None:
             self._move_cursor(rows)
-        elif not self.travel(rows):
+        elif not self.scroll_rows(rows):
             raise SkipAction
 
     def action_page(self, pages: int) -> None:
-        """A screen of rows, with one row kept for the eye."""
-        if not self.travel(pages * max(1, self.size.height - 1)):
+        """Scrolls by a screen, less one row."""
+        if not self.scroll_rows(pages * max(1, self.size.height - 1)):
             raise SkipAction
 
     def action_edge(self, side: int) -> None:
-        """To the start or the end."""
+        """Scrolls to the start or the end."""
         if side > 0:
-            self.to_end()
+            self.scroll_to_last_row()
         else:
-            self.travel(-self.passage.height)
+            self.scroll_rows(-self.long_text.height)
 
     def action_fold(self, folded: bool) -> None:
-        """Fold what the cursor is in, or unfold what it is on."""
+        """Folds what contains the cursor, or unfolds what it is on."""
         if self.outline is None:
             raise SkipAction
-        shown = self.outline.around(self._cursor) if folded else self._cursor
-        if not self._turn(shown, folded):
+        shown = self.outline.enclosing(self._cursor) if folded else self._cursor
+        if not self._set_folded(shown, folded):
             raise SkipAction
 
     def on_click(self, event: events.Click) -> None:
-        """A click on the sign of a fold turns it."""
-        row = self.passage.row(round(self.scroll_y) + event.y)
-        if self.outline is not None and row is not None and event.x < self._margin:
-            self._turn(row.line, not self.outline.is_folded(row.line))
+        """Folds or unfolds when its sign is clicked."""
+        row = self.long_text.row(round(self.scroll_y) + event.y)
+        if self.outline is not None and row is not None and event.x < self._margin_width:
+            self._set_folded(row.line, not self.outline.is_folded(row.line))
 
     @property
-    def _margin(self) -> int:
+    def _margin_width(self) -> int:
         return 3 if self.outline is not None else 2
 
-    def _turn(self, shown: int, folded: bool) -> bool:
+    def _set_folded(self, shown: int, folded: bool) -> bool:
         outline = self.outline
-        if outline is None or not outline.turn(shown, folded):
+        if outline is None or not outline.set_folded(shown, folded):
             return False
         self._cursor = shown
-        self._set(outline.text)
+        self._set_text(outline.text)
         return True
 
-    def _set(self, text: str) -> None:
-        width = self.passage.width
-        self.passage = LongText(text)
-        self.passage.lay(width)
+    def _set_text(self, text: str) -> None:
+        width = self.long_text.width
+        self.long_text = LongText(text)
+        self.long_text.set_width(width)
         self._count_screen()
-        self._place, self._to_end = None, False
-        self._settle()
+        self._position_to_restore, self._following_end = None, False
+        self._update_scrolling()
 
     def _count_screen(self) -> None:
-        """Counts at once as far as the screen shows; without a width there is nothing to count."""
-        if self.passage.width:
-            self.passage.count(_FIRST, round(self.scroll_y) + self.size.height + 1)
+        """Counts the rows that the screen shows. Does nothing without a width."""
+        if self.long_text.width:
+            self.long_text.count(_FIRST_COUNT_SECONDS, round(self.scroll_y) + self.size.height + 1)
 
-    def _lay(self, width: int) -> None:
-        inner = max(1, width - self._margin - 1)
-        if inner != self.passage.width:
+    def _set_width(self, width: int) -> None:
+        inner = max(1, width - self._margin_width - 1)
+        if inner != self.long_text.width:
             top = round(self.scroll_y)
-            if self.passage.width and top:
-                self._place = self.passage.place(top)
-            self.passage.lay(inner)
+            if self.long_text.width and top:
+                self._position_to_restore = self.long_text.position_of(top)
+            self.long_text.set_width(inner)
 
     def _count(self) -> None:
-        self.passage.count(_PORTION)
-        if self.passage.counted or monotonic() - self._grown > _GROWTH_SHOWN:
-            self._settle()
+        self.long_text.count(_COUNT_SECONDS)
+        if self.long_text.counted or monotonic() - self._last_growth > _GROWTH_INTERVAL:
+            self._update_scrolling()
 
-    def _settle(self) -> None:
-        """Make what is counted so far reachable, and go where we were or want to be."""
-        self._grown = monotonic()
-        if self._counting is not None:
-            (self._counting.pause if self.passage.counted else self._counting.resume)()
+    def _update_scrolling(self) -> None:
+        """Makes the rows counted so far reachable, and scrolls to the position to restore or to the end."""
+        self._last_growth = monotonic()
+        if self._count_timer is not None:
+            (self._count_timer.pause if self.long_text.counted else self._count_timer.resume)()
         if not self.is_mounted:
             return
-        self.virtual_size = Size(self.scrollable_content_region.width, self.passage.height)
-        if self._place is not None and (row := self.passage.find(self._place)) is not None:
-            self._place = None
+        self.virtual_size = Size(self.scrollable_content_region.width, self.long_text.height)
+        if (
+            self._position_to_restore is not None
+            and (row := self.long_text.row_at(self._position_to_restore)) is not None
+        ):
+            self._position_to_restore = None
             self.scroll_to(y=row, animate=False)
-        elif self._to_end:
+        elif self._following_end:
             self.scroll_to(y=self.max_scroll_y, animate=False)
-            self._to_end = not self.passage.counted
+            self._following_end = not self.long_text.counted
         self.refresh()
-        self.post_message(self.Moved())
+        self.post_message(self.RowsChanged())
 
     def _move_cursor(self, lines: int) -> None:
-        last = self.passage.row(self.passage.height - 1)
+        last = self.long_text.row(self.long_text.height - 1)
         target = self._cursor + lines
         if not 0 <= target <= (last.line if last else 0):
             raise SkipAction
         self._cursor = target
-        row = self.passage.row_of(target) or 0
+        row = self.long_text.row_of_line(target) or 0
         if row < self.scroll_y:
-            self.travel(row - round(self.scroll_y))
+            self.scroll_rows(row - round(self.scroll_y))
         elif row >= round(self.scroll_y) + self.size.height:
-            self.travel(row - round(self.scroll_y) - self.size.height + 1)
+            self.scroll_rows(row - round(self.scroll_y) - self.size.height + 1)
         self.refresh()
 
     def _is_cursor(self, row: DrawnRow) -> bool:
         return self.outline is not None and self.has_focus and row.line == self._cursor
 
-    def _sign(self, row: DrawnRow, ground: Style) -> Segment:
-        """What stands before a row: the state of a fold, or what a row is part of that could pass for a line."""
+    def _sign(self, row: DrawnRow, plain: Style) -> Segment:
+        """What goes before a row: the state of a fold, or a sign that the row continues a line and is not a new one."""
         if self.outline is None:
-            changed = self.is_diff and row.head[:1] in _CHANGES and not row.head.startswith(_HUNK)
-            goes_on = (self.is_diff or self._is_list) and not row.first
-            sign = (row.head[0] if changed else _GOES_ON) if goes_on else " "
-            return Segment(sign, self._diff_style(row.head, ground))
-        fold = self.outline.fold_at(row.line) if row.first else None
+            changed = self.is_diff and row.line_start[:1] in _CHANGE_SIGNS and not row.line_start.startswith(_HUNK)
+            continues = (self.is_diff or self._is_list) and not row.starts_line
+            sign = (row.line_start[0] if changed else _CONTINUATION) if continues else " "
+            return Segment(sign, self._diff_style(row.line_start, plain))
+        fold = self.outline.fold_at(row.line) if row.starts_line else None
         sign = "  " if fold is None else "▸ " if self.outline.is_folded(row.line) else "▾ "
         return Segment(sign, self.get_component_rich_style("quote--fold"))
 
-    def _parts(self, row: DrawnRow, ground: Style) -> list[Segment]:
+    def _parts(self, row: DrawnRow, plain: Style) -> list[Segment]:
         mark = self.get_component_rich_style("quote--mark")
-        plain = self._diff_style(row.head, ground)
+        plain = self._diff_style(row.line_start, plain)
         return segments(row.parts, plain, mark, self.get_component_rich_style("quote--sign"))
 
-    def _diff_style(self, head: str, ground: Style) -> Style:
+    def _diff_style(self, line_start: str, plain: Style) -> Style:
         if not self.is_diff:
-            return ground
-        if head.startswith(_HUNK):
+            return plain
+        if line_start.startswith(_HUNK):
             return self.get_component_rich_style("quote--hunk")
-        if head.startswith("+"):
+        if line_start.startswith("+"):
             return self.get_component_rich_style("quote--added")
-        return self.get_component_rich_style("quote--removed") if head.startswith("-") else ground
+        return self.get_component_rich_style("quote--removed") if line_start.startswith("-") else plain

@@ -1,4 +1,4 @@
-"""Everything about one request of the past: how it ended, and what was shown before."""
+"""Everything about one past request: how it ended, and what was shown."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -10,54 +10,54 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from aileron_tui.console.render import GUTTER, MUTED, STRONG, WARNING, foreign_line, foreign_lines, own
+from aileron_tui.console.render import GUTTER_STYLE, MUTED, STRONG, WARNING, foreign_line, foreign_lines, trusted
 from aileron_tui.console.widgets.history_table import outcome
 from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.core.edits import Pair, difference, paired, signed
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.prompt_rows import Row
-from aileron_tui.core.time_spans import span_text
+from aileron_tui.core.time_words import span
 from aileron_tui.core.visible_text import cells, inline
-from aileron_tui.surface.history_records import ShownPrompt, SourcedRecord, local_time
+from aileron_tui.surface.history_records import ShownPrompt, SourcedRecord, parse_local_time
 
-MOST_LINES: Final = 200
-MOST_IN_A_ROW: Final = 2_000
-MOST_IN_A_BLOCK: Final = 20_000
-BY_KEY: Final = "v shows all"
-BY_COMMAND: Final = "aileron-tui history show shows all"
-HASTY: Final = 1.0
+MAX_LINES: Final = 200
+MAX_ROW_LENGTH: Final = 2_000
+MAX_BLOCK_LENGTH: Final = 20_000
+BY_KEY: Final = "press v to see all"
+BY_COMMAND: Final = "to see all, run aileron-tui history show"
+QUICK_SECONDS: Final = 1.0
 
-_LABEL: Final = 10
-_LABEL_WIDEST: Final = 20
-_OUTCOME: Final = 40
-_LEAST: Final = 8
-_NONE: Final = Content("")
+_LABEL_WIDTH: Final = 10
+_MAX_LABEL_WIDTH: Final = 20
+_OUTCOME_WIDTH: Final = 40
+_MIN_WIDTH: Final = 8
+_EMPTY: Final = Content("")
 
 
 class DetailLines(LineWidget):
-    """Lines that are laid out for a width. Every row stays behind our own margin, so that none can pass for another."""
+    """Lines that are made for a width. Every row is behind a trusted margin, so that none can look like another."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._lay: Callable[[int], Iterable[Content]] | None = None
-        self._laid: tuple[int, list[Content]] = (0, [])
+        self._make_lines: Callable[[int], Iterable[Content]] | None = None
+        self._cached: tuple[int, list[Content]] = (0, [])
 
-    def show(self, lay: Callable[[int], Iterable[Content]] | None) -> None:
-        """What is laid out so, or nothing."""
-        self._lay, self._laid = lay, (0, [])
-        self.display = lay is not None
+    def show(self, make_lines: Callable[[int], Iterable[Content]] | None) -> None:
+        """Shows the lines that `make_lines` returns for the width, or nothing."""
+        self._make_lines, self._cached = make_lines, (0, [])
+        self.display = make_lines is not None
         self.refresh(layout=True)
 
     def lines_at(self, width: int) -> list[Content]:
-        """All rows, laid out once for each width."""
-        if width != self._laid[0]:
-            self._laid = (width, list(self._lay(width)) if self._lay else [])
-        return self._laid[1]
+        """All lines, made once for each width."""
+        if width != self._cached[0]:
+            self._cached = (width, list(self._make_lines(width)) if self._make_lines else [])
+        return self._cached[1]
 
 
 class RequestDetail(VerticalScroll, can_focus=True):
-    """A pane that scrolls. What came from outside stands on its own ground."""
+    """A scrollable pane. Foreign text has its own background."""
 
     DEFAULT_CSS = """
     RequestDetail { height: 1fr; }
@@ -71,142 +71,144 @@ class RequestDetail(VerticalScroll, can_focus=True):
 
     def show(
         self,
-        request: SourcedRecord | None,
+        record: SourcedRecord | None,
         shown: ShownPrompt | None,
         *,
         note: Content | None = None,
         raw: bool = False,
     ) -> None:
-        """One request. `shown` is None while it is being looked up; `note` stands below; `raw` if `v` shows all."""
-        self.query_one("#detail-about", DetailLines).show(partial(about, request) if request else None)
-        told = partial(what_was_shown, shown, BY_KEY if raw else BY_COMMAND) if shown else None
-        self.query_one("#detail-shown", DetailLines).show(told)
-        below = [own(shown.note, MUTED)] if shown and shown.note else []
-        self.query_one("#detail-note", Static).update(own("\n").join([*below, *([note] if note else [])]))
+        """Shows one request. `shown` is None while it is loading; `note` goes below; `raw` is true if `v` shows all."""
+        self.query_one("#detail-about", DetailLines).show(partial(record_lines, record) if record else None)
+        make_shown = partial(shown_prompt_lines, shown, BY_KEY if raw else BY_COMMAND) if shown else None
+        self.query_one("#detail-shown", DetailLines).show(make_shown)
+        below = [trusted(shown.note, MUTED)] if shown and shown.note else []
+        self.query_one("#detail-note", Static).update(trusted("\n").join([*below, *([note] if note else [])]))
 
 
-def about(request: SourcedRecord, width: int = 0) -> Iterator[Content]:
-    """How it went, line by line."""
-    title = outcome(request, _OUTCOME) + own("  ") + _value(request.action, BY_COMMAND, STRONG)
-    yield from _hung(own("  "), title, width, first=_NONE)
-    yield own("")
-    for label, value in _facts(request):
-        yield from _hung(own(" " * (_LABEL + 1)), value, width, first=own(f"{label:<{_LABEL}} ", MUTED))
+def record_lines(record: SourcedRecord, width: int = 0) -> Iterator[Content]:
+    """The outcome and the facts of a request, line by line."""
+    title = outcome(record, _OUTCOME_WIDTH) + trusted("  ") + _value(record.action, BY_COMMAND, STRONG)
+    yield from _wrapped(trusted("  "), title, width, first=_EMPTY)
+    yield trusted("")
+    margin = trusted(" " * (_LABEL_WIDTH + 1))
+    for label, value in _facts(record):
+        yield from _wrapped(margin, value, width, first=trusted(f"{label:<{_LABEL_WIDTH}} ", MUTED))
 
 
-def _facts(request: SourcedRecord) -> Iterator[tuple[str, Content]]:
-    yield "asked", _time(request.asked)
-    if request.decided:
-        yield "decided", _time(request.decided)
-    if request.took is not None:
-        # A very quick answer is worth a look: nobody reads a prompt in a moment.
-        hasty = request.took < HASTY
-        words = own(f"decided in {span_text(request.took)}", WARNING if hasty else "")
-        yield "", words + own("  ⚠ quick", WARNING) if hasty else words
-    if request.ended and request.ended != request.decided:
-        yield "ended", _time(request.ended)
-    if request.edited:
-        how = EDITED_ELSEWHERE if request.surface == ELSEWHERE else "the call that was approved is not the one asked"
-        yield "edited", own(how, WARNING)
-    if silent := unheard(request, datetime.now(UTC)):
-        yield "news", own(silent, WARNING)
+def _facts(record: SourcedRecord) -> Iterator[tuple[str, Content]]:
+    yield "asked", _time(record.asked)
+    if record.decided:
+        yield "decided", _time(record.decided)
+    if record.took is not None:
+        # A very quick answer is worth a warning: nobody reads a prompt that fast.
+        quick = record.took < QUICK_SECONDS
+        words = trusted(f"decided in {span(record.took)}", WARNING if quick else "")
+        yield "", words + trusted("  ⚠ quick", WARNING) if quick else words
+    if record.ended and record.ended != record.decided:
+        yield "ended", _time(record.ended)
+    if record.edited:
+        how = EDITED_ELSEWHERE if record.surface == ELSEWHERE else "the approved call differs from the one asked"
+        yield "edited", trusted(how, WARNING)
+    if silent := unheard(record, datetime.now(UTC)):
+        yield "status", trusted(silent, WARNING)
     for label, text in (
-        ("answered", request.surface),
-        ("reason", request.reason),
-        ("error", request.error),
-        ("source", request.source),
-        ("agent", request.agent),
-        ("connector", request.connector),
-        ("risk", request.risk),
-        ("id", request.id),
+        ("surface", record.surface),
+        ("reason", record.reason),
+        ("error", record.error),
+        ("source", record.source),
+        ("agent", record.agent),
+        ("connector", record.connector),
+        ("risk", record.risk),
+        ("id", record.id),
     ):
         if text:
             yield label, _value(text, BY_COMMAND)
-    if request.signature:
-        words = own(request.signature, "" if request.signer else WARNING)
+    if record.signature:
+        words = trusted(record.signature, "" if record.signer else WARNING)
         yield "signature", words
-        if request.signer:
-            yield "key", _value(request.signer, BY_COMMAND)
+        if record.signer:
+            yield "key", _value(record.signer, BY_COMMAND)
 
 
 def _time(time: str) -> Content:
-    at = local_time(time)
-    return _value(time, BY_COMMAND) if at is None else own(f"{at:%Y-%m-%d %H:%M:%S}")
+    at = parse_local_time(time)
+    return _value(time, BY_COMMAND) if at is None else trusted(f"{at:%Y-%m-%d %H:%M:%S}")
 
 
-def what_was_shown(shown: ShownPrompt, all_of_it: str = BY_COMMAND, width: int = 0) -> Iterator[Content]:
-    """What the operator saw, line by line; `all_of_it` says where the rest is of what is too long for here."""
-    edited = own("  edited: − as asked, + as approved" if shown.asked is not None else "", WARNING)
-    yield from _hung(_NONE, own("agent sent", STRONG) + edited, width)
+def shown_prompt_lines(shown: ShownPrompt, full_text_hint: str = BY_COMMAND, width: int = 0) -> Iterator[Content]:
+    """What the operator saw, line by line; `full_text_hint` says where to see texts that are too long for here."""
+    edited = trusted("  edited: − as asked, + as approved" if shown.asked is not None else "", WARNING)
+    yield from _wrapped(_EMPTY, trusted("agent sent", STRONG) + edited, width)
     inputs = paired(shown.inputs, shown.asked)
-    yield from _rows(inputs, all_of_it, width) if inputs else (own("  no inputs", MUTED),)
+    yield from _rows(inputs, full_text_hint, width) if inputs else (trusted("  no inputs", MUTED),)
     if shown.unavailable:
-        yield own("")
-        said = own("⚠ Preview unavailable: ", WARNING) + _value(shown.unavailable, all_of_it)
-        yield from _hung(own("  "), said, width, first=_NONE)
+        yield trusted("")
+        said = trusted("⚠ Preview unavailable: ", WARNING) + _value(shown.unavailable, full_text_hint)
+        yield from _wrapped(trusted("  "), said, width, first=_EMPTY)
     elif shown.fetched:
-        yield own("")
-        yield own("fetched by connector", STRONG)
-        yield from _rows(paired(shown.fetched, shown.asked_fetched), all_of_it, width)
+        yield trusted("")
+        yield trusted("fetched by connector", STRONG)
+        yield from _rows(paired(shown.fetched, shown.asked_fetched), full_text_hint, width)
 
 
-def _rows(pairs: Sequence[Pair], all_of_it: str, width: int) -> Iterator[Content]:
-    """The sign of what an edit changed stands in the first column, which no content reaches."""
+def _rows(pairs: Sequence[Pair], full_text_hint: str, width: int) -> Iterator[Content]:
+    """Rows and edits. The sign of an edit is in the first column, which no content reaches."""
     short = (row.label for row, old in pairs if not row.multiline and not (old and old.multiline))
-    labels = min(max((cells(inline(label[:_LABEL_WIDEST])) for label in short), default=0), _LABEL_WIDEST)
+    label_width = min(max((cells(inline(label[:_MAX_LABEL_WIDTH])) for label in short), default=0), _MAX_LABEL_WIDTH)
     for row, old in pairs:
         both = old is not None and not old.missing and not row.missing
         runs = difference(old.value, row.value) if old and both and (row.multiline or old.multiline) else None
         if runs is not None:
-            head = _value(row.label, all_of_it, MUTED) + own("  edited", WARNING)
-            yield from _hung(own("  "), head, width)
+            head = _value(row.label, full_text_hint, MUTED) + trusted("  edited", WARNING)
+            yield from _wrapped(trusted("  "), head, width)
             for sign, run in runs:
-                yield from _quoted(run, all_of_it, _sign(sign), width)
+                yield from _quoted(run, full_text_hint, _sign(sign), width)
             continue
-        for sign, told in signed(row, old):
-            yield from _row(told, labels, all_of_it, _sign(sign), width)
+        for sign, shown_row in signed(row, old):
+            yield from _row(shown_row, label_width, full_text_hint, _sign(sign), width)
 
 
-def _row(row: Row, labels: int, all_of_it: str, sign: Content, width: int) -> Iterator[Content]:
-    label, margin = _value(row.label, all_of_it, MUTED), sign + own(" ")
-    value = own(NOT_AVAILABLE, MUTED) if row.missing else _value(row.value, all_of_it)
+def _row(row: Row, label_width: int, full_text_hint: str, sign: Content, width: int) -> Iterator[Content]:
+    label, margin = _value(row.label, full_text_hint, MUTED), sign + trusted(" ")
+    value = trusted(NOT_AVAILABLE, MUTED) if row.missing else _value(row.value, full_text_hint)
     if row.multiline and not row.missing:
-        yield from _hung(margin, label, width)
-        yield from _quoted(row.value, all_of_it, sign, width)
-    elif label.cell_length > labels:
-        yield from _hung(margin, label, width)
-        yield from _hung(margin + own("  "), value, width)
+        yield from _wrapped(margin, label, width)
+        yield from _quoted(row.value, full_text_hint, sign, width)
+    elif label.cell_length > label_width:
+        yield from _wrapped(margin, label, width)
+        yield from _wrapped(margin + trusted("  "), value, width)
     else:
-        hang = margin + own(" " * (labels + 2))
-        yield from _hung(hang, value, width, first=margin + label.pad_right(labels - label.cell_length) + own("  "))
+        first = margin + label.pad_right(label_width - label.cell_length) + trusted("  ")
+        yield from _wrapped(margin + trusted(" " * (label_width + 2)), value, width, first=first)
 
 
-def _quoted(text: str, all_of_it: str, sign: Content, width: int) -> Iterator[Content]:
-    for line in _block(text, all_of_it):
-        yield from _hung(sign + own(" ▎ ", GUTTER), line, width)
+def _quoted(text: str, full_text_hint: str, sign: Content, width: int) -> Iterator[Content]:
+    for line in _block(text, full_text_hint):
+        yield from _wrapped(sign + trusted(" ▎ ", GUTTER_STYLE), line, width)
 
 
 def _sign(sign: str) -> Content:
-    return own("−" if sign == "-" else sign, STRONG)
+    return trusted("−" if sign == "-" else sign, STRONG)
 
 
-def _hung(hang: Content, content: Content, width: int, first: Content | None = None) -> Iterator[Content]:
-    """A line of foreign content, wrapped behind what stands before it on every row; not wrapped without a width."""
-    room = max(_LEAST, width - hang.cell_length)
+def _wrapped(margin: Content, content: Content, width: int, first: Content | None = None) -> Iterator[Content]:
+    """A line of foreign content, wrapped behind a margin on every row; not wrapped if `width` is 0."""
+    room = max(_MIN_WIDTH, width - margin.cell_length)
     rows = [content] if not width or content.cell_length <= room else content.wrap(room)
     for number, row in enumerate(rows):
-        yield (hang if number or first is None else first) + row
+        yield (margin if number or first is None else first) + row
 
 
-def _value(text: str, all_of_it: str, style: str = "") -> Content:
-    more = len(text) - MOST_IN_A_ROW
-    line = foreign_line(text[:MOST_IN_A_ROW], style)
-    return line + own(f" ⟨{more:,} more characters: {all_of_it}⟩", WARNING) if more > 0 else line
+def _value(text: str, full_text_hint: str, style: str = "") -> Content:
+    more = len(text) - MAX_ROW_LENGTH
+    line = foreign_line(text[:MAX_ROW_LENGTH], style)
+    return line + trusted(f" ⟨{more:,} more characters: {full_text_hint}⟩", WARNING) if more > 0 else line
 
 
-def _block(text: str, all_of_it: str) -> Iterator[Content]:
-    kept = "\n".join(text[:MOST_IN_A_BLOCK].split("\n")[:MOST_LINES])
+def _block(text: str, full_text_hint: str) -> Iterator[Content]:
+    kept = "\n".join(text[:MAX_BLOCK_LENGTH].split("\n")[:MAX_LINES])
     yield from foreign_lines(kept)
     more = len(text) - len(kept)
     if more > 0:
-        yield own(f"⟨{more:,} more characters, {text.count(chr(10), len(kept)):,} lines: {all_of_it}⟩", WARNING)
+        lines = text.count("\n", len(kept))
+        yield trusted(f"⟨{more:,} more characters, {lines:,} lines: {full_text_hint}⟩", WARNING)

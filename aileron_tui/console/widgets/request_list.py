@@ -1,4 +1,4 @@
-"""The list of requests. Only the lines on screen are drawn, and the cursor sits on a request, not on a row."""
+"""The list of requests, drawn from the board. Only the lines on screen are drawn."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -15,8 +15,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from aileron_tui.console.widgets.cached_widget import CachedWidget, TextChange
-from aileron_tui.console.widgets.time_left import ago, clock
 from aileron_tui.core.decision import moment
+from aileron_tui.core.time_words import ago, minutes_and_seconds
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
 from aileron_tui.surface.board import Board, Pill, Tone
@@ -32,39 +32,42 @@ _TONES = {
 }
 
 
-_ROOM_FOR_SOURCE = 18
-_NAME = 16
-_END = 3
-_KEPT = 500
+_MIN_WIDTH_FOR_SOURCE = 18
+_NAME_WIDTH = 16
+_END_WIDTH = 3
 
 
 class RequestLine(NamedTuple):
-    """Everything that the line of a request tells."""
+    """Everything that is shown on the line of a request."""
 
     key: str
     name: str
-    place: str
-    chosen: bool
+    position: str
+    selected: bool
     marked: bool
-    risky: bool
+    high_risk: bool
     pill: Pill
     time: str
     source: str
     stale: bool
 
 
-def _time(item: "Request", now: datetime) -> str:
-    """How long it still waits; of one that waits without end, how long it has waited."""
-    if item.expires_at:
-        return clock(item.seconds_left(now))
+def _time(request: "Request", now: datetime) -> str:
+    """The time left to answer, or the time since it was asked if there is no limit."""
+    if request.expires_at:
+        return minutes_and_seconds(request.seconds_left(now))
     try:
-        return ago((now - moment(item.requested_at)).total_seconds()).removesuffix(" ago")
+        return ago((now - moment(request.requested_at)).total_seconds()).removesuffix(" ago")
     except ValueError:
         return ""
 
 
 class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=False):
-    """Requests, oldest first."""
+    """The requests on the board, oldest first.
+
+    The widget holds no requests of its own: it reads the board whenever it draws. It only caches the lines on screen,
+    to redraw those that changed. The cursor is the board's selection, so it stays on its request when rows move.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pageup", "page(-1)", "page up", show=False),
@@ -85,68 +88,70 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
     class Picked(Message):
         """A request was clicked."""
 
-        id: str
+        key: str
 
     @dataclass()
-    class Leapt(Message):
-        """So many requests on, or back."""
+    class MoveRequested(Message):
+        """A key was pressed that moves the selection by this many requests."""
 
         steps: int
 
-    def __init__(self, board: Board, *, several: bool = False) -> None:
+    def __init__(self, board: Board, *, show_source: bool = False) -> None:
         super().__init__()
         self._board = board
-        self._several = several
+        self._show_source = show_source
         self._folded = False
-        self._pressed = ""
-        self._followed: tuple[str, int] = ("", -1)
+        self._pressed_key = ""
+        self._last_selected: tuple[str, int] = ("", -1)
         self._blank = Strip.blank(0)
-        self._looks: dict[str, Style] = {}
-        self._drawn: dict[int, RequestLine | str] = {}
-        self._strips: dict[tuple[RequestLine, int], Strip] = {}
+        self._style_cache: dict[str, Style] = {}
+        self._lines_on_screen: dict[int, RequestLine | str] = {}
+        self._strips_on_screen: dict[tuple[RequestLine, int], Strip] = {}
 
     def notify_style_update(self) -> None:
-        """Other colours: what was kept is drawn anew."""
+        """Clears the caches when the colours change."""
         super().notify_style_update()
         self._blank = Strip.blank(0)
-        self._looks.clear()
-        self._strips.clear()
+        self._style_cache.clear()
+        self._strips_on_screen.clear()
 
-    def _look(self, name: str) -> Style:
-        """The style of a part, looked up once."""
-        if name not in self._looks:
-            self._looks[name] = self.get_component_rich_style(name)
-        return self._looks[name]
+    def _style(self, component: str) -> Style:
+        """The style of a component class, looked up once."""
+        if component not in self._style_cache:
+            self._style_cache[component] = self.get_component_rich_style(component)
+        return self._style_cache[component]
 
-    def _tinted(self, row: Style, name: str) -> Style:
-        """The style of a row in the colour of a part; the ground stays that of the row."""
-        return row + Style(color=self._look(name).color)
+    def _with_colour(self, row: Style, component: str) -> Style:
+        """The style of a row with the text colour of a component class."""
+        return row + Style(color=self._style(component).color)
 
     def tick(self) -> None:
-        """A second has passed: only times that read differently now are drawn."""
-        now, end = datetime.now(UTC), self.scrollable_content_region.width - _END
-        turns: list[TextChange] = []
-        for y, row in self._drawn.items():
-            item = self._board.requests.get(row.key) if isinstance(row, RequestLine) and row.time else None
-            if isinstance(row, RequestLine) and item and (time := _time(item, now)) != row.time:
-                self._drawn[y] = row._replace(time=time)
-                turns.append(TextChange(end - len(time), y, row.time, time))
-        self.turn(turns)
+        """Updates the times that read differently after another second."""
+        now, end = datetime.now(UTC), self.scrollable_content_region.width - _END_WIDTH
+        changes: list[TextChange] = []
+        for y, line in self._lines_on_screen.items():
+            if not isinstance(line, RequestLine) or not line.time:
+                continue
+            request = self._board.requests.get(line.key)
+            if request and (time := _time(request, now)) != line.time:
+                self._lines_on_screen[y] = line._replace(time=time)
+                changes.append(TextChange(end - len(time), y, line.time, time))
+        self.replace_text(changes)
 
     def update(self, *, folded: bool = False) -> None:
-        """Draws what is different on the board; `folded` shows only the request that is looked at, on one line."""
+        """Redraws the lines that differ from the board; a folded list shows only the selected request, on one line."""
         self._folded = folded
         width, height = self.scrollable_content_region.size
-        self._grow(Size(width, 1 if folded else len(self._board.listed)), height)
+        self._resize_content(Size(width, 1 if folded else len(self._board.listed)), height)
         if not folded and self._board.selected in self._board.listed:
-            self._follow(self._board.listed.index(self._board.selected))
+            self._keep_selected_in_view(self._board.listed.index(self._board.selected))
         now = datetime.now(UTC)
-        stale = [y for y in range(height) if self._drawn.get(y) != self._line(y, now)]
-        if stale:
-            self.refresh(Region(0, stale[0], width, stale[-1] - stale[0] + 1))
+        changed = [y for y in range(height) if self._lines_on_screen.get(y) != self._line(y, now)]
+        if changed:
+            self.refresh(Region(0, changed[0], width, changed[-1] - changed[0] + 1))
 
-    def _grow(self, size: Size, height: int) -> None:
-        """Has room for so many rows. Textual would draw every line for that, and lay the whole screen out anew."""
+    def _resize_content(self, size: Size, height: int) -> None:
+        """Sets the number of rows without redrawing every line and updating the layout, as Textual would."""
         before = self.virtual_size
         if size == before:
             return
@@ -161,118 +166,122 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         elif self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = size.height
 
-    def _follow(self, row: int) -> None:
-        """The request that is looked at stays in sight; what was scrolled by the wheel stays, unless it moves."""
-        if (self._board.selected, row) != self._followed:
-            self._followed = (self._board.selected, row)
+    def _keep_selected_in_view(self, row: int) -> None:
+        """Scrolls to the selected request when it or its row changed; otherwise the mouse wheel's position stays."""
+        if (self._board.selected, row) != self._last_selected:
+            self._last_selected = (self._board.selected, row)
             self.scroll_to_region(Region(0, row, 1, 1), animate=False, force=True)
 
     def on_resize(self) -> None:
-        """Another size: rows are as wide as the list, never wider, and the one that is looked at is in sight."""
-        self._followed = ("", -1)
-        self._drawn.clear()
+        """Draws everything at the new width, with the selected request in view."""
+        self._last_selected = ("", -1)
+        self._lines_on_screen.clear()
         self.update(folded=self._folded)
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
-        line = self._drawn[y] = self._line(y, datetime.now(UTC))
+        line = self._lines_on_screen[y] = self._line(y, datetime.now(UTC))
         if isinstance(line, RequestLine):
-            return self._kept_row(line, width)
-        return self._notice(line, width) if line else self._nothing(width)
+            return self._cached_row(line, width)
+        return self._message(line, width) if line else self._blank_line(width)
 
     def _line(self, y: int, now: datetime) -> RequestLine | str:
-        """What a line of the screen tells: a request, or a few words, or nothing."""
-        board, ids = self._board, self._board.listed
-        if not ids and y == 1:
+        """What belongs on a line of the screen, read from the board: a request, a message, or nothing."""
+        board, keys = self._board, self._board.listed
+        if not keys and y == 1:
             words = "nothing matches" if board.filter else "nothing waits"
             return words if board.has_reports else "connecting…"
-        at = y + self.scroll_offset.y
-        if self._folded and board.selected in ids:
-            at = ids.index(board.selected)
-        if at >= len(ids) or (self._folded and y > 0):
+        index = y + self.scroll_offset.y
+        if self._folded and board.selected in keys:
+            index = keys.index(board.selected)
+        if index >= len(keys) or (self._folded and y > 0):
             return ""
-        key, place = ids[at], f"{at + 1}/{len(ids)} " if self._folded else ""
-        item, pill = board.requests.get(key), board.pill(key)
-        time = "" if pill.words or not item else _time(item, now)
-        source = item.source if item and self._several else ""
+        key, position = keys[index], f"{index + 1}/{len(keys)} " if self._folded else ""
+        request, pill = board.requests.get(key), board.pill(key)
+        time = "" if pill.words or not request else _time(request, now)
+        source = request.source if request and self._show_source else ""
         stale = source in board.queue.stale
-        name = item.prompt.action if item else key
-        chosen, marked, risky = key == board.selected, key in board.marked, board.is_high_risk(key)
-        return RequestLine(key, name, place, chosen, marked, risky, pill, time, source, stale)
+        name = request.prompt.action if request else key
+        selected, marked, high_risk = key == board.selected, key in board.marked, board.is_high_risk(key)
+        return RequestLine(key, name, position, selected, marked, high_risk, pill, time, source, stale)
 
-    def _kept_row(self, line: RequestLine, width: int) -> Strip:
-        """A row, which is made once as long as it tells the same, also if it comes to stand on another line."""
-        if (line, width) not in self._strips:
-            if len(self._strips) >= _KEPT:
-                self._strips.clear()
-            self._strips[line, width] = self._row(line, width)
-        return self._strips[line, width]
+    def _cached_row(self, line: RequestLine, width: int) -> Strip:
+        """The row of a request, drawn once while its text stays the same, even if it moves to another line."""
+        if (line, width) not in self._strips_on_screen:
+            if len(self._strips_on_screen) > 2 * self.size.height:
+                self._drop_strips_off_screen()
+            self._strips_on_screen[line, width] = self._row(line, width)
+        return self._strips_on_screen[line, width]
+
+    def _drop_strips_off_screen(self) -> None:
+        on_screen = set(self._lines_on_screen.values())
+        self._strips_on_screen = {key: strip for key, strip in self._strips_on_screen.items() if key[0] in on_screen}
 
     def _row(self, line: RequestLine, width: int) -> Strip:
         pill = line.pill
-        row = self._look("waiting--chosen" if line.chosen else "waiting--row")
-        cursor = "▸" if line.chosen else " "
+        row = self._style("waiting--chosen" if line.selected else "waiting--row")
+        cursor = "▸" if line.selected else " "
         mark = "●" if line.marked else " "
-        risk = "⚠" if line.risky else " "
-        most = max(6, width - _NAME)
-        words = pill.words if cells(pill.words) <= most else pill.short
-        tail = clip(Visible(words or line.time), most)
-        room = width - cells(tail) - 3 - _END - len(line.place)
+        risk = "⚠" if line.high_risk else " "
+        max_tail = max(6, width - _NAME_WIDTH)
+        words = pill.words if cells(pill.words) <= max_tail else pill.short
+        tail = clip(Visible(words or line.time), max_tail)
+        room = width - cells(tail) - 3 - _END_WIDTH - len(line.position)
         source = self._source(line, room)
         room -= cells(source) + bool(source)
         name = clip(inline(line.name), max(4, room))
         gap = max(0, room - cells(name))
-        style = self._tinted(row, _TONES[pill.tone]) if pill.words else row
-        quiet = self._tinted(row, "waiting--warn" if line.stale else "waiting--quiet")
+        tail_style = self._with_colour(row, _TONES[pill.tone]) if pill.words else row
+        source_style = self._with_colour(row, "waiting--warn" if line.stale else "waiting--quiet")
         segments = [
-            Segment(f"{cursor}{mark}{line.place}", row),
-            Segment(name, row + Style(bold=line.chosen)),
+            Segment(f"{cursor}{mark}{line.position}", row),
+            Segment(name, row + Style(bold=line.selected)),
             Segment(" " * gap + " ", row),
-            *([Segment(source, quiet), Segment(" ", row)] if source else []),
-            Segment(tail, style),
-            Segment(f" {risk} ", self._tinted(row, "waiting--warn")),
+            *([Segment(source, source_style), Segment(" ", row)] if source else []),
+            Segment(tail, tail_style),
+            Segment(f" {risk} ", self._with_colour(row, "waiting--warn")),
         ]
         return Strip(segments).adjust_cell_length(width, row)
 
     def _source(self, line: RequestLine, room: int) -> str:
-        """Where a request comes from, if there are several sources and room to say it; marked if that is silent."""
-        if not line.source or room < _ROOM_FOR_SOURCE:
+        """The source of a request if there is room for it, marked if it is not connected."""
+        if not line.source or room < _MIN_WIDTH_FOR_SOURCE:
             return ""
         return f"{'○ ' if line.stale else ''}{clip(inline(line.source), max(8, room // 3))}"
 
-    def _notice(self, words: str, width: int) -> Strip:
-        text = Segment(f"  {words}", self._look("waiting--quiet"))
+    def _message(self, words: str, width: int) -> Strip:
+        text = Segment(f"  {words}", self._style("waiting--quiet"))
         return Strip([text]).adjust_cell_length(width, self.rich_style)
 
-    def _nothing(self, width: int) -> Strip:
+    def _blank_line(self, width: int) -> Strip:
         if self._blank.cell_length != width:
             self._blank = Strip.blank(width, self.rich_style)
         return self._blank
 
     def action_page(self, pages: int) -> None:
-        """By what fits on the screen, with a row kept for the eye; one that shows a single request has no pages."""
+        """Moves by a screen, less one row. A folded list has no pages."""
         if self._folded:
             raise SkipAction
-        self.post_message(self.Leapt(pages * max(1, self.size.height - 1)))
+        self.post_message(self.MoveRequested(pages * max(1, self.size.height - 1)))
 
     def action_edge(self, side: int) -> None:
-        """To the first or the last."""
-        self.post_message(self.Leapt(side * len(self._board.listed)))
+        """Moves to the first or the last request."""
+        self.post_message(self.MoveRequested(side * len(self._board.listed)))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """What the pointer comes down on is what is meant, even if the list moves before it is let go."""
-        self._pressed = self._under(event)
+        """Remembers the request under the pointer, because the list may move before the button is released."""
+        self._pressed_key = self._key_at(event)
 
     def on_click(self, event: events.Click) -> None:
-        """Looks at the request under the mouse, of a folded list at the next one; a click never answers."""
-        if self._pressed and self._pressed == self._under(event):
-            self.post_message(self.Picked(self._pressed))
+        """Selects the clicked request, or the next one in a folded list; a click never answers."""
+        if self._pressed_key and self._pressed_key == self._key_at(event):
+            self.post_message(self.Picked(self._pressed_key))
 
-    def _under(self, event: events.MouseEvent) -> str:
-        ids, offset = self._board.listed, event.get_content_offset(self)
-        if not ids or offset is None or event.button != 1:
+    def _key_at(self, event: events.MouseEvent) -> str:
+        keys, offset = self._board.listed, event.get_content_offset(self)
+        if not keys or offset is None or event.button != 1:
             return ""
         if self._folded:
-            return ids[(ids.index(self._board.selected) + 1) % len(ids)] if self._board.selected in ids else ids[0]
+            return keys[(keys.index(self._board.selected) + 1) % len(keys)] if self._board.selected in keys else keys[0]
         row = offset.y + self.scroll_offset.y
-        return ids[row] if row < len(ids) else ""
+        return keys[row] if row < len(keys) else ""

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from aileron_tui.console.widgets.prompt_words import cautioned, title
+from aileron_tui.console.widgets.prompt_words import caution_lines, title
 from aileron_tui.core.daemon_kinds import KINDS, EditableArgument, KindArgument, RequestKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.outcomes import ending
@@ -58,8 +58,8 @@ def test_its_question_rows_risk_and_cautions_are_in_the_prompt() -> None:
         ("pages", "2"),
     ]
     assert request.prompt.risk == Risk(RiskLevel.HIGH, "paper is patient")
-    assert cautioned(request, SEEN).plain == "⚠ goes to 555"
-    assert cautioned(request, SEEN + timedelta(minutes=1)).plain == "⚠ goes to 555\n⚠ the line is slow"
+    assert caution_lines(request, SEEN).plain == "⚠ goes to 555"
+    assert caution_lines(request, SEEN + timedelta(minutes=1)).plain == "⚠ goes to 555\n⚠ the line is slow"
 
 
 def test_what_can_be_edited_is_in_the_form_and_in_the_answer() -> None:

@@ -7,7 +7,7 @@ from aileron_tui.core.decision import moment
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE, ending
-from aileron_tui.core.time_spans import span_text
+from aileron_tui.core.time_words import span
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
 
@@ -22,7 +22,7 @@ def fields(record: HistoryRecord) -> JsonObject:
 def rows(record: HistoryRecord, width: int) -> list[str]:
     """One line if it fits, else two: the outcome and the action, then the details."""
     glyph, word = outcome(record)
-    took = "" if record.took is None else f"decided in {span_text(record.took)}"
+    took = "" if record.took is None else f"decided in {span(record.took)}"
     signed = "signed" if record.signer else "not signed" if record.surface == ELSEWHERE else ""
     parts = (record.id, record.agent, record.surface, took, signed, record.reason or record.error)
     details = " · ".join(inline(part) for part in parts if part)

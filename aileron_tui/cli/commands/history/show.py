@@ -16,7 +16,7 @@ from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject, plain
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
 from aileron_tui.core.prompt import EDITED, row_lines
-from aileron_tui.core.time_spans import span_text
+from aileron_tui.core.time_words import span
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import Visible, block, inline
 from aileron_tui.ledger import history_pages, history_search
@@ -57,7 +57,7 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
         "agent": record.agent,
         "risk": record.risk,
         "surface": record.surface,
-        "decided in": "" if record.took is None else span_text(record.took),
+        "decided in": "" if record.took is None else span(record.took),
         "reason": record.reason,
         "error": record.error,
         "signature": signature,

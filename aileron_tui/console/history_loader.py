@@ -1,0 +1,122 @@
+"""Loads pages of the history in threads, so that the history screen never waits for a source."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from textual.message import Message
+from textual.screen import Screen
+from textual.timer import Timer
+
+from aileron_tui.console.timers import call_after
+from aileron_tui.core.errors import AileronError
+from aileron_tui.runtime.errors import NoGate, Unanswered
+from aileron_tui.surface.history_query import HistoryQuery, Query, SearchError
+from aileron_tui.surface.history_reader import HistoryReader
+from aileron_tui.surface.history_records import HistoryPage
+
+RETRY_SECONDS: Final = 5.0
+
+
+class PageLoaded(Message):
+    """A page of the history is loaded."""
+
+    def __init__(self, search: int, page: HistoryPage, *, first: bool) -> None:
+        super().__init__()
+        self.search = search
+        self.page = page
+        self.first = first
+
+
+class PageFailed(Message):
+    """A page of the history could not be loaded."""
+
+    def __init__(self, search: int, error: AileronError, *, first: bool) -> None:
+        super().__init__()
+        self.search = search
+        self.error = error
+        self.first = first
+
+
+class HistoryLoader:
+    """The search of a history screen and how far its result is loaded.
+
+    Posts `PageLoaded` or `PageFailed` to the screen, and calls `state_changed` when a load starts or cannot start.
+    """
+
+    def __init__(self, screen: Screen[None], reader: HistoryReader, state_changed: Callable[[], None]) -> None:
+        self._screen = screen
+        self._reader = reader
+        self._state_changed = state_changed
+        self._search = 0
+        self._older: int | None = None
+        self._retry: Timer | None = None
+        self.query = HistoryQuery()
+        self.is_loading = False
+        self.error: AileronError | None = None
+        self.incomplete: Mapping[str, AileronError] = {}
+
+    @property
+    def has_older(self) -> bool:
+        """Whether there are older requests that are not loaded."""
+        return self._older is not None
+
+    def search(self, query: HistoryQuery) -> None:
+        """Starts another search."""
+        self.query, self.error = query, None
+        self.load(first=True)
+
+    def load(self, *, first: bool) -> None:
+        """Loads the newest page, or the next older one."""
+        try:
+            query = self.query.query(datetime.now(UTC))
+        except SearchError as error:
+            self.error = error
+            self._state_changed()
+            return
+        if first:
+            self._search += 1
+        self.is_loading = True
+        if self._retry:
+            self._retry.stop()
+        self._state_changed()
+        self._screen.run_worker(
+            partial(self._load_in_thread, self._search, query, None if first else self._older),
+            group="pages",
+            exit_on_error=False,
+            thread=True,
+        )
+
+    def load_older(self) -> None:
+        """Loads the next page if there is one and nothing is wrong."""
+        if self.has_older and not self.is_loading and self.error is None:
+            self.load(first=False)
+
+    def _load_in_thread(self, search: int, query: Query, before: int | None) -> None:
+        try:
+            page = self._reader.page(query, before)
+        except AileronError as error:
+            self._screen.post_message(PageFailed(search, error, first=before is None))
+        else:
+            self._screen.post_message(PageLoaded(search, page, first=before is None))
+
+    def finish(self, event: PageLoaded) -> bool:
+        """Takes the state of a loaded page; returns False if there was another search since."""
+        if event.search != self._search:
+            return False
+        self.is_loading = False
+        self.error = None
+        self.incomplete = event.page.missing
+        self._older = event.page.older
+        return True
+
+    def fail(self, event: PageFailed) -> bool:
+        """Takes an error, and retries if the source cannot be reached; returns False if there was another search."""
+        if event.search != self._search:
+            return False
+        self.is_loading = False
+        self.error = event.error
+        if isinstance(event.error, NoGate | Unanswered):
+            self._retry = call_after(self._screen, RETRY_SECONDS, lambda: self.load(first=event.first))
+        return True

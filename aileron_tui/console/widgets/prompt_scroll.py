@@ -1,0 +1,49 @@
+"""The scrolling body of a prompt, and how it scrolls through its quotes."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from textual.containers import VerticalScroll
+from textual.message import Message
+
+from aileron_tui.console.widgets.cached_widget import CachedWidget
+from aileron_tui.console.widgets.quote import Quote
+
+_TO_THE_END: Final = 10**9
+
+
+class PromptScroll(VerticalScroll, CachedWidget, can_focus=False, inherit_bindings=False):
+    """What scrolls below the title of a prompt. The view around it has the focus and the keys."""
+
+    class Resized(Message):
+        """The body has another size."""
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Redraws everything: Textual would redraw only what moved since it last computed the layout."""
+        super().watch_scroll_y(old_value, new_value)
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Reports the new size to the view."""
+        self.post_message(self.Resized())
+
+    def scroll_rows(self, rows: int, quotes: Sequence[Quote], *, pages: bool = False) -> None:
+        """Scrolls by rows (or pages): a quote that is in view scrolls first, up to its end."""
+        count, rows = rows, rows * max(1, self.size.height - 1) if pages else rows
+        down = rows > 0
+        top, height = round(self.scroll_y), self.size.height
+        target = top + rows
+        for quote in quotes if down else quotes[::-1]:
+            region = quote.virtual_region
+            in_view = region.y >= top and region.bottom <= top + height
+            if down and rows >= _TO_THE_END and in_view and not quote.body.long_text.counted:
+                quote.body.scroll_to_last_row()
+                return
+            quote_rows = count * max(1, quote.body.size.height - 1) if pages else rows
+            if in_view and quote.body.scroll_rows(quote_rows):
+                return
+            if down and quote.body.below and region.bottom > top + height:
+                target = min(target, region.bottom - height)
+            elif not down and quote.body.above and region.y < top:
+                target = max(target, region.y)
+        self.scroll_to(y=max(0, min(target, round(self.max_scroll_y))), animate=False)
