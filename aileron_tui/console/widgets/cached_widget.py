@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 from rich.segment import Segment
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.widget import Widget
+
+from aileron_tui.console.textual_internals import RepaintHook
 
 _NOTHING: Final = range(0)
 
@@ -20,7 +21,7 @@ class TextChange(NamedTuple):
     new: str
 
 
-class CachedWidget(Widget):
+class CachedWidget(RepaintHook):
     """Keeps the lines it was drawn in, and draws only those anew that changed. The last among the bases of a widget.
 
     For one digit on the screen Textual asks every widget that could lie there for all of its lines.
@@ -61,9 +62,8 @@ class CachedWidget(Widget):
             self._kept[y - crop.y] = line
         return line is not None
 
-    def _set_dirty(self, *regions: Region) -> None:
-        """Whatever changes the look of a widget comes by here."""
-        super()._set_dirty(*regions)
+    def repaint_needed(self, regions: tuple[Region, ...]) -> None:
+        """Forgets the kept lines that must be drawn again."""
         if regions:
             lines = (region.translate(self.content_offset).line_range for region in regions)
             self._stale = _around([self._stale, *lines])
