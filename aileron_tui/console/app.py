@@ -21,6 +21,7 @@ from aileron_tui.console.render import MUTED, foreign_line, own
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.terminal_driver import TerminalDriver
+from aileron_tui.console.textual_internals import running_driver
 from aileron_tui.console.themes import THEMES, ansi_color_for
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.vault_unlocking import VaultUnlocking
@@ -132,8 +133,8 @@ class Console(App[None]):
             self._cover("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_LOOK, self._lock_when_idle)
-        if isinstance(self._driver, TerminalDriver):
-            self._driver.continued = self.arming.held_up
+        if isinstance(driver := running_driver(self), TerminalDriver):
+            driver.on_continue = self.arming.held_up
         self._beat()
 
     def on_ready(self) -> None:
@@ -244,8 +245,9 @@ class Console(App[None]):
         self._tell_terminal(f"\x1b]0;{f'({count}) ' if count else ''}aileron\x07")
 
     def _tell_terminal(self, sequence: str) -> None:
-        if self._driver and not self.is_headless:
-            self._driver.write(sequence)
+        driver = running_driver(self)
+        if driver and not self.is_headless:
+            driver.write(sequence)
 
     # looking
 

@@ -1,103 +1,93 @@
-"""Textual's driver for terminals, which also survives being stopped without having asked for it, and their end."""
+"""Textual's terminal driver, made to survive SIGSTOP and the loss of the terminal."""
 
 import asyncio
 import selectors
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from types import SimpleNamespace
 from typing import IO, Any, Final
 
-from textual.drivers import linux_driver
-from textual.drivers.linux_driver import LinuxDriver
+from aileron_tui.console.textual_internals import ResumableDriver, poll_input_with
 
-_LATELY: Final = 1.0
-_PATIENCE: Final = 0.5
+_RECENT_INPUT_SECONDS: Final = 1.0
+_IDLE_TIMEOUT: Final = 0.5
 
 
 class IdleSelector(selectors.SelectSelector):
-    """Textual looks ten times a second whether something was typed, a third of an idle console's work.
+    """Waits longer for input while nobody types.
 
-    Where nothing was for a while it waits longer. What is typed ends the wait at once, and after it every look is as
-    short as Textual wants it, because it tells an escape key from a sequence by the time that passes.
+    Textual polls for input ten times a second, which is a third of the work of an idle console. Input ends a wait at
+    once. For a second after it the timeout is Textual's own, because Textual tells an escape key from an escape
+    sequence by the time between reads.
     """
 
-    _heard = 0.0
+    _last_input = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """What is ready to be read."""
-        if timeout and monotonic() - self._heard > _LATELY:
-            timeout = _PATIENCE
+        if timeout and monotonic() - self._last_input > _RECENT_INPUT_SECONDS:
+            timeout = _IDLE_TIMEOUT
         ready = super().select(timeout)
         if ready:
-            self._heard = monotonic()
+            self._last_input = monotonic()
         return ready
 
 
-linux_driver.selectors = SimpleNamespace(  # type: ignore[assignment, attr-defined]  # what it uses of it
-    SelectSelector=IdleSelector, SelectorKey=selectors.SelectorKey, EVENT_READ=selectors.EVENT_READ
-)
+poll_input_with(IdleSelector)
 
 
 class TerminalOutput:
-    """A terminal to write to, which may go away. What is written after that goes nowhere, and `gone` was called once.
+    """The terminal as a file. When it is closed, `closed` is called once and everything written later is discarded.
 
-    The thread that writes for Textual would end with the terminal, and the console would wait for it for ever.
+    Textual's writer thread would end with an error instead, and the console would wait for it forever.
     """
 
-    def __init__(self, file: IO[str], gone: Callable[[], None]) -> None:
+    def __init__(self, file: IO[str], closed: Callable[[], None]) -> None:
         self._file = file
-        self._gone: Callable[[], None] | None = gone
+        self._closed: Callable[[], None] | None = closed
 
     def write(self, text: str) -> int:
-        """Writes, if there is something to write to."""
+        """Writes, if the terminal is still open."""
         self._try(lambda: self._file.write(text))
         return len(text)
 
     def flush(self) -> None:
-        """Writes out."""
+        """Flushes, if the terminal is still open."""
         self._try(self._file.flush)
 
     def fileno(self) -> int:
-        """The number of the file."""
+        """The file descriptor."""
         return self._file.fileno()
 
     def _try(self, work: Callable[[], object]) -> None:
         try:
-            if self._gone:
+            if self._closed:
                 work()
         except OSError:
-            gone, self._gone = self._gone, None
-            if gone:
-                gone()
+            closed, self._closed = self._closed, None
+            if closed:
+                closed()
 
 
-class TerminalDriver(LinuxDriver):
-    """Textual begins anew when the process goes on. After a bare SIGSTOP, unlike after ctrl+z, it must end first."""
+class TerminalDriver(ResumableDriver):
+    """Restores the terminal after a plain SIGSTOP too; Textual does it only after ctrl+z."""
 
-    continued: Callable[[], None] | None = None
-    """Called when the process goes on, before anything that was typed meanwhile is heard."""
+    on_continue: Callable[[], None] | None = None
+    """Called when the process continues, before any input that arrived meanwhile is read."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._file: Any = TerminalOutput(self._file, self._leave)
+        self.replace_output(TerminalOutput(self.output, self._terminal_closed))
 
-    def _leave(self) -> None:
-        """Nobody can look on any more."""
-        with suppress(RuntimeError):  # it is leaving already
-            self._loop.call_soon_threadsafe(self._app.exit)
+    def _terminal_closed(self) -> None:
+        with suppress(RuntimeError):  # the app is exiting already
+            self.exit_app()
 
-    def _sigcont_application(self, *_: object) -> None:
-        if self.continued:
-            self.continued()
-        if self._must_signal_resume:
-            super()._sigcont_application()
+    def process_continued(self) -> None:
+        """Other programs may have changed the terminal's modes and drawn on it."""
+        if self.on_continue:
+            self.on_continue()
+        if self.was_suspended:
+            super().process_continued()
         else:
-            asyncio.get_running_loop().call_soon(self._start_anew)
-
-    def _start_anew(self) -> None:
-        """Whoever used the terminal meanwhile may have changed its modes and drawn on it."""
-        if self._auto_restart:
-            self.suspend_application_mode()
-            self._must_signal_resume = True
-            self.resume_application_mode()
+            asyncio.get_running_loop().call_soon(self.restart_terminal)

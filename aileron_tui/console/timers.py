@@ -1,17 +1,18 @@
-"""Timers that ring once, and for certain."""
+"""One-shot timers that always fire."""
 
 from collections.abc import Callable
 
 from textual.message_pump import MessagePump
 from textual.timer import Timer
 
+from aileron_tui.console.textual_internals import never_skip
+
 
 def call_after(pump: MessagePump, seconds: float, callback: Callable[[], object]) -> Timer:
-    """Calls back after so many seconds.
+    """Calls back once after a number of seconds, even if the loop was blocked for longer than that.
 
-    Textual's own timer does not ring at all if it was held up for longer than that as it began: it takes the one time
-    for one of many that can be skipped.
+    Textual treats a late one-shot timer like one tick of many and skips it.
     """
     timer = pump.set_timer(seconds, callback)
-    timer._skip = False  # there is no other way to say so
+    never_skip(timer)
     return timer

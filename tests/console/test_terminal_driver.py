@@ -1,4 +1,4 @@
-"""A terminal that goes away while it is written to."""
+"""The terminal is closed while the console writes to it, and an idle console polls less often."""
 
 import os
 import pty
@@ -13,11 +13,11 @@ from textual.drivers._writer_thread import WriterThread
 from aileron_tui.console.terminal_driver import IdleSelector, TerminalOutput
 
 
-def test_writing_to_a_terminal_that_is_gone_waits_for_nobody_and_says_so_once() -> None:
+def test_writing_to_a_closed_terminal_does_not_block_and_is_reported_once() -> None:
     master, slave = pty.openpty()
-    told: list[str] = []
+    reported: list[str] = []
     with os.fdopen(slave, "w") as file:
-        writer = WriterThread(cast("IO[str]", TerminalOutput(file, lambda: told.append("gone"))))
+        writer = WriterThread(cast("IO[str]", TerminalOutput(file, lambda: reported.append("closed"))))
         writer.start()
         os.close(master)
 
@@ -30,12 +30,12 @@ def test_writing_to_a_terminal_that_is_gone_waits_for_nobody_and_says_so_once() 
         writing.start()
         writing.join(20)
         assert not writing.is_alive()
-        assert told == ["gone"]
+        assert reported == ["closed"]
         with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), file.fileno())  # so that closing it has somewhere to write what is left
+            os.dup2(nowhere.fileno(), file.fileno())  # closing the file flushes what is left
 
 
-def test_it_waits_longer_where_nothing_was_typed_for_a_while_and_no_longer_than_that() -> None:
+def test_the_selector_waits_longer_only_while_nothing_is_typed() -> None:
     reading, writing = os.pipe()
     with IdleSelector() as selector:
         selector.register(reading, selectors.EVENT_READ)

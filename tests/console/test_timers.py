@@ -1,4 +1,4 @@
-"""Timers that ring once, and for certain."""
+"""One-shot timers that always fire."""
 
 import itertools
 from pathlib import Path
@@ -14,33 +14,33 @@ from tests.console.pilots import piloted
 
 
 @piloted
-async def test_a_timer_that_is_held_up_as_it_begins_rings_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    rung: list[str] = []
+async def test_a_timer_fires_although_the_loop_was_blocked_as_it_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    fired: list[str] = []
     app = App[None]()
     async with app.run_test() as pilot:
-        looks = itertools.count(1)
+        calls = itertools.count(1)
 
         def late() -> float:
-            """At each of the first looks an hour has passed, as if the machine had slept."""
-            return monotonic() + 3600.0 * min(next(looks), 20)
+            """An hour passes between the first calls, as if the machine had slept."""
+            return monotonic() + 3600.0 * min(next(calls), 20)
 
         monkeypatch.setattr(_time, "get_time", late)
-        app.set_timer(0.01, lambda: rung.append("Textual's"))
-        call_after(app, 0.01, lambda: rung.append("ours"))
+        app.set_timer(0.01, lambda: fired.append("Textual's"))
+        call_after(app, 0.01, lambda: fired.append("ours"))
         await pilot.pause(0.2)
-    assert rung == ["ours"]  # if Textual's rings too, it needs no other
+    assert fired == ["ours"]  # if Textual's fires too, ours is not needed any more
 
 
 @piloted
-async def test_a_timer_that_is_stopped_does_not_ring() -> None:
-    rung: list[str] = []
+async def test_a_stopped_timer_does_not_fire() -> None:
+    fired: list[str] = []
     app = App[None]()
     async with app.run_test() as pilot:
-        call_after(app, 0.01, lambda: rung.append("it")).stop()
+        call_after(app, 0.01, lambda: fired.append("it")).stop()
         await pilot.pause(0.1)
-    assert rung == []
+    assert fired == []
 
 
-def test_the_console_has_no_other_timers() -> None:
+def test_the_console_uses_no_other_one_shot_timers() -> None:
     others = Path(console.__file__).parent.rglob("*.py")
-    assert [path.name for path in others if ".set_timer(" in path.read_text()] == ["later.py"]
+    assert [path.name for path in others if ".set_timer(" in path.read_text()] == ["timers.py"]

@@ -56,7 +56,8 @@ class ConfirmScreen(Dialog[bool]):
 class TypedInput(Input):
     """A field that takes keys and nothing else."""
 
-    def _on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
+        """Ignores pasted text."""
         event.stop()
         event.prevent_default()
 

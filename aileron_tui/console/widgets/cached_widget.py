@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 from rich.segment import Segment
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.widget import Widget
+
+from aileron_tui.console.textual_internals import RepaintHook
 
 _NO_LINES: Final = range(0)
 
@@ -20,7 +21,7 @@ class TextChange(NamedTuple):
     new: str
 
 
-class CachedWidget(Widget):
+class CachedWidget(RepaintHook):
     """Keeps the lines it drew and redraws only those that changed. Must be the last base class of a widget.
 
     To update one digit Textual asks every widget that could be there for all of its lines.
@@ -61,9 +62,8 @@ class CachedWidget(Widget):
             self._cached_lines[y - crop.y] = line
         return line is not None
 
-    def _set_dirty(self, *regions: Region) -> None:
-        """Textual calls this for everything that changes how a widget looks."""
-        super()._set_dirty(*regions)
+    def repaint_needed(self, regions: tuple[Region, ...]) -> None:
+        """Forgets the kept lines that must be drawn again."""
         if regions:
             lines = (region.translate(self.content_offset).line_range for region in regions)
             self._stale_lines = _smallest_range_around([self._stale_lines, *lines])

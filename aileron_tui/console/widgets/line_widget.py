@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.geometry import Size
 
+from aileron_tui.console.textual_internals import forget_measured_height
 from aileron_tui.console.widgets.cached_widget import CachedWidget
 
 
@@ -33,7 +34,7 @@ class LineWidget(CachedWidget):
     def refresh_lines(self, old_height: int) -> None:
         """Redraws the widget; updates the layout of the screen only if the height is no longer `old_height`."""
         # Textual keeps the height it measured if this was to be laid out already, as after a change of size.
-        self._box_model_cache.clear()
+        forget_measured_height(self)
         self.refresh(layout=self.height_at(self.size.width) != old_height)
 
     @property

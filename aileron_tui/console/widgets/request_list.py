@@ -14,6 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from aileron_tui.console.textual_internals import update_scrollbars
 from aileron_tui.console.widgets.cached_widget import CachedWidget, TextChange
 from aileron_tui.core.decision import moment
 from aileron_tui.core.time_words import ago, minutes_and_seconds
@@ -161,7 +162,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
             or size.height < before.height
             or (size.height > height) != self.show_vertical_scrollbar
         ):
-            self._scroll_update(size)  # which Textual leaves out if only the number of rows is another
+            update_scrollbars(self, size)  # which Textual leaves out if only the number of rows is another
             self.refresh(repaint=False, layout=True)
         elif self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = size.height

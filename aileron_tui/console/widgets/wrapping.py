@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from textual._cells import cell_len
-
 from aileron_tui.console.render import TextPart
+from aileron_tui.console.textual_internals import cell_len
 
 WrappedRow = tuple[TextPart, ...]
 

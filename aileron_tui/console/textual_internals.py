@@ -1,0 +1,101 @@
+"""Every use of Textual's private names, so that an update of Textual can be checked in one place.
+
+Each of them has a test in tests/console/test_textual_internals.py that fails by name if Textual changes it.
+"""
+
+import selectors
+from types import SimpleNamespace
+from typing import IO, Any, cast
+
+from textual._cells import cell_len
+from textual.app import App
+from textual.driver import Driver
+from textual.drivers import linux_driver
+from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Region, Size
+from textual.timer import Timer
+from textual.widget import Widget
+
+__all__ = [
+    "RepaintHook",
+    "ResumableDriver",
+    "cell_len",
+    "forget_measured_height",
+    "never_skip",
+    "poll_input_with",
+    "running_driver",
+    "update_scrollbars",
+]
+
+
+def never_skip(timer: Timer) -> None:
+    """Makes a timer fire even if the loop was blocked past its time; Textual skips it otherwise."""
+    timer._skip = False
+
+
+def running_driver(app: App[Any]) -> Driver | None:
+    """The driver that writes to the terminal, while the app runs."""
+    return app._driver
+
+
+def forget_measured_height(widget: Widget) -> None:
+    """Makes Textual measure a widget again; it keeps the old height if a layout was already pending."""
+    widget._box_model_cache.clear()
+
+
+def update_scrollbars(widget: Widget, size: Size) -> None:
+    """Fits the scrollbars to a new virtual size; Textual does not if only the number of rows changed."""
+    widget._scroll_update(size)
+
+
+class RepaintHook(Widget):
+    """A widget that learns which of its regions must be drawn again."""
+
+    def _set_dirty(self, *regions: Region) -> None:
+        super()._set_dirty(*regions)
+        self.repaint_needed(regions)
+
+    def repaint_needed(self, regions: tuple[Region, ...]) -> None:
+        """Called for every change of appearance; without regions, all of the widget must be drawn again."""
+
+
+def poll_input_with(selector: type[selectors.SelectSelector]) -> None:
+    """Replaces the selector with which Textual's driver waits for input."""
+    names = SimpleNamespace(SelectSelector=selector, SelectorKey=selectors.SelectorKey, EVENT_READ=selectors.EVENT_READ)
+    linux_driver.selectors = names  # type: ignore[assignment, attr-defined]
+
+
+class ResumableDriver(LinuxDriver):
+    """Textual's driver with public names for its output file and for what happens when the process continues."""
+
+    @property
+    def output(self) -> IO[str]:
+        """The file to which the driver writes."""
+        return cast("IO[str]", self._file)
+
+    def replace_output(self, file: Any) -> None:
+        """Writes to another file from now on."""
+        self._file = file
+
+    def exit_app(self) -> None:
+        """Ends the app. May be called from any thread; RuntimeError if the loop is closed."""
+        self._loop.call_soon_threadsafe(self._app.exit)
+
+    def process_continued(self) -> None:
+        """Called on SIGCONT. By default Textual restores the terminal only after its own ctrl+z."""
+        super()._sigcont_application()
+
+    def _sigcont_application(self, *_: object) -> None:
+        self.process_continued()
+
+    @property
+    def was_suspended(self) -> bool:
+        """Whether ctrl+z suspended the app, so that Textual itself resumes it."""
+        return bool(self._must_signal_resume)
+
+    def restart_terminal(self) -> None:
+        """Sets up the terminal again after a stop that Textual did not notice."""
+        if self._auto_restart:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+            self.resume_application_mode()
