@@ -1,1 +1,1 @@
-"""The only layer that knows where things lie on disk and reads or writes them."""
+"""The only layer that knows paths, and that reads and writes configuration, manifests and private files."""

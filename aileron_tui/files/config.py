@@ -1,7 +1,8 @@
 """The user's `config.toml` as values: each key with its type, its default, its meaning and its limits.
 
-A key is defined here and nowhere else. `config_schema` reads these definitions: `config_reader` checks a file against
-them, and `make configuration` writes docs/configuration.md from them.
+A key is defined here and nowhere else; only `[[risk]]` is in `config_schema`, because its values are not used as they
+are written. `config_reader` checks a file against these definitions, and `make configuration` writes
+docs/configuration.md from them.
 """
 
 from collections.abc import Mapping

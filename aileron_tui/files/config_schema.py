@@ -101,9 +101,8 @@ def check_limits(table: Mapping[str, Any], definition: type, path: Path, problem
         here = (*path, each.name)
         value = table.get(each.name)
         if each.required and problems.missing(value, here):
-            fix = (
-                f"Set it to one of {', '.join(each.choices)}." if each.choices else f"Add {each.name} = {each.example}."
-            )
+            choices = ", ".join(each.choices)
+            fix = f"Set it to one of {choices}." if choices else f"Add {each.name} = {each.example}."
             problems.add(here, "required", f"{dotted(here)} is required", fix)
         elif value is None or (each.required and not value):
             continue

@@ -1,4 +1,4 @@
-"""`aileron-tui lint` as its user meets it."""
+"""The output of `aileron-tui lint`."""
 
 import json
 import os
@@ -34,7 +34,7 @@ Lint = Callable[..., Outcome]
 
 @pytest.fixture
 def lint(capfdbinary: pytest.CaptureFixture[bytes]) -> Lint:
-    """Runs the command in this process; what it prints is checked to be fit for a terminal."""
+    """Runs the command in this process and checks that its output is safe for a terminal."""
 
     def run(*words: str | Path) -> Outcome:
         try:
@@ -42,14 +42,14 @@ def lint(capfdbinary: pytest.CaptureFixture[bytes]) -> Lint:
         except SystemExit as exit_:
             code = int(str(exit_.code))
         captured = capfdbinary.readouterr()
-        return Outcome(code, tame(captured.out), tame(captured.err))
+        return Outcome(code, safe_text(captured.out), safe_text(captured.err))
 
     return run
 
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """A good bundle, in which one action is alone in needing another."""
+    """A valid bundle in which one action depends on another."""
     for name, text in base("bundle").items():
         file = tmp_path / "bundle" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -57,8 +57,8 @@ def bundle(tmp_path: Path) -> Path:
     return tmp_path / "bundle"
 
 
-def tame(printed: bytes) -> str:
-    """The text of an output that holds nothing a terminal would obey or hide, and no traceback."""
+def safe_text(printed: bytes) -> str:
+    """Returns the output as text; it must contain no control characters and no traceback."""
     text = printed.decode("utf-8")
     odd = {character for character in set(text) if unicodedata.category(character)[0] == "C" and character != "\n"}
     assert not odd
@@ -179,14 +179,14 @@ def test_json_of_a_clean_bundle(lint: Lint, bundle: Path) -> None:
     assert json.loads(lint("--json", bundle).out) == {"files": 3, "errors": 0, "warnings": 0, "findings": []}
 
 
-# Which files are judged, and how.
+# Which files are checked, and how.
 
 
-def test_a_single_action_is_judged_with_its_neighbours(lint: Lint, bundle: Path) -> None:
+def test_a_single_action_is_checked_with_its_neighbours(lint: Lint, bundle: Path) -> None:
     get, send = bundle / "actions" / "get-draft.md", bundle / "actions" / "send-draft.md"
     assert lint(send) == Outcome(0, "1 file checked: nothing wrong\n", "")
     get.write_text(get.read_text().replace("idempotent = true", "idempotent = false"))
-    assert lint(get).code == 0, "what is wrong with a neighbour is not told"
+    assert lint(get).code == 0, "problems of a neighbour are not reported"
     code, out, _ = lint(send)
     assert code == 1
     assert out.startswith(f"{send}:30:1: error: no action in the bundle declares")
@@ -208,13 +208,13 @@ def test_a_single_action_by_a_relative_path(lint: Lint, bundle: Path, monkeypatc
     assert lint("actions/x.md").out.startswith("actions/x.md:1:1: error: ")
 
 
-def test_a_file_that_its_folder_does_not_load_is_judged_alone(lint: Lint, bundle: Path) -> None:
+def test_a_file_that_its_folder_does_not_load_is_checked_alone(lint: Lint, bundle: Path) -> None:
     assert lint(write(bundle, "# Read me", "README.md")).code == 1
     assert lint(write(bundle, GOOD, "action.txt")).code == 1
     assert lint(bundle).code == 0
 
 
-def test_a_suite_is_judged_with_its_folder(lint: Lint, bundle: Path) -> None:
+def test_a_suite_is_checked_with_its_folder(lint: Lint, bundle: Path) -> None:
     suite = write(bundle, 'name = "x"\ndescription = "x"\nactions = [\n  "actions/none",\n]\n', "suite.toml")
     code, out, _ = lint(suite)
     assert code == 1
@@ -236,7 +236,7 @@ def test_a_connector_and_its_folder(lint: Lint, bundle: Path) -> None:
     assert lint(manifest).code == lint(manifest.parent).code == 1
 
 
-def test_a_path_given_twice_is_judged_once(lint: Lint, bundle: Path) -> None:
+def test_a_path_given_twice_is_checked_once(lint: Lint, bundle: Path) -> None:
     assert lint(bundle, bundle).out == "3 files checked: nothing wrong\n"
 
 
@@ -250,7 +250,7 @@ def test_one_bad_path_of_several(lint: Lint, bundle: Path, tmp_path: Path) -> No
 # Usage.
 
 
-def test_a_path_that_is_not_there(lint: Lint, bundle: Path) -> None:
+def test_a_path_that_does_not_exist(lint: Lint, bundle: Path) -> None:
     assert lint(bundle, "/no/such/path") == Outcome(2, "", "error: there is no file or folder /no/such/path\n")
     assert lint("a\0b").code == 2
     assert lint("x" * 5000).code == 2
@@ -272,9 +272,9 @@ def test_help(lint: Lint) -> None:
 def test_no_command_and_an_unknown_one(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert main([]) == 2
     assert main(["lnt"]) == 2
-    assert 'Did you mean "lint"?' in tame(capfdbinary.readouterr().err)
+    assert 'Did you mean "lint"?' in safe_text(capfdbinary.readouterr().err)
     assert main(["--help"]) == 0
-    assert "lint" in tame(capfdbinary.readouterr().out)
+    assert "lint" in safe_text(capfdbinary.readouterr().out)
 
 
 # Bad input.
@@ -327,7 +327,7 @@ def test_bad_files(lint: Lint, tmp_path: Path, data: bytes, rule: str, line: int
 
 
 @pytest.mark.timeout(30)
-def test_a_file_with_thousands_of_faults(lint: Lint, tmp_path: Path) -> None:
+def test_a_file_with_thousands_of_errors(lint: Lint, tmp_path: Path) -> None:
     file = write(tmp_path, FRONT.format("".join(f"key{number} = 1\n" for number in range(20_000))))
     document = json.loads(lint("--json", file).out)
     assert document["errors"] == 20_006
@@ -335,7 +335,7 @@ def test_a_file_with_thousands_of_faults(lint: Lint, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_things_that_are_no_files(lint: Lint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_special_files(lint: Lint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("dangling.md").symlink_to("nowhere")
     Path("loop.md").symlink_to("loop.md")
@@ -476,10 +476,10 @@ def test_hostile_arguments(lint: Lint, capfdbinary: pytest.CaptureFixture[bytes]
     assert lint(f"--{text}").code == 2
     assert lint("--json", f"--json={text}").code == 2
     assert main([f"x{text}"]) == 2
-    tame(capfdbinary.readouterr().err)
+    safe_text(capfdbinary.readouterr().err)
 
 
-# Terminals and pipes, with processes of their own.
+# Terminals and pipes, in separate processes.
 
 
 def on_a_terminal(*words: str, **environment: str) -> bytes:
@@ -516,7 +516,7 @@ def test_colour_only_on_a_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--json", "--"])
-def test_a_reader_that_goes_away(tmp_path: Path, option: str) -> None:
+def test_a_pipe_that_is_closed_while_writing(tmp_path: Path, option: str) -> None:
     write(tmp_path, FRONT.format("".join(f"key{number} = 1\n" for number in range(5000))))
     command = [*COMMAND, "lint", option, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED) as process:
@@ -529,7 +529,7 @@ def test_a_reader_that_goes_away(tmp_path: Path, option: str) -> None:
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"], ["lint"], ["lint", "--help"]])
-def test_a_reader_that_was_never_there(words: list[str]) -> None:
+def test_a_pipe_that_is_closed_from_the_start(words: list[str]) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     process = subprocess.run([*COMMAND, *words], stdout=theirs, stderr=subprocess.PIPE, check=False, env=BUFFERED)
@@ -545,7 +545,7 @@ def test_a_full_disk(bundle: Path) -> None:
     assert (process.returncode, process.stderr) == (1, b"error: No space left on device\n")
 
 
-def test_a_terminal_that_knows_only_ascii(tmp_path: Path) -> None:
+def test_an_ascii_terminal(tmp_path: Path) -> None:
     file = write(tmp_path, GOOD.replace('"send-draft"', '"日本"'))
     environment: dict[str, Any] = {**os.environ, "PYTHONIOENCODING": "ascii"}
     for words in (["lint", str(file)], ["--help"], ["no-such-日本"]):

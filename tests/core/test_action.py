@@ -1,4 +1,4 @@
-"""What an action is once it is read, and in which order its faults are told."""
+"""Action manifests: what is read, and the order of findings."""
 
 import re
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_an_action_is_gated_only_if_it_says_so() -> None:
     assert not good(GOOD.split("[approval]")[0] + "+++\n").gated
 
 
-def test_silence_about_idempotence_is_kept() -> None:
+def test_idempotence_that_is_not_declared_is_none() -> None:
     assert good(GOOD.replace("idempotent = false\n", "")).execute[0].idempotent is None
     assert good(GOOD.replace("idempotent = false\n", "idempotent = true\n")).execute[0].idempotent is True
 
@@ -88,7 +88,7 @@ def test_a_timeout_is_kept_and_capped() -> None:
     assert timeout(86400) == 300
 
 
-def test_the_body_keeps_its_lines_without_the_last_break() -> None:
+def test_the_body_keeps_its_lines_without_the_last_newline() -> None:
     front = GOOD.split("\n+++\n\n")[0] + "\n+++"
     assert good(front).body == ""
     assert good(f"{front}\n").body == ""
@@ -98,11 +98,11 @@ def test_the_body_keeps_its_lines_without_the_last_break() -> None:
     assert good(f"{front}\n+++\nname = 1\n+++\n").body == "+++\nname = 1\n+++"
 
 
-def test_text_and_bytes_read_alike() -> None:
+def test_text_and_bytes_give_the_same_action() -> None:
     assert read_action(GOOD.encode(), "x.md") == read_action(GOOD, "x.md")
 
 
-def test_two_requirements_of_one_name_are_judged_by_the_first() -> None:
+def test_the_first_of_two_requirements_with_one_name_counts() -> None:
     text = GOOD.replace(
         "[match]",
         '[[requires.connectors]]\nname = "github://acme/mail"\nversion = "1.0.0"\nhash = "sha256:0"\n'
@@ -111,7 +111,7 @@ def test_two_requirements_of_one_name_are_judged_by_the_first() -> None:
     assert good(text).requirement("github://acme/mail") == good(text).requires[0]
 
 
-def test_faults_of_form_come_first_then_the_rules_in_their_order() -> None:
+def test_schema_errors_come_first_then_the_checks_in_order() -> None:
     text = """+++
 version = "1"
 name = "Bad Name"
@@ -166,7 +166,7 @@ capabilities = []
     ]
 
 
-def test_a_source_is_split_at_its_last_sign_and_its_version_is_judged_first() -> None:
+def test_a_source_is_split_at_its_last_at_sign_and_its_version_is_checked_first() -> None:
     def fault(source: str) -> str:
         (finding,) = read_action(re.sub(r"source = .*", f'source = "{source}"', GOOD), "x.md").findings
         return finding.message.partition("reference: ")[2]
@@ -177,7 +177,7 @@ def test_a_source_is_split_at_its_last_sign_and_its_version_is_judged_first() ->
     assert fault("https://acme/mail@1.2.0") == 'scheme "https" is not one of github, gitlab, hub, local'
 
 
-def test_a_misspelt_key_is_named() -> None:
+def test_a_misspelt_key_gets_a_suggestion() -> None:
     (finding,) = read_action(GOOD.replace("label =", "lable ="), "x.md").findings
     assert finding.message == '"inputs[0].lable" is not a known key'
     assert finding.fix == 'Did you mean "label"?'
@@ -190,7 +190,7 @@ def test_a_warning_rejects_nothing() -> None:
     assert [finding.severity.value for finding in reading.findings] == ["warning"]
 
 
-def test_thousands_of_faults_take_no_time_worth_mentioning() -> None:
+def test_thousands_of_errors_are_reported_quickly() -> None:
     text = "+++\n" + "".join(f"key{number} = 1\n" for number in range(20_000)) + "+++\n"
     assert len(read_action(text, "x.md").findings) == 20_000 + 6
 

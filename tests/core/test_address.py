@@ -1,4 +1,4 @@
-"""Addresses: what is one, what is not, and which of them only this machine can hear."""
+"""Addresses: which are valid, and which belong to this machine."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from aileron_tui.core.address import Address, BadAddress, read_address
         ("http://[0:0:0:0:0:0:0:1]:5", "http://[::1]:5"),
     ],
 )
-def test_an_address(text: str, url: str) -> None:
+def test_a_valid_address(text: str, url: str) -> None:
     assert read_address(text).url == url
 
 
@@ -49,7 +49,7 @@ def test_an_address(text: str, url: str) -> None:
         ("http://127.0.0.1:5\r\nX: y", "host or its port"),
     ],
 )
-def test_no_address(text: str, words: str) -> None:
+def test_an_invalid_address(text: str, words: str) -> None:
     with pytest.raises(BadAddress) as caught:
         read_address(text)
     assert words in str(caught.value)
@@ -57,7 +57,7 @@ def test_no_address(text: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "[::1]", "localhost"])
-def test_here(host: str) -> None:
+def test_a_local_address(host: str) -> None:
     address = read_address(f"http://{host}:5")
     assert address.is_local
     assert address.is_confidential
@@ -66,12 +66,12 @@ def test_here(host: str) -> None:
 @pytest.mark.parametrize(
     "host", ["10.0.0.1", "127.0.0.1.example.com", "localhost.example.com", "2130706433", "127.1", "[::ffff:127.0.0.1]"]
 )
-def test_elsewhere(host: str) -> None:
+def test_an_address_of_another_machine(host: str) -> None:
     assert not read_address(f"http://{host}:5").is_confidential
     assert read_address(f"https://{host}:5").is_confidential
 
 
-def test_which_addresses_mean_the_same() -> None:
+def test_which_addresses_match() -> None:
     here = Address("http", "127.0.0.1", 5)
     assert here.matches(here)
     assert Address("http", "localhost", 5).matches(here)

@@ -1,4 +1,4 @@
-"""What a connector is once its manifest is read."""
+"""Connector manifests: what is read."""
 
 from aileron_tui.core.connector import Connector, Credential, OAuth2, read_connector
 from tests.corpus.cases import base
@@ -49,7 +49,7 @@ def test_hosts_are_compared_in_lower_case() -> None:
     assert hosts == frozenset({"mail.example.com:443", "127.0.0.1:8080"})
 
 
-def test_an_empty_idempotency_table_is_a_fault_and_not_a_default() -> None:
+def test_an_empty_idempotency_table_is_an_error() -> None:
     reading = read_connector(GOOD.replace('default = "not_idempotent"\n', ""), "manifest.toml")
     assert reading.value is None
 

@@ -1,4 +1,4 @@
-"""Dotted paths into an answer."""
+"""Dotted paths into a result."""
 
 import pytest
 
@@ -78,11 +78,11 @@ ANSWER: Json = {
         ("message.", {"": "blank"}),
     ],
 )
-def test_what_lies_at_a_path(path: str, value: Json | Missing) -> None:
+def test_the_value_at_a_path(path: str, value: Json | Missing) -> None:
     assert resolve(ANSWER, path) == value
 
 
-def test_a_null_answer_has_nothing() -> None:
+def test_a_scalar_result_has_no_paths() -> None:
     assert resolve(None, "a") is MISSING
     assert resolve("text", "a") is MISSING
     assert resolve([], "0") is MISSING

@@ -1,4 +1,4 @@
-"""The framing of an action manifest, to the letter."""
+"""Splitting an action manifest into front matter and body."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_the_two_parts() -> None:
     assert framed("+++\n++++\n+ ++\nx+++\n+++ x\n+++\n") == ("++++\n+ ++\nx+++\n+++ x", 2, "")
 
 
-def test_what_stands_at_the_start_is_quoted_and_bounded() -> None:
+def test_unexpected_text_at_the_start_is_quoted_and_clipped() -> None:
     assert refused("\n\nhello\n").message == 'expected "+++" at the start, found "hello"'
     assert (refused("\n\nhello\n").line, refused("\n\nhello\n").column) == (3, 1)
     long = refused("y" * 5000)
@@ -48,7 +48,7 @@ def test_a_line_may_have_one_mebibyte_and_no_more(part: str) -> None:
     assert framed(text(LONGEST_LINE).replace("x" * 1000, "x" * 999 + "\n"))
 
 
-def test_bad_bytes_are_placed_in_characters() -> None:
+def test_the_position_of_bad_bytes_counts_characters() -> None:
     with pytest.raises(UnreadableManifest) as caught:
         decode("\ufeff+++\nméh = ".encode() + b"\xff\n", "x.md")
     finding = caught.value.finding
@@ -58,7 +58,7 @@ def test_bad_bytes_are_placed_in_characters() -> None:
     assert (caught.value.finding.line, caught.value.finding.column) == (1, 1)
 
 
-def test_the_place_of_bad_toml_counts_from_the_top_of_the_file() -> None:
+def test_the_line_of_invalid_toml_counts_from_the_top_of_the_file() -> None:
     finding = refused("\n\n+++\na = 1\nb = ?\n+++\n")
     assert (finding.line, finding.column) == (5, 5)
     assert finding.message == "invalid TOML: invalid value"
@@ -77,13 +77,13 @@ def test_the_place_of_bad_toml_counts_from_the_top_of_the_file() -> None:
         ("a = {}\na.b = 1", 2, 1),
     ],
 )
-def test_what_is_declared_twice_is_placed_at_its_second_key(toml: str, line: int, column: int) -> None:
+def test_a_duplicate_key_is_reported_at_its_second_place(toml: str, line: int, column: int) -> None:
     finding = refused(f"+++\n{toml}\n+++\n")
     assert (finding.line, finding.column) == (line + 1, column)
     assert finding.message == "invalid TOML: this is declared twice"
 
 
-def test_what_no_decoder_can_hold_is_refused() -> None:
+def test_toml_that_is_too_deep_or_too_large_is_refused() -> None:
     assert refused("+++\na = " + "[" * 100_000 + "\n+++\n").message == "invalid TOML: nested too deeply"
     assert refused("+++\na = " + ".".join(["b"] * 100_000) + "\n+++\n").rule == "toml"
     assert refused("+++\n" + "a." * 100_000 + "a = 1\n+++\n").message == "invalid TOML: nested too deeply"

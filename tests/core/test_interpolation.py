@@ -43,7 +43,7 @@ def test_tokens_become_text(template: str, text: str) -> None:
     assert interpolate(template, ARGS) == text
 
 
-def test_tables_and_arrays_are_followed_and_other_leaves_are_kept() -> None:
+def test_tokens_in_tables_and_arrays_are_replaced() -> None:
     template: Json = {"${args.id}": ["${args.id}", 5, None, {"x": "${args.on}"}], "n": 1.5, "b": False}
     assert interpolate(template, ARGS) == {"${args.id}": ["r-1", 5, None, {"x": "true"}], "n": 1.5, "b": False}
 
@@ -60,12 +60,12 @@ def test_the_template_is_not_changed() -> None:
     assert template == {"a": ["${args.id}"]}
 
 
-def test_names_asked_for_in_order() -> None:
+def test_references_are_in_order() -> None:
     template: Json = {"a": "${args.b} ${args.a}", "${args.key}": ["${args.c}", {"x": "${args.b}"}], "n": 5}
     assert list(references(template)) == ["b", "a", "c", "b"]
 
 
-def test_what_was_not_supplied_is_named_once() -> None:
+def test_a_missing_argument_is_named_once() -> None:
     assert missing_args({"a": "${args.x}", "b": ["${args.id}", "${args.y}${args.x}"]}, ARGS) == ["x", "y"]
     assert missing_args("${args.null}", ARGS) == ["null"]
     assert missing_args("${args.empty}", ARGS) == []

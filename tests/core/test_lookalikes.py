@@ -86,7 +86,7 @@ from tests.hostile import HOSTILE
         ),
     ],
 )
-def test_what_is_not_what_it_looks_like_is_told(text: str, expected: list[str]) -> None:
+def test_a_look_alike_is_flagged(text: str, expected: list[str]) -> None:
     assert list(warnings(text)) == expected
 
 
@@ -125,7 +125,7 @@ def test_ordinary_hosts_and_addresses_are_not_flagged(text: str) -> None:
     assert warnings(text) == ()
 
 
-def test_the_answer_is_bounded_and_says_so() -> None:
+def test_a_limit_that_is_reached_is_reported() -> None:
     many = " ".join(f"pаypal{number}.com" for number in range(50))
     assert len(warnings(many)) == MAX_WARNINGS + 1
     assert warnings(many)[-1] == "there are more warnings of this kind"
@@ -166,7 +166,7 @@ PARTS = st.sampled_from(
 
 
 @given(st.one_of(st.text(), st.lists(PARTS, max_size=30).map("".join), st.sampled_from(list(HOSTILE.values()))))
-def test_it_never_fails_and_its_sentences_are_visible(text: str) -> None:
+def test_it_never_fails_and_its_warnings_are_visible(text: str) -> None:
     for sentence in warnings(text):
         assert sentence
         assert visible(sentence) == sentence
@@ -174,11 +174,11 @@ def test_it_never_fails_and_its_sentences_are_visible(text: str) -> None:
 
 
 @given(st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=70))
-def test_any_punycode_is_survived(label: str) -> None:
+def test_any_punycode_is_accepted(label: str) -> None:
     assert isinstance(warnings(f"xn--{label}.com"), tuple)
 
 
-def test_the_table_holds_together() -> None:
+def test_the_table_is_consistent() -> None:
     assert len(lookalike_table.ALIKE) == len(lookalike_table.ASCII)
     assert len(lookalike_table.STARTS) == len(lookalike_table.SCRIPTS)
     assert not any(character.isascii() for character in lookalike_table.ALIKE)

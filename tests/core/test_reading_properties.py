@@ -1,4 +1,4 @@
-"""Properties of everything that reads: only our errors, right places, one pass, one spelling."""
+"""Properties of all readers: only our own errors, right positions, one pass, one canonical form."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ OBJECTS: st.SearchStrategy[JsonObject] = st.dictionaries(st.text(max_size=5) | s
 
 
 def judge(reading: Reading[Any], lines: int) -> None:
-    """What holds for every outcome of reading a file."""
+    """Asserts what is true for every reading of a file."""
     errors = [finding for finding in reading.findings if finding.severity is Severity.ERROR]
     assert (reading.value is None) == bool(errors)
     for finding in reading.findings:
@@ -103,14 +103,14 @@ def mutants(draw: st.DrawFn) -> str:
 @pytest.mark.parametrize("reader", READERS)
 @given(text=mutants())
 @CALM
-def test_mutants_are_read(reader: Callable[[bytes | str, str], Reading[Any]], text: str) -> None:
+def test_damaged_manifests_are_read(reader: Callable[[bytes | str, str], Reading[Any]], text: str) -> None:
     judge(reader(text, "x"), text.count("\n") + 1)
     judge(reader(text.encode(), "x"), text.count("\n") + 1)
 
 
 @given(actions=st.lists(mutants(), max_size=4), connectors=st.lists(mutants(), max_size=2))
 @CALM
-def test_bundles_of_mutants_are_checked(actions: list[str], connectors: list[str]) -> None:
+def test_bundles_of_damaged_manifests_are_checked(actions: list[str], connectors: list[str]) -> None:
     readings = [read_action(text, f"{index}.md") for index, text in enumerate(actions)]
     packages = [
         BundledConnector(read_connector(text, f"{index}.toml"), "sha256:0") for index, text in enumerate(connectors)
@@ -135,7 +135,7 @@ SPACE = ["", " ", "\n  ", " # a comment ] } ,\n\t"]
 
 @dataclass
 class Document:
-    """A TOML document that is made up as it is written, and knows where it wrote each key."""
+    """A random TOML document that knows where each key was written."""
 
     draw: st.DrawFn
     text: str = ""
@@ -247,7 +247,7 @@ def test_every_key_is_found_where_it_was_written(document: Document) -> None:
 
 @given(documents(), st.integers(0, 2000))
 @CALM
-def test_part_of_a_document_is_no_obstacle(document: Document, end: int) -> None:
+def test_part_of_a_document_can_be_scanned(document: Document, end: int) -> None:
     locate(document.text[:end])
     line, column = last_key(document.text[:end])
     assert 1 <= line <= document.text.count("\n") + 1
@@ -356,7 +356,7 @@ def test_interpolation_never_raises(template: Json, args: JsonObject) -> None:
 )
 @example([("", "a"), ("", "b")], {"a": "${args.b}", "b": "${args.a}"})
 @CALM
-def test_what_was_put_in_is_never_scanned_again(parts: list[tuple[str, str]], args: dict[str, str]) -> None:
+def test_inserted_text_is_never_scanned_again(parts: list[tuple[str, str]], args: dict[str, str]) -> None:
     template = "".join(f"{text}${{args.{name}}}" for text, name in parts)
     wanted = "".join(text + args.get(name, f"${{args.{name}}}") for text, name in parts)
     assert interpolate(template, dict(args)) == wanted
@@ -399,7 +399,7 @@ def test_reading_json_raises_only_our_error(data: bytes | str) -> None:
 @example(5e-324)
 @example(-0.0)
 @CALM
-def test_canonical_json_has_one_spelling(value: Json) -> None:
+def test_canonical_json_has_one_form(value: Json) -> None:
     try:
         once = canonical(value)
     except JsonError:

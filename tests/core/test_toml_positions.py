@@ -1,4 +1,4 @@
-"""Where keys stand, found by a second look at the TOML."""
+"""Positions of keys in TOML."""
 
 from aileron_tui.core.findings import TomlSource
 from aileron_tui.core.toml_positions import Position, last_key, locate
@@ -76,7 +76,7 @@ def test_every_key_has_its_line_and_column() -> None:
     assert ("text", "not") not in places
 
 
-def test_lines_end_in_either_way() -> None:
+def test_both_kinds_of_line_ends() -> None:
     unix, windows = locate(DOCUMENT), locate(DOCUMENT.replace("\n", "\r\n"))
     assert unix == windows
 
@@ -86,7 +86,7 @@ def test_escapes_in_keys_are_read() -> None:
     assert list(places) == [("abc",), ('"',), ("😀",), ("\\u0062",)]
 
 
-def test_quotes_at_the_ends_of_strings_end_nothing() -> None:
+def test_quotes_inside_multiline_strings() -> None:
     for string in (
         "''''a''''",
         "'''''a'''''",
@@ -102,7 +102,7 @@ def test_quotes_at_the_ends_of_strings_end_nothing() -> None:
         assert list(places) == [("x",), ("x", "a"), ("x", "b"), ("x", "b", 0), ("x", "b", 1), ("x", "c"), ("y",)]
 
 
-def test_a_key_that_is_not_written_is_placed_at_the_table_around_it() -> None:
+def test_a_missing_key_has_the_position_of_its_table() -> None:
     source = TomlSource("x.md", "[match]\nintent = 1\n[[inputs]]\n[[inputs]]\nname = 1\n", first_line=3)
     assert source.position(("match", "intent")) == Position(4, 1)
     assert source.position(("match", "missing")) == Position(3, 2)
@@ -120,7 +120,7 @@ def test_the_last_key_of_a_part() -> None:
     assert last_key("a = [\n { b = 1, b = [2]") == Position(2, 11)
 
 
-def test_deep_nesting_is_no_obstacle() -> None:
+def test_deep_nesting_is_scanned() -> None:
     deep = "first = 1\ndeep = " + "[" * 5000 + "]" * 5000
     assert locate(deep)["first",] == Position(1, 1)
     assert locate(deep)["deep",] == Position(2, 1)

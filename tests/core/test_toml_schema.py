@@ -1,4 +1,4 @@
-"""Closed schemas: what does not fit is reported and taken out."""
+"""Closed schemas: what does not fit is reported and removed."""
 
 from datetime import date
 from typing import Any
@@ -30,13 +30,13 @@ FIELDS: Fields = {
 }
 
 
-def judged(table: dict[str, Any]) -> list[str]:
+def findings_of(table: dict[str, Any]) -> list[str]:
     problems = Problems()
     enforce_schema(table, FIELDS, (), problems)
     return [f"{finding.rule}: {finding.message}" for finding in problems.findings(TomlSource("x"))]
 
 
-def test_what_fits_is_left_alone() -> None:
+def test_what_fits_is_kept() -> None:
     table = {
         "text": "",
         "flag": False,
@@ -47,7 +47,7 @@ def test_what_fits_is_left_alone() -> None:
         "labels": {"any": "x"},
         "free": {"a": [1, 2.5, "x", {"b": True}]},
     }
-    assert judged(table) == []
+    assert findings_of(table) == []
     assert list(table) == list(FIELDS)
 
 
@@ -83,8 +83,8 @@ def test_what_fits_is_left_alone() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_told_and_taken_out(table: dict[str, Any], finding: str, left: dict[str, Any]) -> None:
-    assert judged(table) == [finding]
+def test_what_does_not_fit_is_reported_and_removed(table: dict[str, Any], finding: str, left: dict[str, Any]) -> None:
+    assert findings_of(table) == [finding]
     assert table == left
 
 
@@ -92,7 +92,7 @@ def test_depth_is_bounded() -> None:
     deep: Any = "x"
     for _ in range(5000):
         deep = [deep]
-    (finding,) = judged({"free": {"a": deep}})
+    (finding,) = findings_of({"free": {"a": deep}})
     assert finding.endswith("nested deeper than 32 levels")
 
 
@@ -108,7 +108,7 @@ def test_a_value_of_the_wrong_type_is_not_also_missing() -> None:
     assert not problems.missing("x", ("text",))
 
 
-def test_paths_read_as_authors_write_them() -> None:
+def test_paths_are_written_as_in_toml() -> None:
     assert dotted(("requires", "connectors", 0, "hash")) == "requires.connectors[0].hash"
     assert dotted(()) == ""
 

@@ -1,24 +1,24 @@
-"""Reads the corpus: for each kind of manifest a good base file, and text files full of cases that alter it.
+"""Reads the corpus: for each kind of manifest a valid base file, and text files with cases that change it.
 
 A case file looks like this:
 
-    == the type is not one we know
+    == an unknown type
     - type = "string"
     + type = "text"  #! input-type
 
-    == a file of its own, not an altered base
+    == a whole file, not a changed base
     :: whole crlf
     +++
     …
 
-- `- ` takes a line of the base out, `+ ` puts one in; a plain line (two spaces in front) is context. The lines of a
-  hunk stand together in the base, exactly once. `~ ` keeps a line of the base and adds the mark at its end.
-- A mark says what must be reported on that very line: `#! rule, rule` for errors, `#? rule` for warnings. Nothing
-  else may be reported. Marks stay in the manifest: to TOML they are comments.
-- `!! rule` is an error of the file as a whole, `!! rule @ 3` one on a line that cannot carry a mark; `??` warns.
+- `- ` removes a line of the base, `+ ` adds one; a line with two spaces in front is context. The lines of a hunk occur
+  together in the base, exactly once. `~ ` keeps a line of the base and adds the mark at its end.
+- A mark says what must be reported on its line: `#! rule, rule` for errors, `#? rule` for warnings. Nothing else may be
+  reported. Marks stay in the manifest, where they are TOML comments.
+- `!! rule` is an error of the whole file, `!! rule @ 3` one on a line that cannot have a mark; `??` is a warning.
 - `::` sets options: `whole` (the text is the file), `crlf`, `bom`, `escapes` (`\\xff` and the like are bytes).
-- `-- path` starts another file of a case (bundles only); a path that the base has is altered, another one is added.
-- An empty line ends a hunk; empty lines at the end of a case do not count.
+- `-- path` starts another file of a case (bundles only); a path of the base is changed, another one is added.
+- An empty line ends a hunk; empty lines at the end of a case are ignored.
 """
 
 import re
@@ -37,7 +37,7 @@ Expected = tuple[str, int, str, str]
 
 @dataclass
 class Case:
-    """Files by name, and the findings they must have: file, line, rule, severity, sorted."""
+    """Files by name, and their expected findings: file, line, rule, severity, sorted."""
 
     id: str
     files: dict[str, bytes] = field(default_factory=dict)
@@ -45,12 +45,12 @@ class Case:
 
     @property
     def good(self) -> bool:
-        """Whether nothing rejects it."""
+        """Whether it has no errors."""
         return all(severity == "warning" for *_, severity in self.expected)
 
 
 def cases(kind: str) -> list[Case]:
-    """All cases of a folder of the corpus."""
+    """Returns all cases of a folder of the corpus."""
     found = [case for file in sorted((HERE / kind).glob("*.txt")) for case in _read(file)]
     ids = [case.id for case in found]
     assert len(ids) == len(set(ids)), "two cases share a name"
@@ -58,7 +58,7 @@ def cases(kind: str) -> list[Case]:
 
 
 def base(kind: str) -> dict[str, str]:
-    """The good files that the cases of a kind alter."""
+    """Returns the valid files that the cases of a kind change."""
     folder = HERE / kind / "base"
     if folder.is_dir():
         files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -78,7 +78,7 @@ def _read(file: Path) -> Iterator[Case]:
                 heading, _, piece = piece.partition("\n")  # noqa: PLW2901  # what is left is the piece
                 path = heading.removeprefix("-- ").strip()
             if path:
-                _alter(case, path, originals.get(path), piece.rstrip("\n").split("\n"))
+                _change(case, path, originals.get(path), piece.rstrip("\n").split("\n"))
         case.files = dict(sorted(case.files.items()))
         for path, data in case.files.items():
             case.expected += _marks(path, data.decode("utf-8", "replace"))
@@ -86,7 +86,7 @@ def _read(file: Path) -> Iterator[Case]:
         yield case
 
 
-def _alter(case: Case, path: str, original: str | None, lines: list[str]) -> None:
+def _change(case: Case, path: str, original: str | None, lines: list[str]) -> None:
     options: set[str] = {"whole"} if original is None else set()
     while lines and lines[0].startswith(("!!", "??", "::")):
         line = lines.pop(0)

@@ -1,4 +1,4 @@
-"""Manifests on disk: what is read, what is skipped, and what is said about the rest."""
+"""Manifests on disk: what is read, what is skipped, and what is reported."""
 
 import hashlib
 import os
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def told(findings: tuple[Finding, ...], folder: Path) -> list[tuple[str, str, int]]:
+def reported(findings: tuple[Finding, ...], folder: Path) -> list[tuple[str, str, int]]:
     return [(os.path.relpath(finding.file, folder), finding.rule, finding.line) for finding in findings]
 
 
@@ -43,7 +43,7 @@ def test_a_bundle_folder(folder: Path) -> None:
     assert load_bundle(folder) == bundle
 
 
-def test_a_folder_without_actions_holds_them_directly(folder: Path) -> None:
+def test_a_folder_without_an_actions_folder(folder: Path) -> None:
     assert list(load_bundle(folder / "actions").actions) == ["get-draft", "send-draft"]
 
 
@@ -72,19 +72,19 @@ def test_files_are_read_in_the_order_of_their_names(folder: Path) -> None:
     assert [Path(file).name for file in files] == ["C.md", "a.md", "b.md", "get-draft.md", "send-draft.md"]
 
 
-def test_one_bad_file_never_hides_a_good_one(folder: Path) -> None:
+def test_a_bad_file_does_not_affect_good_ones(folder: Path) -> None:
     (folder / "actions" / "bad.md").write_bytes(b"\xff")
     (folder / "connectors" / "bad").mkdir()
     (folder / "connectors" / "bad" / "manifest.toml").write_text("=")
     bundle = load_bundle(folder)
     assert list(bundle.actions) == ["get-draft", "send-draft"]
-    assert told(bundle.findings, folder) == [
+    assert reported(bundle.findings, folder) == [
         ("actions/bad.md", "not-utf8", 1),
         ("connectors/bad/manifest.toml", "toml", 1),
     ]
 
 
-def test_odd_entries_are_told_and_do_not_hang(folder: Path) -> None:
+def test_special_files_are_reported_and_do_not_block(folder: Path) -> None:
     actions = folder / "actions"
     (actions / "dangling.md").symlink_to("nowhere")
     (actions / "loop.md").symlink_to("loop.md")
@@ -114,13 +114,13 @@ def test_links_to_files_are_followed(folder: Path, tmp_path_factory: pytest.Temp
     assert list(load_bundle(folder).actions) == ["get-draft", "send-draft"]
 
 
-def test_actions_that_is_a_loop(tmp_path: Path) -> None:
+def test_folders_that_are_link_loops(tmp_path: Path) -> None:
     (tmp_path / "actions").symlink_to("actions")
     (tmp_path / "connectors").symlink_to("connectors")
     assert load_bundle(tmp_path).findings == ()
 
 
-def test_what_may_not_be_read_is_told(folder: Path) -> None:
+def test_a_file_without_permission_is_reported(folder: Path) -> None:
     (folder / "actions" / "get-draft.md").chmod(0)
     if os.access(folder / "actions" / "get-draft.md", os.R_OK):
         pytest.skip("this user may read everything")
@@ -131,17 +131,17 @@ def test_what_may_not_be_read_is_told(folder: Path) -> None:
         (folder / "connectors" / "mail").chmod(0o700)
 
 
-def test_a_folder_that_may_not_be_listed_is_told(folder: Path) -> None:
+def test_a_folder_without_permission_is_reported(folder: Path) -> None:
     (folder / "actions").chmod(0)
     if os.access(folder / "actions", os.R_OK):
         pytest.skip("this user may read everything")
     try:
-        assert told(load_bundle(folder).findings, folder) == [("actions", "unreadable", 0)]
+        assert reported(load_bundle(folder).findings, folder) == [("actions", "unreadable", 0)]
     finally:
         (folder / "actions").chmod(0o700)
 
 
-def test_a_folder_that_cannot_be_listed_hides_nothing_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_folder_does_not_affect_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = os.scandir
 
     def scandir(path: str) -> object:
@@ -151,7 +151,7 @@ def test_a_folder_that_cannot_be_listed_hides_nothing_else(folder: Path, monkeyp
 
     monkeypatch.setattr(os, "scandir", scandir)
     bundle = load_bundle(folder)
-    assert told(bundle.findings, folder) == [("connectors", "unreadable", 0)]
+    assert reported(bundle.findings, folder) == [("connectors", "unreadable", 0)]
     assert list(bundle.actions) == ["get-draft", "send-draft"]
 
 
@@ -163,20 +163,20 @@ def suite(folder: Path, *entries: str) -> None:
     (folder / "suite.toml").write_text(f'name = "x"\ndescription = "x"\nactions = [\n{listed}]\n')
 
 
-def test_a_suite_names_files_that_are_there(folder: Path) -> None:
+def test_a_suite_with_existing_files(folder: Path) -> None:
     suite(folder, "actions/get-draft", "/actions/send-draft.md", "./actions//get-draft", "hub://acme/x@1.0.0")
     assert load_bundle(folder).findings == ()
     assert read_folder(folder).count == 4
 
 
-def test_a_suite_seen_from_its_own_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suite_in_the_current_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite(folder, "actions/get-draft", "actions/send-draft")
     monkeypatch.chdir(folder)
     assert load_bundle(Path()).findings == ()
     assert read_folder(Path()).count == 4
 
 
-def test_a_suite_brings_actions_from_below(folder: Path) -> None:
+def test_a_suite_adds_actions_from_subfolders(folder: Path) -> None:
     more = folder / "more" / "copy"
     more.mkdir(parents=True)
     (more / "action.md").write_text(base("bundle")["actions/get-draft.md"].replace('"get-draft"', '"copy"'))
@@ -184,9 +184,9 @@ def test_a_suite_brings_actions_from_below(folder: Path) -> None:
     assert list(load_bundle(folder).actions) == ["get-draft", "send-draft", "copy"]
 
 
-def test_entries_that_lead_nowhere_are_told_at_their_line(folder: Path) -> None:
+def test_missing_entries_are_reported_at_their_line(folder: Path) -> None:
     suite(folder, "actions/get-draft", "actions/none", "x" * 5000, "actions", "/")
-    assert told(load_bundle(folder).findings, folder) == [
+    assert reported(load_bundle(folder).findings, folder) == [
         ("suite.toml", "suite-missing", 5),
         ("suite.toml", "suite-missing", 6),
         ("suite.toml", "suite-missing", 7),
@@ -196,17 +196,17 @@ def test_entries_that_lead_nowhere_are_told_at_their_line(folder: Path) -> None:
 
 def test_an_entry_with_a_nul(folder: Path) -> None:
     (folder / "suite.toml").write_text('name = "x"\ndescription = "x"\nactions = ["a\\u0000b"]\n')
-    assert told(load_bundle(folder).findings, folder) == [("suite.toml", "suite-missing", 3)]
+    assert reported(load_bundle(folder).findings, folder) == [("suite.toml", "suite-missing", 3)]
 
 
 def test_a_suite_that_is_a_folder(folder: Path) -> None:
     (folder / "suite.toml").mkdir()
     bundle = load_bundle(folder)
-    assert told(bundle.findings, folder) == [("suite.toml", "unreadable", 0)]
+    assert reported(bundle.findings, folder) == [("suite.toml", "unreadable", 0)]
     assert len(bundle.actions) == 2
 
 
-def test_a_bad_suite_hides_no_action(folder: Path) -> None:
+def test_a_bad_suite_does_not_affect_actions(folder: Path) -> None:
     (folder / "suite.toml").write_text("name = 1\n")
     assert len(load_bundle(folder).actions) == 2
 
@@ -230,11 +230,11 @@ def test_without_a_module_there_is_no_hash(folder: Path) -> None:
     assert read_folder(folder).packages[0].hash == ""
 
 
-def test_a_module_without_a_manifest_is_told(folder: Path) -> None:
+def test_a_module_without_a_manifest_is_reported(folder: Path) -> None:
     (folder / "connectors" / "bare").mkdir()
     (folder / "connectors" / "bare" / "connector.wasm").write_bytes(b"\0asm")
     (folder / "connectors" / "empty").mkdir()
-    assert told(load_bundle(folder).findings, folder) == [("connectors/bare/manifest.toml", "unreadable", 0)]
+    assert reported(load_bundle(folder).findings, folder) == [("connectors/bare/manifest.toml", "unreadable", 0)]
 
 
 # Single files.
@@ -274,7 +274,7 @@ def test_a_manifest_that_is_too_large(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs /proc")
-def test_files_that_do_not_tell_their_size() -> None:
+def test_files_of_unknown_size() -> None:
     assert b"Python" in read_file("/proc/self/maps") or read_file("/proc/self/maps")
     with pytest.raises(UnreadableFile, match="it has more than 10 bytes"):
         read_file("/proc/self/maps", 10)

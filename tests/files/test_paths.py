@@ -1,4 +1,4 @@
-"""Where things live."""
+"""Folders of the user and of the program."""
 
 from pathlib import Path
 
@@ -7,12 +7,12 @@ import pytest
 from aileron_tui.files.paths import bundled, paths
 
 
-def test_a_home_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_folder_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AILERON_TUI_HOME", str(tmp_path))
     here = paths()
     assert here.config == tmp_path / "config.toml"
     assert {here.data, here.keys, here.cache} == {tmp_path / "data", tmp_path / "keys", tmp_path / "cache"}
-    assert not any(tmp_path.iterdir()), "asking makes nothing"
+    assert not any(tmp_path.iterdir()), "nothing is created"
 
 
 def test_a_relative_home_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +24,7 @@ def test_a_relative_home_is_made_absolute(tmp_path: Path, monkeypatch: pytest.Mo
     assert paths().config == Path("/home/somebody/there/config.toml")
 
 
-def test_the_ordinary_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_standard_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AILERON_TUI_HOME", "")
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME"):

@@ -1,4 +1,4 @@
-"""Files that only their owner may touch."""
+"""Files that only their owner can access."""
 
 import os
 import stat
@@ -24,10 +24,10 @@ def home(tmp_path: Path) -> Path:
     return private_folder(tmp_path / "home")
 
 
-def test_a_folder_is_made_for_the_owner_alone(tmp_path: Path) -> None:
+def test_a_folder_is_created_for_the_owner_only(tmp_path: Path) -> None:
     folder = private_folder(tmp_path / "deep" / "er" / "keys")
     assert mode(folder) == 0o700
-    assert private_folder(folder) == folder, "a second time it is only checked"
+    assert private_folder(folder) == folder, "an existing folder is only checked"
 
 
 def test_a_wide_umask_does_not_matter(tmp_path: Path) -> None:
@@ -41,19 +41,19 @@ def test_a_wide_umask_does_not_matter(tmp_path: Path) -> None:
     assert mode(folder / "key") == 0o600
 
 
-@pytest.mark.parametrize("loose", [0o750, 0o705, 0o777, 0o710])
-def test_a_loose_folder_is_refused_with_the_remedy(tmp_path: Path, loose: int) -> None:
+@pytest.mark.parametrize("mode_bits", [0o750, 0o705, 0o777, 0o710])
+def test_an_open_folder_is_refused_with_a_fix(tmp_path: Path, mode_bits: int) -> None:
     folder = tmp_path / "keys"
     folder.mkdir()
-    folder.chmod(loose)
+    folder.chmod(mode_bits)
     with pytest.raises(PrivateFileError) as caught:
         private_folder(folder)
     assert caught.value.title == f"{folder} is open to others"
-    assert caught.value.detail == f"its mode is {loose:03o}"
+    assert caught.value.detail == f"its mode is {mode_bits:03o}"
     assert caught.value.hint == f"chmod 700 {folder}"
 
 
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
+def test_a_file_or_link_instead_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -73,7 +73,7 @@ def test_what_is_written_is_read(home: Path) -> None:
     write_private(home / "key", b"secret")
     assert read_private(home / "key") == b"secret"
     assert mode(home / "key") == 0o600
-    assert names(home) == ["key"], "no draft is left behind"
+    assert names(home) == ["key"], "no temporary file is left"
 
 
 def test_nothing_is_overwritten_unless_asked(home: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_failed_write_leaves_what_was_there(home: Path, monkeypatch: pytest.Mo
     assert names(home) == ["key"]
 
 
-def test_a_loose_file_is_refused(home: Path) -> None:
+def test_an_open_file_is_refused(home: Path) -> None:
     write_private(home / "key", b"x")
     (home / "key").chmod(0o640)
     with pytest.raises(PrivateFileError, match="open to others") as caught:
@@ -127,7 +127,7 @@ def test_a_link_is_not_read(home: Path) -> None:
     assert caught.value.detail == "it is a symbolic link"
 
 
-def test_what_is_no_file_is_not_read_and_does_not_hang(home: Path) -> None:
+def test_special_files_are_refused_and_do_not_block(home: Path) -> None:
     os.mkfifo(home / "pipe", 0o600)
     (home / "folder").mkdir()
     with pytest.raises(PrivateFileError, match="not an ordinary file"):
@@ -138,7 +138,7 @@ def test_what_is_no_file_is_not_read_and_does_not_hang(home: Path) -> None:
         read_private(home / "absent")
 
 
-def test_size_is_bounded(home: Path) -> None:
+def test_the_size_is_limited(home: Path) -> None:
     write_private(home / "key", b"x" * 11)
     assert len(read_private(home / "key", 11)) == 11
     with pytest.raises(PrivateFileError, match="too large"):

@@ -13,13 +13,13 @@ HEAVY = {"textual", "rich", "httpx", "wasmtime", "cryptography", "sqlite3", "key
 
 
 def loaded_by(code: str) -> set[str]:
-    """The modules a fresh interpreter has after running this code."""
+    """Returns the modules that a new interpreter has loaded after running this code."""
     report = "import json, sys; sys.stderr.write(json.dumps(list(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True)
     return set(json.loads(done.stderr))
 
 
-def test_the_core_brings_in_no_io_and_no_terminal() -> None:
+def test_the_core_imports_no_io_and_no_terminal() -> None:
     modules = [f"aileron_tui.core.{module.name}" for module in pkgutil.iter_modules(aileron_tui.core.__path__)]
     assert len(modules) > 15
     loaded = loaded_by("import " + ", ".join(modules))

@@ -1,4 +1,4 @@
-"""The wheel, installed in an empty environment, works from another folder."""
+"""The wheel, installed in a new environment, works from any folder."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def test_the_folders_at_the_top_are_inside(wheel: Path) -> None:
+def test_the_wheel_contains_manifests_and_styles(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     for folder in ("manifests", "styles"):
         here = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.is_file()}
@@ -33,7 +33,7 @@ def test_the_folders_at_the_top_are_inside(wheel: Path) -> None:
     assert not any(name.startswith(("tests/", "benchmarks/", "tools/")) for name in names)
 
 
-def test_it_runs_from_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+def test_the_wheel_runs_in_a_new_environment(wheel: Path, tmp_path: Path) -> None:
     lock = (ROOT / "requirements.lock").read_text()
     pins = tmp_path / "pins.txt"
     pins.write_text("\n".join(re.findall(r"^[A-Za-z0-9._-]+==[^\s;\\]+(?: ; [^\\\n]+)?", lock, re.MULTILINE)))
