@@ -48,7 +48,9 @@ def test_the_agent_alone_plays_on_a_gate_that_is_found(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pace = AgentPace(scene_seconds=0.5, poll_seconds=0.05)
-    monkeypatch.setattr("aileron_tui.cli.commands.demo.Agent", partial(ScriptedAgent, script=SCRIPT[:1], pace=pace))
+    monkeypatch.setattr(
+        "aileron_tui.cli.commands.demo.ScriptedAgent", partial(ScriptedAgent, script=SCRIPT[:1], pace=pace)
+    )
     with (
         sample_home(shared_cache(tmp_path_factory)) as made,
         EmbeddedGate(made.setup) as gate,
