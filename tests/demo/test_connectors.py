@@ -1,4 +1,4 @@
-"""The sample connectors: built from the source beside them, the same everywhere, and pinned."""
+"""The sample connectors: reproducible builds from the source next to them, and pinned."""
 
 from pathlib import Path
 
@@ -17,11 +17,11 @@ def _toolchain() -> tuple[Path | None, str]:
 GO, MISSING = _toolchain()
 
 
-def test_no_rebuild_was_forgotten() -> None:
+def test_the_modules_match_their_source() -> None:
     assert connectors.SUMS.read_text("utf-8") == connectors.sums(), "run `make connectors`"
 
 
-def test_no_pin_was_forgotten() -> None:
+def test_the_pins_match_the_connectors() -> None:
     hashes = connectors.pins()
     actions = list(connectors.MANIFESTS.glob("actions/*.md"))
     assert len(actions) == 12
@@ -31,7 +31,7 @@ def test_no_pin_was_forgotten() -> None:
         assert sum(text.count(pin) for pin in hashes.values()) == 1
 
 
-def test_pins_are_renewed_where_they_belong() -> None:
+def test_pins_are_updated_in_the_actions() -> None:
     text = (connectors.MANIFESTS / "actions" / "send-draft.md").read_text("utf-8")
     old = connectors.pins()["local://aileron/mail"]
     renewed = connectors.repinned(text, {"local://aileron/mail": "sha256:new", "local://aileron/files": "sha256:no"})
@@ -39,7 +39,7 @@ def test_pins_are_renewed_where_they_belong() -> None:
 
 
 @pytest.mark.parametrize("connector", connectors.CONNECTORS)
-def test_the_committed_module_is_of_the_pinned_toolchain(connector: str) -> None:
+def test_the_committed_module_was_built_with_the_pinned_toolchain(connector: str) -> None:
     module = (connectors.MANIFESTS / "connectors" / connector / "connector.wasm").read_bytes()
     assert module.startswith(b"\0asm\1\0\0\0")
     assert connectors.GO_VERSION.encode() in module
@@ -48,7 +48,7 @@ def test_the_committed_module_is_of_the_pinned_toolchain(connector: str) -> None
 
 @pytest.mark.skipif(GO is None, reason=MISSING or "the toolchain is there")
 @pytest.mark.parametrize("connector", connectors.CONNECTORS)
-def test_building_again_gives_the_committed_module(connector: str, tmp_path: Path) -> None:
+def test_a_rebuild_gives_the_committed_module(connector: str, tmp_path: Path) -> None:
     assert GO is not None
     built = tmp_path / "connector.wasm"
     connectors.build(GO, connector, built)

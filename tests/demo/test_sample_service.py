@@ -81,7 +81,7 @@ def test_a_draft_is_sent_once_and_then_gone(service: SampleService, mail: httpx.
     assert mail.get(f"/messages/{message['id']}").json()["labelIds"] == ["SENT"]
 
 
-def test_sends_at_the_same_time_have_one_winner(service: SampleService, mail: httpx.Client) -> None:
+def test_only_one_of_two_concurrent_sends_succeeds(service: SampleService, mail: httpx.Client) -> None:
     with ThreadPoolExecutor(8) as pool:
         statuses = list(pool.map(lambda _: mail.post("/drafts/send", json={"id": "r-12345"}).status_code, range(16)))
     assert sorted(statuses) == [200] + [404] * 15
@@ -126,7 +126,7 @@ def test_a_mail_is_sent_without_a_draft(service: SampleService, mail: httpx.Clie
         b'{"message":{"raw":"U3ViamVjdDogeA0KDQo="}}',
     ],
 )
-def test_a_body_that_is_no_mail_is_refused(service: SampleService, mail: httpx.Client, body: bytes) -> None:
+def test_a_body_that_is_not_a_mail_is_refused(service: SampleService, mail: httpx.Client, body: bytes) -> None:
     answer = mail.post("/drafts", content=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"]
@@ -174,20 +174,20 @@ def test_a_file_is_moved_renamed_and_deleted(service: SampleService, files: http
     [{}, {"Authorization": "Bearer wrong"}, {"Authorization": MAIL_CREDENTIAL}, {"X-Api-Key": MAIL_CREDENTIAL}],
 )
 @pytest.mark.parametrize("target", ["/gmail/v1/users/me/drafts/r-12345", "/drive/v3/files/f-1001"])
-def test_nothing_is_told_without_the_credential(service: SampleService, headers: dict[str, str], target: str) -> None:
+def test_a_credential_is_required(service: SampleService, headers: dict[str, str], target: str) -> None:
     answer = httpx.get(service.url + target, headers=headers, trust_env=False)
     assert answer.status_code == 401
     assert "Weekly" not in answer.text
     assert [(call.target, call.authorised) for call in service.calls] == [(target, False)]
 
 
-def test_an_id_may_hold_a_slash_but_not_leave_its_place(mail: httpx.Client) -> None:
+def test_an_escaped_slash_stays_part_of_the_id(mail: httpx.Client) -> None:
     assert mail.get("/drafts/..%2Fdrafts%2Fr-12345").status_code == 404
     assert mail.get("/nowhere").status_code == 404
     assert mail.patch("/drafts/r-12345", json={}).status_code == 404
 
 
-def test_faults_answer_as_their_names_say(service: SampleService, mail: httpx.Client) -> None:
+def test_faults_behave_as_their_names_say(service: SampleService, mail: httpx.Client) -> None:
     service.huge_bytes = 200_000
     assert mail.get("/drafts/r-404").status_code == 404
     assert mail.get("/drafts/r-500").status_code == 500
@@ -202,7 +202,7 @@ def test_faults_answer_as_their_names_say(service: SampleService, mail: httpx.Cl
     assert (redirect.status_code, redirect.headers["Location"]) == (302, service.redirect_to)
 
 
-def test_a_slow_answer_is_right_but_late(service: SampleService, mail: httpx.Client) -> None:
+def test_a_slow_response_is_correct_but_late(service: SampleService, mail: httpx.Client) -> None:
     service.slow_seconds = 0.3
     service.faults["r-12345"] = ServiceFault.SLOW
     before = time.monotonic()
@@ -210,7 +210,7 @@ def test_a_slow_answer_is_right_but_late(service: SampleService, mail: httpx.Cli
     assert time.monotonic() - before >= 0.3
 
 
-def test_a_fault_on_a_draft_also_hits_its_sending(service: SampleService, mail: httpx.Client) -> None:
+def test_a_fault_on_a_draft_also_affects_sending_it(service: SampleService, mail: httpx.Client) -> None:
     service.faults["r-12345"] = ServiceFault.SERVER_ERROR
     assert mail.post("/drafts/send", json={"id": "r-12345"}).status_code == 500
     assert service.sent == ()
@@ -220,7 +220,7 @@ def test_a_fault_on_a_draft_also_hits_its_sending(service: SampleService, mail: 
     assert len(service.sent) == 1
 
 
-def test_a_fault_may_hit_everything(service: SampleService, mail: httpx.Client, files: httpx.Client) -> None:
+def test_a_fault_can_affect_everything(service: SampleService, mail: httpx.Client, files: httpx.Client) -> None:
     service.faults[ANY_ID] = ServiceFault.SERVER_ERROR
     assert mail.get("/drafts").status_code == 500
     assert files.get("/files/f-1001").status_code == 500
@@ -235,7 +235,7 @@ def test_latency_is_shared_by_calls_at_the_same_time(service: SampleService, mai
     assert time.monotonic() - before < 1.5
 
 
-def test_a_body_without_bounds_is_refused(service: SampleService) -> None:
+def test_a_body_without_a_valid_length_is_refused(service: SampleService) -> None:
     for headers, status in (
         ({"Content-Length": str(MAX_BODY_SIZE + 1)}, 413),
         ({"Content-Length": "9" * 40}, 413),
@@ -253,7 +253,7 @@ def test_a_body_without_bounds_is_refused(service: SampleService) -> None:
         connection.close()
 
 
-def test_noise_on_the_wire_does_not_disturb_it(
+def test_malformed_requests_do_not_disturb_it(
     service: SampleService, mail: httpx.Client, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for noise in (b"\x16\x03\x01\x02\x00", b"GET\r\n\r\n", b"", b"GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\n"):
@@ -264,7 +264,7 @@ def test_noise_on_the_wire_does_not_disturb_it(
     assert capfd.readouterr().err == ""
 
 
-def test_stopping_cuts_slow_answers_and_idle_connections(service: SampleService, mail: httpx.Client) -> None:
+def test_stopping_closes_slow_and_idle_connections(service: SampleService, mail: httpx.Client) -> None:
     service.slow_seconds = 60
     mail.get("/drafts")
     with ThreadPoolExecutor(1) as pool:
@@ -306,7 +306,7 @@ def test_it_runs_alone_until_interrupted() -> None:
 
 
 @pytest.mark.parametrize("port", ["taken", "99999"])
-def test_a_port_it_cannot_have_is_a_sentence(
+def test_a_port_that_cannot_be_used_is_reported(
     service: SampleService, port: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--port", str(service.port) if port == "taken" else port]) == 1

@@ -72,7 +72,7 @@ TIMEOUT: JsonObject = {"status": "failed", "failure": {"error": {"class": "appro
         (TIMEOUT, "send-draft: nobody answered. That is not a denial, so I may ask again later."),
     ],
 )
-def test_it_says_what_it_makes_of_an_answer(answer: JsonObject, words: str) -> None:
+def test_it_comments_on_each_answer(answer: JsonObject, words: str) -> None:
     assert said(Gate(answer), (CALL,)) == ["May I?", words, "That was everything."]
 
 
@@ -84,7 +84,7 @@ def test_it_tries_something_else_when_denied() -> None:
     assert [args for _, args in gate.calls] == [{"draft_id": "r-1"}, {"draft_id": "r-2"}]
 
 
-def test_it_goes_on_with_what_a_call_gave() -> None:
+def test_it_continues_with_the_result_of_a_call() -> None:
     gate = Gate({"status": "completed", "result": '{"output":{"id":"r-40001"}}'}, {"status": "completed"})
     assert "The draft is r-40001. May I send it?" in said(gate, SCRIPT[-1])
     assert gate.calls[1] == ("send-draft", {"draft_id": "r-40001"})
@@ -102,7 +102,7 @@ def test_it_stops_asking_when_nobody_answers() -> None:
     assert "Nobody seems to be there" in log.lines()[-1]
 
 
-def test_an_answer_now_and_then_keeps_it_going() -> None:
+def test_an_occasional_answer_keeps_it_going() -> None:
     done: JsonObject = {"status": "completed"}
     gate = Gate(done, "wait", done, "wait", done)
     log = AgentLog()
@@ -114,14 +114,14 @@ def test_an_answer_now_and_then_keeps_it_going() -> None:
     assert len(gate.calls) == 5
 
 
-def test_it_ends_at_once_when_told_to() -> None:
+def test_it_stops_at_once() -> None:
     gate = Gate()
     with ScriptedAgent(gate, AgentLog(), [(CALL,)] * 10, AgentPace(scene_seconds=60)):
         pass
     assert len(gate.calls) <= 1
 
 
-def test_a_gate_that_goes_away_ends_it() -> None:
+def test_it_stops_when_the_gate_is_gone() -> None:
     gate = Gate()
     gate.gone = True
     log = AgentLog()
@@ -129,13 +129,13 @@ def test_a_gate_that_goes_away_ends_it() -> None:
     assert log.lines()[-1].endswith("I can no longer reach the gate: nobody answers")
 
 
-def test_a_request_that_is_forgotten_is_let_go() -> None:
+def test_an_unknown_request_is_dropped() -> None:
     gate = Gate()
     gate.forgot = True
     assert said(gate, (CALL,))[1] == "send-draft: the gate no longer knows this request."
 
 
-def test_an_action_that_is_not_there_is_skipped() -> None:
+def test_a_missing_action_is_skipped() -> None:
     class Poor(Gate):
         def run(self, name: str, args: JsonObject, *, asker: Asker | None = None, wait: int = 0) -> JsonObject:
             raise rejected(404, {"error": {"code": "not_found", "message": "no action named send-draft"}})
@@ -143,7 +143,7 @@ def test_an_action_that_is_not_there_is_skipped() -> None:
     assert said(Poor(), (CALL,))[1] == "send-draft: the gate refused: no action named send-draft"
 
 
-def test_the_script_fits_the_suite_and_shows_what_matters() -> None:
+def test_the_script_matches_the_suite() -> None:
     actions = load_bundle(bundled("manifests")).actions
     calls = [call for scene in SCRIPT for call in scene]
     for call in (*calls, *(other for asked in calls for other in asked.fallback)):

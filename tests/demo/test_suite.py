@@ -1,4 +1,4 @@
-"""The bundled suite: sound, pinned to the committed connectors, and movable to another port."""
+"""The bundled suite: valid, pinned to the committed connectors, and usable on another port."""
 
 import hashlib
 import shutil
@@ -43,14 +43,14 @@ def canonical_hash(folder: Path) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
-def test_nothing_is_found_wanting() -> None:
+def test_the_suite_has_no_findings() -> None:
     bundle = load_bundle(SUITE)
     assert bundle.findings == ()
     assert set(bundle.actions) == ACTIONS
     assert set(bundle.connectors) == {"local://aileron/mail", "local://aileron/files"}
 
 
-def test_the_suite_lists_every_action_there_is() -> None:
+def test_the_suite_lists_every_action() -> None:
     listed = tomli.loads((SUITE / "suite.toml").read_text("utf-8"))["actions"]
     assert sorted(listed) == sorted(f"actions/{file.stem}" for file in SUITE.glob("actions/*.md"))
 
@@ -62,7 +62,7 @@ def test_every_pin_is_the_hash_of_the_committed_connector(actions: dict[str, Act
             assert requirement.hash == hashes[requirement.name], action.name
 
 
-def test_exactly_what_changes_something_is_gated(actions: dict[str, Action]) -> None:
+def test_exactly_the_actions_that_change_something_are_gated(actions: dict[str, Action]) -> None:
     assert {name for name, action in actions.items() if not action.gated} == READING
     for name, action in actions.items():
         assert [step.idempotent for step in action.execute] == [name in READING]
@@ -75,13 +75,13 @@ def test_every_action_may_use_its_op_and_only_that(actions: dict[str, Action]) -
         assert action.body.strip().startswith("# ")
 
 
-def test_the_grant_is_the_sample_service_alone() -> None:
+def test_the_grant_is_only_the_sample_service() -> None:
     for connector in load_bundle(SUITE).connectors.values():
         assert connector.hosts == frozenset({f"{HOST}:{DEFAULT_PORT}"})
         assert connector.credential is not None
 
 
-def test_the_previews_teach_the_three_kinds(actions: dict[str, Action]) -> None:
+def test_the_previews_show_the_three_kinds(actions: dict[str, Action]) -> None:
     multiline = {
         name: action.approval.preview.multiline
         for name, action in actions.items()
@@ -110,7 +110,7 @@ def test_send_draft_shows_what_the_worked_example_shows(actions: dict[str, Actio
     assert preview.multiline == {"Body"}
 
 
-def test_optional_inputs_never_stand_in_a_template(actions: dict[str, Action]) -> None:
+def test_optional_inputs_are_not_used_in_templates(actions: dict[str, Action]) -> None:
     for action in actions.values():
         optional = {input_.name for input_ in action.inputs if not input_.required}
         preview = action.approval.preview
@@ -119,7 +119,7 @@ def test_optional_inputs_never_stand_in_a_template(actions: dict[str, Action]) -
             assert not [name for name in optional if f"${{args.{name}}}" in str(template)], action.name
 
 
-def test_a_copy_for_another_port_is_as_sound(tmp_path: Path) -> None:
+def test_a_copy_for_another_port_is_valid(tmp_path: Path) -> None:
     copy = materialise(tmp_path / "suite", 40123)
     bundle = load_bundle(copy)
     assert bundle.findings == ()
@@ -140,7 +140,7 @@ def test_a_copy_for_the_same_port_is_the_same(tmp_path: Path) -> None:
         assert file.read_bytes() == (SUITE / file.relative_to(copy)).read_bytes()
 
 
-def test_a_copy_never_covers_what_is_there(tmp_path: Path) -> None:
+def test_a_copy_never_overwrites_files(tmp_path: Path) -> None:
     with pytest.raises(DemoError, match="cannot copy"):
         materialise(tmp_path, 40123)
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Sessions: only for who holds an enrolled key, only for a while, and a challenge only once."""
+"""Approver sessions: only for holders of an enrolled key, for a limited time, and one per challenge."""
 
 import base64
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ INSTANCE = "gate-1"
 LEDGER = "sha256:" + "1" * 64
 
 
-class World:
+class SessionEnv:
     """A clock that is set by hand and a list of who may approve."""
 
     def __init__(self) -> None:
@@ -54,131 +54,131 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def session_env() -> SessionEnv:
+    return SessionEnv()
 
 
-def test_a_signed_challenge_opens_a_session(world: World) -> None:
-    session = world.sessions.find(world.open())
+def test_a_signed_challenge_opens_a_session(session_env: SessionEnv) -> None:
+    session = session_env.sessions.find(session_env.open())
     assert session is not None
-    assert (session.name, session.keyid) == ("laptop", world.key.public.fingerprint)
-    assert session.expires_at == timestamp(datetime.fromtimestamp(world.now + IDLE_SECONDS, UTC))
+    assert (session.name, session.keyid) == ("laptop", session_env.key.public.fingerprint)
+    assert session.expires_at == timestamp(datetime.fromtimestamp(session_env.now + IDLE_SECONDS, UTC))
 
 
-def test_a_challenge_is_good_once(world: World) -> None:
-    challenge = world.sessions.challenge()
-    signature = world.sign(challenge)
-    world.sessions.open(challenge, world.key.public.fingerprint, signature)
-    assert world.refused(challenge, signature) == "used_challenge"
+def test_a_challenge_can_be_used_once(session_env: SessionEnv) -> None:
+    challenge = session_env.sessions.challenge()
+    signature = session_env.sign(challenge)
+    session_env.sessions.open(challenge, session_env.key.public.fingerprint, signature)
+    assert session_env.refused(challenge, signature) == "used_challenge"
 
 
-def test_a_challenge_is_good_for_a_minute(world: World) -> None:
-    challenge = world.sessions.challenge()
-    world.now += CHALLENGE_SECONDS
-    assert world.refused(challenge, world.sign(challenge)) == "expired_challenge"
+def test_a_challenge_expires_after_a_minute(session_env: SessionEnv) -> None:
+    challenge = session_env.sessions.challenge()
+    session_env.now += CHALLENGE_SECONDS
+    assert session_env.refused(challenge, session_env.sign(challenge)) == "expired_challenge"
     # Also one that was used: by then it is forgotten that it was.
-    other = world.sessions.challenge()
-    world.sessions.open(other, world.key.public.fingerprint, world.sign(other))
-    world.now += CHALLENGE_SECONDS
-    world.open()
-    assert world.refused(other, world.sign(other)) == "expired_challenge"
+    other = session_env.sessions.challenge()
+    session_env.sessions.open(other, session_env.key.public.fingerprint, session_env.sign(other))
+    session_env.now += CHALLENGE_SECONDS
+    session_env.open()
+    assert session_env.refused(other, session_env.sign(other)) == "expired_challenge"
 
 
 @pytest.mark.parametrize("odd", ["", "x", "é", "A" * 76, "====", base64.urlsafe_b64encode(bytes(56)).decode()])
-def test_a_challenge_must_be_ours(world: World, odd: str) -> None:
-    assert world.refused(odd, world.sign(odd)) == "unknown_challenge"
+def test_a_challenge_must_come_from_this_process(session_env: SessionEnv, odd: str) -> None:
+    assert session_env.refused(odd, session_env.sign(odd)) == "unknown_challenge"
 
 
-def test_a_challenge_of_another_process_is_not_ours(world: World) -> None:
-    challenge = World().sessions.challenge()
-    assert world.refused(challenge, world.sign(challenge)) == "unknown_challenge"
+def test_a_challenge_of_another_process_is_refused(session_env: SessionEnv) -> None:
+    challenge = SessionEnv().sessions.challenge()
+    assert session_env.refused(challenge, session_env.sign(challenge)) == "unknown_challenge"
 
 
-def test_a_changed_challenge_is_not_ours(world: World) -> None:
-    raw = bytearray(base64.urlsafe_b64decode(world.sessions.challenge()))
+def test_a_modified_challenge_is_refused(session_env: SessionEnv) -> None:
+    raw = bytearray(base64.urlsafe_b64decode(session_env.sessions.challenge()))
     for index in range(len(raw)):
         raw[index] ^= 1
         challenge = base64.urlsafe_b64encode(raw).decode()
-        assert world.refused(challenge, world.sign(challenge)) == "unknown_challenge"
+        assert session_env.refused(challenge, session_env.sign(challenge)) == "unknown_challenge"
         raw[index] ^= 1
 
 
-def test_another_key_signs_for_nobody_else(world: World) -> None:
+def test_a_signature_by_another_key_is_refused(session_env: SessionEnv) -> None:
     other = for_this_run("other")
-    challenge = world.sessions.challenge()
-    assert world.refused(challenge, world.sign(challenge, other)) == "bad_signature"
-    assert world.refused(challenge, world.sign(challenge, other), other) == "unknown_key"
-    world.enrol(other, revoked="2026-05-12T11:00:00.000000Z")
-    assert world.refused(challenge, world.sign(challenge, other), other) == "revoked_key"
+    challenge = session_env.sessions.challenge()
+    assert session_env.refused(challenge, session_env.sign(challenge, other)) == "bad_signature"
+    assert session_env.refused(challenge, session_env.sign(challenge, other), other) == "unknown_key"
+    session_env.enrol(other, revoked="2026-05-12T11:00:00.000000Z")
+    assert session_env.refused(challenge, session_env.sign(challenge, other), other) == "revoked_key"
 
 
-def test_a_signature_for_another_gate_is_of_no_use_here(world: World) -> None:
-    challenge = world.sessions.challenge()
-    assert world.refused(challenge, world.sign(challenge, instance="gate-2")) == "bad_signature"
-    assert world.refused(challenge, world.sign(challenge, ledger="sha256:" + "2" * 64)) == "bad_signature"
+def test_a_signature_for_another_gate_is_refused(session_env: SessionEnv) -> None:
+    challenge = session_env.sessions.challenge()
+    assert session_env.refused(challenge, session_env.sign(challenge, instance="gate-2")) == "bad_signature"
+    assert session_env.refused(challenge, session_env.sign(challenge, ledger="sha256:" + "2" * 64)) == "bad_signature"
 
 
 @pytest.mark.parametrize("signature", ["", "!", "é", "AAAA", base64.b64encode(bytes(64)).decode()])
-def test_a_signature_must_be_one(world: World, signature: str) -> None:
-    assert world.refused(world.sessions.challenge(), signature) == "bad_signature"
+def test_an_invalid_signature_is_refused(session_env: SessionEnv, signature: str) -> None:
+    assert session_env.refused(session_env.sessions.challenge(), signature) == "bad_signature"
 
 
-def test_a_session_ends_when_it_is_not_used(world: World) -> None:
-    token = world.open()
-    world.now += IDLE_SECONDS - 1
-    assert world.sessions.find(token)
-    world.now += IDLE_SECONDS - 1
-    assert world.sessions.find(token)
-    world.now += IDLE_SECONDS
-    assert world.sessions.find(token) is None
-    world.now -= IDLE_SECONDS
-    assert world.sessions.find(token) is None
+def test_a_session_ends_when_it_is_not_used(session_env: SessionEnv) -> None:
+    token = session_env.open()
+    session_env.now += IDLE_SECONDS - 1
+    assert session_env.sessions.find(token)
+    session_env.now += IDLE_SECONDS - 1
+    assert session_env.sessions.find(token)
+    session_env.now += IDLE_SECONDS
+    assert session_env.sessions.find(token) is None
+    session_env.now -= IDLE_SECONDS
+    assert session_env.sessions.find(token) is None
 
 
-def test_a_session_ends_in_any_case(world: World) -> None:
-    token = world.open()
+def test_a_session_ends_after_its_maximum_time(session_env: SessionEnv) -> None:
+    token = session_env.open()
     for _ in range(MAX_SESSION_SECONDS // 300 - 1):
-        world.now += 300
-        assert world.sessions.find(token)
-    world.now += 300
-    assert world.sessions.find(token) is None
+        session_env.now += 300
+        assert session_env.sessions.find(token)
+    session_env.now += 300
+    assert session_env.sessions.find(token) is None
 
 
-def test_a_session_ends_with_the_right_of_its_key(world: World) -> None:
-    token = world.open()
-    assert world.sessions.find(token)
-    world.enrol(world.key, revoked="2026-05-12T11:00:00.000000Z")
-    assert world.sessions.find(token) is None
-    world.enrol(world.key)
-    assert world.sessions.find(token) is None
+def test_a_session_ends_when_its_key_is_revoked(session_env: SessionEnv) -> None:
+    token = session_env.open()
+    assert session_env.sessions.find(token)
+    session_env.enrol(session_env.key, revoked="2026-05-12T11:00:00.000000Z")
+    assert session_env.sessions.find(token) is None
+    session_env.enrol(session_env.key)
+    assert session_env.sessions.find(token) is None
 
 
-def test_a_session_can_be_ended(world: World) -> None:
-    token = world.open()
-    session = world.sessions.find(token)
+def test_a_session_can_be_closed(session_env: SessionEnv) -> None:
+    token = session_env.open()
+    session = session_env.sessions.find(token)
     assert session
-    world.sessions.close(session)
-    assert world.sessions.find(token) is None
-    assert not world.sessions.renew(session)
+    session_env.sessions.close(session)
+    assert session_env.sessions.find(token) is None
+    assert not session_env.sessions.renew(session)
 
 
-def test_a_token_must_be_right_to_the_last_character(world: World) -> None:
-    token = world.open()
+def test_a_token_must_match_exactly(session_env: SessionEnv) -> None:
+    token = session_env.open()
     for odd in ("", token[:-1], token + "x", token.swapcase(), "x" * len(token)):
-        assert world.sessions.find(odd) is None
-    assert world.sessions.find(token)
+        assert session_env.sessions.find(odd) is None
+    assert session_env.sessions.find(token)
 
 
-def test_sessions_are_bounded_and_the_newest_stay(world: World) -> None:
+def test_sessions_are_limited_and_the_newest_stay(session_env: SessionEnv) -> None:
     tokens = []
     for _ in range(MAX_SESSIONS + 5):
-        world.now += 0.001
-        tokens.append(world.open())
-    alive = [token for token in tokens if world.sessions.find(token)]
+        session_env.now += 0.001
+        tokens.append(session_env.open())
+    alive = [token for token in tokens if session_env.sessions.find(token)]
     assert alive == tokens[5:]
 
 
-def test_a_proof_is_no_decision_and_no_decision_a_proof() -> None:
+def test_a_session_proof_and_a_decision_cannot_be_confused() -> None:
     assert b"application/vnd.aileron.session+json" in session_proof("c", "i", "l")
 
 
@@ -204,7 +204,7 @@ def test_over_http(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_a_session_that_is_in_the_wrong_hands_cannot_fill_the_ledger(env: GateEnv) -> None:
+def test_a_stolen_session_cannot_fill_the_ledger(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env, HttpLimits(writes_per_second=0.001, writes_burst=3)) as served:
             id_ = (await served.agent.post(SEND, json=DRAFT)).json()["approval_id"]

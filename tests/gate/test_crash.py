@@ -1,4 +1,4 @@
-"""`kill -9` at every named step, and a few times by chance. `python -m tests.gate.crash` goes on for longer."""
+"""Kills a gate at every named step, and a few times at random. `python -m tests.gate.crash` runs longer."""
 
 import random
 import shutil
@@ -28,16 +28,16 @@ def harness(shared: GateHarness) -> GateHarness:
 
 
 @pytest.mark.parametrize("plan", STEPS, ids=lambda plan: plan.name)
-def test_a_gate_that_dies_leaves_everything_in_order(harness: GateHarness, plan: Plan) -> None:
+def test_a_crash_loses_and_repeats_nothing(harness: GateHarness, plan: Plan) -> None:
     harness.crash_at(plan)
 
 
 @pytest.mark.parametrize(("first", "second", "found"), DOUBLE_CRASHES)
-def test_a_gate_that_dies_while_it_recovers_leaves_everything_in_order(
+def test_a_crash_during_recovery_loses_and_repeats_nothing(
     harness: GateHarness, first: str, second: str, found: RequestState
 ) -> None:
     harness.crash_twice(first, second, found)
 
 
-def test_a_gate_may_die_at_any_moment(harness: GateHarness) -> None:
+def test_random_crashes_lose_and_repeat_nothing(harness: GateHarness) -> None:
     random_runs(harness, random.Random(7), 12)

@@ -1,4 +1,4 @@
-"""Every way in which an answer can be wrong is refused with its own reason, and nothing runs."""
+"""Every kind of invalid decision is refused with its own reason, and nothing runs."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -72,7 +72,7 @@ def test_a_key_that_was_never_enrolled_is_refused(env: GateEnv) -> None:
     assert env.service.sent == ()
 
 
-def test_a_key_revoked_beside_the_running_gate_is_refused_at_once(env: GateEnv) -> None:
+def test_a_key_revoked_by_another_process_is_refused_at_once(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
@@ -110,7 +110,7 @@ def test_a_tampered_envelope_is_refused(env: GateEnv) -> None:
     assert env.service.sent == ()
 
 
-def test_a_nonce_serves_once_also_after_a_restart(env: GateEnv) -> None:
+def test_a_nonce_can_be_used_once_even_across_a_restart(env: GateEnv) -> None:
     async def first() -> str:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
@@ -149,7 +149,7 @@ def test_the_same_decision_twice_gets_the_same_answer_and_another_one_409(env: G
     assert len(env.service.sent) == 1
 
 
-def test_a_denial_sent_again_with_other_words_around_it_is_still_a_denial(env: GateEnv) -> None:
+def test_a_repeated_denial_with_other_fields_is_still_a_denial(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
@@ -162,7 +162,7 @@ def test_a_denial_sent_again_with_other_words_around_it_is_still_a_denial(env: G
     assert env.service.sent == ()
 
 
-def test_a_refused_decision_cannot_fill_the_ledger(env: GateEnv) -> None:
+def test_refused_decisions_cannot_fill_the_ledger(env: GateEnv) -> None:
     async def work() -> str:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])

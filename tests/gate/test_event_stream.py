@@ -1,4 +1,4 @@
-"""Watching: framing, heartbeat, resuming, and the end of watchers who may not or do not look any more."""
+"""Watching: framing, heartbeat, resuming, and ending watchers that lose access or stop reading."""
 
 import asyncio
 import json
@@ -77,7 +77,7 @@ def test_a_watcher_sees_everything_in_order(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_a_watcher_who_lost_the_line_goes_on_from_there(env: GateEnv) -> None:
+def test_a_watcher_can_resume_after_a_lost_connection(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             async with watching(served) as stream:
@@ -95,7 +95,7 @@ def test_a_watcher_who_lost_the_line_goes_on_from_there(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_silence_is_filled_with_heartbeats(env: GateEnv) -> None:
+def test_heartbeats_are_sent_while_idle(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env, HttpLimits(heartbeat_seconds=0.05)) as served, watching(served) as stream:
             assert b"snapshot" in await stream.frame()
@@ -104,7 +104,7 @@ def test_silence_is_filled_with_heartbeats(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_a_session_that_ends_ends_the_watch(env: GateEnv) -> None:
+def test_the_stream_ends_with_its_session(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env, HttpLimits(heartbeat_seconds=0.05)) as served, watching(served) as stream:
             await stream.frame()
@@ -114,7 +114,7 @@ def test_a_session_that_ends_ends_the_watch(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_nothing_more_is_told_to_a_revoked_key(env: GateEnv) -> None:
+def test_a_revoked_key_receives_no_more_events(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served, watching(served) as stream:
             await stream.frame()
@@ -140,7 +140,7 @@ async def until_end(stream: Stream) -> set[bytes]:
     return frames
 
 
-def test_a_watcher_who_does_not_read_is_cut_off(env: GateEnv) -> None:
+def test_a_watcher_that_does_not_read_is_cut_off(env: GateEnv) -> None:
     """And can come back: what it missed is still known."""
 
     async def main() -> None:
@@ -175,7 +175,7 @@ def open_files() -> int:
     return sum(1 for _ in Path("/dev/fd").iterdir())
 
 
-def test_watchers_are_counted(env: GateEnv) -> None:
+def test_watchers_are_limited(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env, HttpLimits(watchers=1)) as served:
             async with watching(served) as stream:
@@ -192,7 +192,7 @@ def test_watchers_are_counted(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_a_surface_says_its_name(env: GateEnv) -> None:
+def test_a_surface_gives_its_name(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             for odd in ("A", "x" * 33, "a b", ""):

@@ -113,7 +113,7 @@ def test_a_denial_reaches_the_agent_with_its_reason(env: GateEnv) -> None:
     assert sound(env)
 
 
-def test_nobody_answers_is_not_a_denial(env: GateEnv) -> None:
+def test_an_expired_request_is_not_a_denial(env: GateEnv) -> None:
     env.policy = Policy(timeout=1)
 
     async def work() -> None:
@@ -201,7 +201,7 @@ def test_a_call_made_again_after_the_end_gets_the_undelivered_result_once(env: G
     assert len(env.service.sent) == 1
 
 
-def test_an_agent_that_goes_away_takes_its_request_with_it(env: GateEnv) -> None:
+def test_a_request_is_withdrawn_when_its_agent_disconnects(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
             held = asyncio.create_task(ask(gate, wait=30))
@@ -219,7 +219,7 @@ def test_an_agent_that_goes_away_takes_its_request_with_it(env: GateEnv) -> None
     assert env.service.sent == ()
 
 
-def test_a_request_stays_while_somebody_else_waits_for_it(env: GateEnv) -> None:
+def test_a_request_stays_while_another_client_waits_for_it(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
             first, second = asyncio.create_task(ask(gate, wait=30)), asyncio.create_task(ask(gate, wait=30))
@@ -317,7 +317,7 @@ def test_the_preview_is_fetched_again_on_request(env: GateEnv) -> None:
 
 
 @pytest.mark.parametrize("edits", [None, {"draft_id": "r-12345"}], ids=["as asked", "edited"])
-def test_what_changed_upstream_since_it_was_shown_is_not_sent(env: GateEnv, edits: JsonObject | None) -> None:
+def test_a_changed_preview_is_not_approved(env: GateEnv, edits: JsonObject | None) -> None:
     """The draft is rewritten between the look and the answer."""
     ahead = timedelta()
 
@@ -344,7 +344,7 @@ def test_what_changed_upstream_since_it_was_shown_is_not_sent(env: GateEnv, edit
     assert sound(env)
 
 
-def test_an_old_preview_that_still_holds_is_approved(env: GateEnv) -> None:
+def test_an_old_but_unchanged_preview_is_approved(env: GateEnv) -> None:
     ahead = timedelta()
 
     async def work() -> None:
@@ -360,7 +360,7 @@ def test_an_old_preview_that_still_holds_is_approved(env: GateEnv) -> None:
     assert len(env.service.sent) == 1
 
 
-def test_nothing_can_be_approved_before_its_preview_is_there(env: GateEnv) -> None:
+def test_nothing_can_be_approved_before_its_preview_was_fetched(env: GateEnv) -> None:
     env.service.latency_seconds = 0.5
 
     async def work() -> None:
@@ -408,7 +408,7 @@ def test_a_reminder_comes_at_half_time(env: GateEnv) -> None:
     run_async(work())
 
 
-def test_a_batch_answers_each_for_itself(env: GateEnv) -> None:
+def test_each_decision_of_a_batch_stands_alone(env: GateEnv) -> None:
     async def work(gate: Gate) -> None:
         ids = [
             str((await ask(gate, "delete-draft", draft_id=name)).body["approval_id"])
@@ -437,7 +437,7 @@ def test_a_batch_answers_each_for_itself(env: GateEnv) -> None:
     assert sound(env)
 
 
-def test_what_ran_is_never_called_undone(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_action_that_ran_is_never_reported_as_not_done(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     append = Ledger.append_all
 
     def full(ledger: Ledger, drafts: Sequence[EntryDraft]) -> Head:

@@ -1,4 +1,4 @@
-"""The past over HTTP: history with its filters, and Aileron's audit events."""
+"""The history over HTTP: search with filters, and Aileron's audit events."""
 
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ def test_history_is_filtered_and_paged(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_an_edited_approval_is_told_apart_from_what_was_asked(env: GateEnv) -> None:
+def test_an_edited_approval_shows_the_original_call(env: GateEnv) -> None:
     asked = {"draft_id": "r-12345", "subject": "Old", "body": "One"}
     edits = {"subject": "Zebra"}
 
@@ -90,7 +90,7 @@ def test_an_edited_approval_is_told_apart_from_what_was_asked(env: GateEnv) -> N
     assert env.service.mailbox.drafts["r-12345"].header("Subject") == "Zebra"
 
 
-def test_one_request_of_the_past_with_everything_the_ledger_has(env: GateEnv) -> None:
+def test_one_request_with_everything_in_the_ledger(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             executed, *_ = await lived(served)
@@ -119,7 +119,7 @@ def test_one_request_of_the_past_with_everything_the_ledger_has(env: GateEnv) ->
     ],
     ids=lambda query: repr(query)[:30],
 )
-def test_a_question_that_makes_no_sense(env: GateEnv, query: dict[str, Any]) -> None:
+def test_an_invalid_query_is_refused(env: GateEnv, query: dict[str, Any]) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             answer = await served.approver.get("/v1/history", params=query)
@@ -128,7 +128,7 @@ def test_a_question_that_makes_no_sense(env: GateEnv, query: dict[str, Any]) -> 
     run_async(main())
 
 
-def test_audit_has_the_shape_of_aileron(env: GateEnv) -> None:
+def test_audit_events_have_the_format_of_aileron(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             executed, denied, waiting = await lived(served)
@@ -137,12 +137,12 @@ def test_audit_has_the_shape_of_aileron(env: GateEnv) -> None:
                 frozenset(("audit_id", "event_type", "timestamp", "actor", "payload"))
             }
             assert len({event["audit_id"] for event in events}) == len(events)
-            told = [
+            approvals = [
                 (event["event_type"], event["payload"].get("aileron.approval.id"), event["actor"]["type"])
                 for event in reversed(events)
                 if event["event_type"].startswith("approval.")
             ]
-            assert told == [
+            assert approvals == [
                 ("approval.requested", executed, "agent"),
                 ("approval.approved", executed, "human"),
                 ("approval.requested", denied, "agent"),
@@ -190,7 +190,7 @@ CONNECTORS = ("local://a/often", "local://a/rare")
     ],
     ids=str,
 )
-def test_a_rare_event_is_found_without_reading_all(
+def test_a_rare_event_is_found_without_reading_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: dict[str, Any], few: int
 ) -> None:
     path = tmp_path / "d" / "ledger.db"

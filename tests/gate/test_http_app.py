@@ -1,4 +1,4 @@
-"""Who may use which door, and the worked example through HTTP."""
+"""Who may use which route, and the worked example over HTTP."""
 
 import httpx
 import pytest
@@ -42,7 +42,7 @@ def test_the_agent_token_opens_no_approver_route(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_what_the_agent_may_use_is_exactly_what_is_promised(env: GateEnv) -> None:
+def test_agents_may_use_exactly_the_documented_routes(env: GateEnv) -> None:
     async def main() -> None:
         async with env.gate() as gate:
             assert {(route.method, route.path) for route in routes(gate) if route.access in AGENTS} == {
@@ -71,7 +71,7 @@ def test_an_agent_learns_nothing_about_other_paths(env: GateEnv, unknown: str) -
     "authorization",
     ["", "Bearer", "Bearer wrong", "Basic dGVzdDp0ZXN0", "bearer\tx", "Bearer " + "0" * 64],
 )
-def test_without_a_valid_token_only_health_and_the_handshake_answer(env: GateEnv, authorization: str) -> None:
+def test_without_a_valid_token_only_health_and_the_handshake_work(env: GateEnv, authorization: str) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             headers = {"Authorization": authorization} if authorization else {}
@@ -86,7 +86,7 @@ def test_without_a_valid_token_only_health_and_the_handshake_answer(env: GateEnv
     run_async(main())
 
 
-def test_two_tokens_at_once_are_none(env: GateEnv) -> None:
+def test_two_tokens_at_once_count_as_none(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             both = [
@@ -98,7 +98,7 @@ def test_two_tokens_at_once_are_none(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_an_approver_reads_actions_but_does_not_act_for_an_agent(env: GateEnv) -> None:
+def test_approvers_can_read_actions_but_not_run_them(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             assert (await served.approver.get("/v1/actions/send-draft")).json()["name"] == "send-draft"
@@ -136,7 +136,7 @@ def error_code_of_state(response: httpx.Response) -> tuple[str, str]:
     return error_code(response), response.json()["state"]
 
 
-def test_no_byte_for_the_agent_holds_a_word_of_the_preview(env: GateEnv) -> None:
+def test_agents_receive_nothing_from_the_preview(env: GateEnv) -> None:
     """Over every way a request can end, with everything the agent can ask in between."""
     canaries = [word for word in sample_data.DRAFTS["r-12345"].body.split() if len(word) > 7] + ["team@example.com"]
     seen: list[bytes] = []
@@ -187,7 +187,7 @@ def test_a_stolen_session_decides_nothing(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_every_answer_has_an_id_and_forbids_storing(env: GateEnv) -> None:
+def test_every_response_has_an_id_and_must_not_be_cached(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             kept = await served.anonymous.get("/v1/health", headers={"X-Request-ID": "my-id.1"})

@@ -1,4 +1,4 @@
-"""What is turned away before anybody is asked who they are: other hosts, web pages, tricks in paths."""
+"""What is refused before the caller is identified: other hosts, web pages, and tricks in paths."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def headers(*pairs: tuple[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8722", "localhost:8722", "LOCALHOST:8722", "[::1]:8722"])
-def test_its_own_names_are_welcome(host: str) -> None:
+def test_its_own_host_names_are_accepted(host: str) -> None:
     OriginCheck("127.0.0.1", 8722).check(headers(("host", host), ("origin", f"http://{host}")))
 
 
@@ -34,13 +34,13 @@ def test_its_own_names_are_welcome(host: str) -> None:
         "127.0.0.1:8722, attacker.example",
     ],
 )
-def test_a_name_that_somebody_pointed_here_is_not(host: str) -> None:
+def test_other_host_names_are_refused(host: str) -> None:
     with pytest.raises(Refusal) as refused:
         OriginCheck("127.0.0.1", 8722).check(headers(("host", host)))
     assert refused.value.reply.status == 403
 
 
-def test_bound_to_every_address_it_answers_to_figures_but_not_to_names() -> None:
+def test_bound_to_all_addresses_it_accepts_addresses_but_not_names() -> None:
     border = OriginCheck("0.0.0.0", 8722)
     border.check(headers(("host", "192.168.0.7:8722")))
     with pytest.raises(Refusal):
@@ -59,7 +59,7 @@ def test_bound_to_every_address_it_answers_to_figures_but_not_to_names() -> None
         ("sec-fetch-site", "same-site"),
     ],
 )
-def test_web_pages_are_not_welcome(more: tuple[str, str]) -> None:
+def test_web_pages_are_refused(more: tuple[str, str]) -> None:
     with pytest.raises(Refusal) as refused:
         OriginCheck("127.0.0.1", 8722).check(headers(("host", "127.0.0.1:8722"), more))
     assert refused.value.reply.status == 403
@@ -102,11 +102,11 @@ def test_not_loopback(host: str) -> None:
         b"",
     ],
 )
-def test_a_path_of_ours_needs_no_tricks(trick: bytes) -> None:
+def test_odd_paths_are_refused(trick: bytes) -> None:
     assert path_segments(trick) is None
 
 
-def test_the_border_stands_before_every_route(env: GateEnv) -> None:
+def test_the_origin_is_checked_for_every_route(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             for client in (served.agent, served.approver, served.anonymous):
@@ -119,7 +119,7 @@ def test_the_border_stands_before_every_route(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_there_is_nothing_to_negotiate_with_a_browser(env: GateEnv) -> None:
+def test_preflight_requests_are_refused(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             ask = {"Origin": served.url, "Access-Control-Request-Method": "POST"}
@@ -135,7 +135,7 @@ def test_there_is_nothing_to_negotiate_with_a_browser(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_methods_that_a_route_does_not_have(env: GateEnv) -> None:
+def test_other_methods_are_refused(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             for method, where in (("DELETE", WAITING), ("PUT", "/v1/status"), ("HEAD", "/v1/history")):
@@ -160,7 +160,7 @@ TRICKS = [
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-def test_tricks_in_paths_lead_nowhere(env: GateEnv, trick: bytes) -> None:
+def test_tricks_in_paths_reach_no_route(env: GateEnv, trick: bytes) -> None:
     async def ask(served: ServedGate, authorization: str) -> bytes:
         head = b"GET %b HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: %b\r\nConnection: close\r\n\r\n"
         return (await served.raw(head % (trick, served.port, authorization.encode()))).split(b"\r\n")[0]
@@ -173,7 +173,7 @@ def test_tricks_in_paths_lead_nowhere(env: GateEnv, trick: bytes) -> None:
     run_async(main())
 
 
-def test_an_upgrade_to_websockets_is_not_understood(env: GateEnv) -> None:
+def test_websocket_upgrades_are_refused(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             head = (

@@ -1,4 +1,4 @@
-"""Things that happen at the same moment: an agent leaves while its request is being written, two collect one answer."""
+"""Races: an agent disconnects while its request is being recorded, and two clients fetch one result."""
 
 import asyncio
 import threading
@@ -18,7 +18,7 @@ from tests.gate.conftest import GateEnv, ask, previewed_request, run_async
 from tests.gate.test_recovery import left_running
 
 
-def test_an_agent_that_leaves_while_its_request_is_written_takes_it_with_it(
+def test_a_request_is_withdrawn_if_its_agent_disconnects_while_it_is_recorded(
     env: GateEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writing, go_on = threading.Event(), threading.Event()
@@ -49,7 +49,7 @@ def test_an_agent_that_leaves_while_its_request_is_written_takes_it_with_it(
     assert env.service.sent == ()
 
 
-def test_of_two_who_come_for_one_answer_one_gets_it(env: GateEnv) -> None:
+def test_only_one_of_two_clients_gets_an_undelivered_result(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
@@ -64,7 +64,7 @@ def test_of_two_who_come_for_one_answer_one_gets_it(env: GateEnv) -> None:
     assert len(env.service.sent) == 1
 
 
-def test_an_outcome_that_was_kept_counts_even_if_the_action_is_gone(env: GateEnv) -> None:
+def test_a_stored_outcome_counts_even_if_the_action_is_gone(env: GateEnv) -> None:
     id_ = left_running(env)
     outbox = Outbox(env.data / OUTBOX_FILE)
     outbox.put(StoredResult(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")

@@ -1,4 +1,4 @@
-"""What a gate finds after it was stopped hard, and what it does about it."""
+"""What a gate does at start after it was killed."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ def left_running(env: GateEnv, edits: JsonObject | None = None) -> str:
     return id_
 
 
-def test_what_waited_waits_on_with_a_fresh_preview(env: GateEnv) -> None:
+def test_waiting_requests_keep_waiting_with_a_new_preview(env: GateEnv) -> None:
     id_, _ = waiting_request(env)
     before = len(env.service.calls)
 
@@ -69,7 +69,7 @@ def test_what_waited_waits_on_with_a_fresh_preview(env: GateEnv) -> None:
     assert sound(env)
 
 
-def test_a_decision_for_the_old_instance_is_worth_nothing(env: GateEnv) -> None:
+def test_a_decision_for_the_old_instance_is_refused(env: GateEnv) -> None:
     id_, envelope = waiting_request(env)
 
     async def work() -> None:
@@ -82,7 +82,7 @@ def test_a_decision_for_the_old_instance_is_worth_nothing(env: GateEnv) -> None:
     assert env.service.sent == ()
 
 
-def test_what_expired_meanwhile_is_expired(env: GateEnv) -> None:
+def test_a_request_that_expired_in_the_meantime_is_expired(env: GateEnv) -> None:
     env.policy = Policy(timeout=1)
     id_, _ = waiting_request(env)
 
@@ -96,7 +96,7 @@ def test_what_expired_meanwhile_is_expired(env: GateEnv) -> None:
     assert outcome(env, id_) == RequestState.EXPIRED
 
 
-def test_what_ran_without_a_known_end_is_interrupted_and_asked_again(env: GateEnv) -> None:
+def test_a_running_request_is_interrupted_and_asked_again(env: GateEnv) -> None:
     id_ = left_running(env)
 
     async def work() -> None:
@@ -117,7 +117,7 @@ def test_what_ran_without_a_known_end_is_interrupted_and_asked_again(env: GateEn
     assert sound(env)
 
 
-def test_an_edited_call_that_is_asked_again_is_not_called_the_agents(env: GateEnv) -> None:
+def test_an_edited_call_that_is_asked_again_is_still_marked_as_edited(env: GateEnv) -> None:
     left_running(env, {"draft_id": "r-18220"})
 
     async def work() -> JsonObject:
@@ -131,7 +131,7 @@ def test_an_edited_call_that_is_asked_again_is_not_called_the_agents(env: GateEn
         assert dig(again, "edited_from", "args") == {"draft_id": "r-12345"}
 
 
-def test_an_outcome_that_was_kept_is_not_lost(env: GateEnv) -> None:
+def test_a_stored_outcome_is_not_lost(env: GateEnv) -> None:
     """The crash came after the op ran and before the ledger said so."""
     id_ = left_running(env)
     outbox = Outbox(env.data / OUTBOX_FILE)
@@ -147,7 +147,7 @@ def test_an_outcome_that_was_kept_is_not_lost(env: GateEnv) -> None:
     assert outcome(env, id_) == RequestState.EXECUTED
 
 
-def test_a_denial_whose_answer_was_not_kept_is_collected_all_the_same(env: GateEnv) -> None:
+def test_a_denial_whose_result_was_not_stored_is_still_delivered(env: GateEnv) -> None:
     id_, _ = waiting_request(env)
 
     async def work() -> str:
@@ -181,7 +181,7 @@ def test_a_request_whose_action_is_gone_is_withdrawn(env: GateEnv) -> None:
     assert outcome(env, id_) == RequestState.WITHDRAWN
 
 
-def test_a_changed_folder_is_loaded_anew_without_losing_requests(env: GateEnv) -> None:
+def test_a_changed_folder_is_reloaded_without_losing_requests(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
@@ -197,7 +197,7 @@ def test_a_changed_folder_is_loaded_anew_without_losing_requests(env: GateEnv) -
     assert len(env.service.sent) == 1
 
 
-def test_a_clean_stop_lets_what_runs_finish(env: GateEnv) -> None:
+def test_a_clean_stop_lets_running_ops_finish(env: GateEnv) -> None:
     async def work() -> str:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
@@ -210,7 +210,7 @@ def test_a_clean_stop_lets_what_runs_finish(env: GateEnv) -> None:
     assert len(env.service.sent) == 1
 
 
-def test_an_upstream_that_hangs_up_is_a_failure_and_nothing_is_repeated(env: GateEnv) -> None:
+def test_an_upstream_that_closes_the_connection_is_a_failure_and_nothing_is_repeated(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
@@ -224,7 +224,7 @@ def test_an_upstream_that_hangs_up_is_a_failure_and_nothing_is_repeated(env: Gat
     assert len(env.service.sent) == 1
 
 
-def test_previews_are_kept_only_where_the_user_says_so(env: GateEnv) -> None:
+def test_previews_are_stored_only_if_configured(env: GateEnv) -> None:
     text = "Here's the recap from this week's standup"
     waiting_request(env)
     with LedgerReader(env.data / LEDGER_FILE) as reader:
@@ -241,7 +241,7 @@ def test_previews_are_kept_only_where_the_user_says_so(env: GateEnv) -> None:
         assert any(text.encode() in data for _, data, _ in reader.rows())
 
 
-def test_answers_are_forgotten_once_given_or_when_nobody_comes(env: GateEnv) -> None:
+def test_old_results_are_deleted_sooner_once_delivered(env: GateEnv) -> None:
     outbox = Outbox(env.data / OUTBOX_FILE)
     for name, ended in (("old", "2026-01-01"), ("new", "2026-02-01")):
         for given in ("given", "uncollected"):

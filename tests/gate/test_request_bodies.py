@@ -1,4 +1,4 @@
-"""Bodies that are too large, too deep, too slow or not what they should be: clear answers, and the gate goes on."""
+"""Bodies that are too large, too deep, too slow or malformed get a clear error, and the gate keeps working."""
 
 import asyncio
 import json
@@ -54,13 +54,13 @@ def test_a_body_that_is_not_a_call(env: GateEnv, body: bytes, words: str) -> Non
     assert words in answer.json()["error"]["message"]
 
 
-def test_a_call_without_a_body_is_one_without_arguments(env: GateEnv) -> None:
+def test_a_call_without_a_body_has_no_arguments(env: GateEnv) -> None:
     answer = send(env, b"")
     assert (answer.status_code, error_code(answer)) == (422, "invalid_inputs")
 
 
 @pytest.mark.parametrize("kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-def test_only_json_is_taken(env: GateEnv, kind: str) -> None:
+def test_only_json_is_accepted(env: GateEnv, kind: str) -> None:
     """What a web page could send without asking first is not JSON."""
     answer = send(env, json.dumps(DRAFT).encode(), kind)
     assert (answer.status_code, error_code(answer)) == (415, "unsupported_media_type")
@@ -75,7 +75,7 @@ def test_only_json_is_taken(env: GateEnv, kind: str) -> None:
         ("/v1/approver/session", {"challenge": "", "keyid": "", "signature": "", "role": "admin"}),
     ],
 )
-def test_fields_nobody_knows_are_named(env: GateEnv, where: str, body: dict[str, object]) -> None:
+def test_unknown_fields_are_named(env: GateEnv, where: str, body: dict[str, object]) -> None:
     answer = send(env, json.dumps(body).encode(), where=where)
     assert (answer.status_code, error_code(answer)) == (400, "invalid_body")
     assert "unknown field" in answer.json()["error"]["message"]
@@ -96,13 +96,13 @@ def test_unknown_parameters_are_named(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_ten_megabytes_are_too_many(env: GateEnv) -> None:
+def test_a_body_of_ten_megabytes_is_refused(env: GateEnv) -> None:
     answer = send(env, b'{"args": {"draft_id": "' + b"x" * 10_000_000 + b'"}}')
     assert (answer.status_code, error_code(answer)) == (413, "body_too_large")
     assert "1,048,576" in answer.json()["error"]["message"]
 
 
-def test_nor_may_they_come_in_pieces(env: GateEnv) -> None:
+def test_a_chunked_body_that_is_too_large_is_refused(env: GateEnv) -> None:
     async def endless() -> AsyncIterator[bytes]:
         yield b'{"args": {"draft_id": "'
         for _ in range(64):
@@ -123,7 +123,7 @@ def head(served: ServedGate, length: int) -> bytes:
     ).encode()
 
 
-def test_a_body_that_never_ends_is_not_waited_for(env: GateEnv) -> None:
+def test_a_body_that_never_ends_times_out(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env, HttpLimits(body_seconds=0.2)) as served:
             answer = await served.raw(head(served, 100) + b'{"args"')
@@ -133,7 +133,7 @@ def test_a_body_that_never_ends_is_not_waited_for(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_nor_a_head(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_that_never_end_time_out(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_HEADER_TIMEOUT_SECONDS", 0.2)
 
     async def main() -> None:
@@ -163,7 +163,7 @@ def test_nor_a_head(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=lambda value: repr(value)[:30],
 )
-def test_broken_heads_are_refused(env: GateEnv, bad: bytes) -> None:
+def test_malformed_headers_are_refused(env: GateEnv, bad: bytes) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             answer = await served.raw(
@@ -176,7 +176,7 @@ def test_broken_heads_are_refused(env: GateEnv, bad: bytes) -> None:
     run_async(main())
 
 
-def test_a_name_an_agent_gives_itself_is_bounded(env: GateEnv) -> None:
+def test_the_length_of_an_agent_name_is_limited(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             answer = await served.agent.post(SEND, json=DRAFT, headers={"X-Aileron-Agent": "x" * 201})

@@ -24,17 +24,17 @@ from tests.gate.served_gate import DRAFT, SEND, WAITING, served_gate, session
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.7", "example.com"])
-def test_other_machines_are_let_in_only_on_purpose(host: str) -> None:
+def test_other_machines_need_allow_remote(host: str) -> None:
     with pytest.raises(GateStartError) as refused:
         bind(ListenAddress(host, 0))
     assert "--allow-remote" in refused.value.hint
 
 
-def test_it_can_be_told_to_let_them_in() -> None:
+def test_allow_remote_lets_other_machines_in() -> None:
     bind(ListenAddress("0.0.0.0", 0, remote=True)).close()
 
 
-def test_a_port_that_is_taken_is_said_to_be() -> None:
+def test_a_port_in_use_is_reported() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -43,7 +43,7 @@ def test_a_port_that_is_taken_is_said_to_be() -> None:
     assert "another program" in refused.value.detail
 
 
-def test_a_whole_gate(env: GateEnv) -> None:
+def test_a_complete_gate_process(env: GateEnv) -> None:
     ready, log = io.StringIO(), io.StringIO()
 
     async def main() -> tuple[dict[str, Any], dict[str, Any], list[int], list[int]]:
@@ -91,7 +91,7 @@ def test_two_gates_do_not_share_a_data_folder(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_the_log_holds_no_secret_and_no_argument(env: GateEnv) -> None:
+def test_the_log_contains_no_secret_and_no_argument(env: GateEnv) -> None:
     async def main() -> str:
         async with served_gate(env) as served:
             other = await session(served.anonymous, env.key)
@@ -121,7 +121,7 @@ def test_the_log_holds_no_secret_and_no_argument(env: GateEnv) -> None:
     assert all(character.isprintable() or character == "\n" for character in log)
 
 
-def test_a_line_of_the_log_is_one_line_of_visible_text() -> None:
+def test_a_log_entry_is_one_line_of_visible_text() -> None:
     stream = io.StringIO()
     gate_log = GateLog(stream)
     gate_log.note("http", "\x1b[2J\nforged line\u202e")
@@ -134,11 +134,11 @@ def test_a_line_of_the_log_is_one_line_of_visible_text() -> None:
     lines = stream.getvalue().splitlines()
     assert len(lines) == 2
     assert "⟨ESC⟩[2J⏎forged line⟨U+202E⟩" in lines[0]
-    assert "it failed (ValueError at test_a_line_of_the_log" in lines[1]
+    assert "it failed (ValueError at test_a_log_entry" in lines[1]
     assert "secret argument" not in stream.getvalue()
 
 
-def test_a_log_that_nobody_reads_does_not_stop_the_gate() -> None:
+def test_a_closed_log_does_not_stop_the_gate() -> None:
     stream = io.StringIO()
     gate_log = GateLog(stream)
     stream.close()

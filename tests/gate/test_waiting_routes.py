@@ -1,4 +1,4 @@
-"""Holding a call open, hanging up, being too fast, and a gate that stops meanwhile."""
+"""Held calls, disconnecting agents, rate limits, and a gate that stops in the meantime."""
 
 import asyncio
 from contextlib import suppress
@@ -24,7 +24,7 @@ async def held(served: ServedGate, seconds: str = "wait=20") -> "tuple[asyncio.T
     raise AssertionError("no request came")
 
 
-def test_a_held_call_gets_the_end_itself(env: GateEnv) -> None:
+def test_a_held_call_receives_the_result(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             call, id_ = await held(served)
@@ -38,7 +38,7 @@ def test_a_held_call_gets_the_end_itself(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_a_held_call_is_told_to_come_back(env: GateEnv) -> None:
+def test_a_held_call_that_times_out_is_told_to_poll(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             answer = await served.agent.post(SEND, json=DRAFT, headers={"Prefer": "respond-async, wait=1"})
@@ -62,7 +62,7 @@ def test_a_held_call_is_told_to_come_back(env: GateEnv) -> None:
         ("return=minimal", None),
     ],
 )
-def test_what_counts_as_a_wish_to_wait(env: GateEnv, prefer: str, applied: str | None) -> None:
+def test_the_prefer_header_is_parsed(env: GateEnv, prefer: str, applied: str | None) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             answer = await served.agent.post(SEND, json=DRAFT, headers={"Prefer": prefer})
@@ -72,7 +72,7 @@ def test_what_counts_as_a_wish_to_wait(env: GateEnv, prefer: str, applied: str |
     run_async(main())
 
 
-def test_nobody_is_held_longer_than_the_limit(env: GateEnv) -> None:
+def test_no_call_is_held_longer_than_the_limit(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env, HttpLimits(max_wait_seconds=1)) as served:
             answer = await served.agent.post(SEND, json=DRAFT, headers={"Prefer": "wait=99999"})
@@ -81,7 +81,7 @@ def test_nobody_is_held_longer_than_the_limit(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_an_agent_that_hangs_up_takes_its_call_back(env: GateEnv) -> None:
+def test_a_held_call_is_withdrawn_when_its_agent_disconnects(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             call, id_ = await held(served)
@@ -98,7 +98,7 @@ def test_an_agent_that_hangs_up_takes_its_call_back(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_one_that_asked_to_come_back_does_not(env: GateEnv) -> None:
+def test_a_polled_call_is_not_withdrawn_when_its_agent_disconnects(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             async with httpx.AsyncClient(base_url=served.url, headers=served.agent.headers, trust_env=False) as brief:
@@ -109,7 +109,7 @@ def test_one_that_asked_to_come_back_does_not(env: GateEnv) -> None:
     run_async(main())
 
 
-def test_a_gate_that_stops_takes_no_held_call_back(env: GateEnv) -> None:
+def test_a_stopping_gate_does_not_withdraw_held_calls(env: GateEnv) -> None:
     async def main() -> tuple[httpx.Response, str]:
         async with httpx.AsyncClient(timeout=20, trust_env=False) as agent:
             async with served_gate(env) as served:
@@ -129,21 +129,21 @@ def test_a_gate_that_stops_takes_no_held_call_back(env: GateEnv) -> None:
     assert run_async(after()) == [id_]
 
 
-def test_too_many_calls_are_slowed_down(env: GateEnv) -> None:
+def test_too_many_calls_are_rate_limited(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env, HttpLimits(calls_per_second=0.5, burst=3)) as served:
             answers = [await served.agent.get("/v1/actions") for _ in range(4)]
             assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
             assert error_code(answers[3]) == "too_many_requests"
             assert 1 <= int(answers[3].headers["retry-after"]) <= 2
-            # The approver is not slowed down by the agent, nor is the gate closed to those who look whether it lives.
+            # The agent's rate limit does not affect the approver or the health check.
             assert (await served.approver.get(WAITING)).status_code == 200
             assert (await served.anonymous.get("/v1/health")).status_code == 200
 
     run_async(main())
 
 
-def test_too_much_waiting_is_refused_and_nothing_accepted_is_lost(env: GateEnv) -> None:
+def test_too_many_waiting_requests_are_refused_and_none_is_lost(env: GateEnv) -> None:
     env.limits = Waiting(waiting_per_agent=2)
 
     async def main() -> None:
@@ -161,7 +161,7 @@ def test_too_much_waiting_is_refused_and_nothing_accepted_is_lost(env: GateEnv) 
     run_async(main())
 
 
-def test_a_bucket_fills_with_time() -> None:
+def test_a_token_bucket_refills_over_time() -> None:
     now = 0.0
     bucket = TokenBucket(2.0, 2, lambda: now)
     assert [bucket.take() for _ in range(3)] == [0, 0, 1]
@@ -173,7 +173,7 @@ def test_a_bucket_fills_with_time() -> None:
     assert bucket.take() == 1
 
 
-def test_only_the_same_agent_joins_a_call_that_waits(env: GateEnv) -> None:
+def test_only_the_same_agent_joins_a_waiting_call(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env) as served:
             ids: list[str] = []

@@ -1,4 +1,4 @@
-"""A credential is seen by the upstream it is for, and by nothing and nobody else, whatever goes wrong."""
+"""A credential reaches the upstream it is for, and nothing else, whatever goes wrong."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -34,39 +34,39 @@ PATHS = [
 
 
 @dataclass(slots=True)
-class Lookout:
-    """Watches every way out: logs at the finest level, what is printed, and files."""
+class OutputCollector:
+    """Collects all output of a test: debug logs, printed text, and files."""
 
     folder: Path
     temporary: Path
     logs: pytest.LogCaptureFixture
     printed: pytest.CaptureFixture[str]
 
-    def seen(self) -> list[str]:
+    def collected(self) -> list[str]:
         out, err = self.printed.readouterr()
         files = [path.read_bytes().decode("latin-1") for path in self.folder.rglob("*") if path.is_file()]
         return [self.logs.text, repr([record.__dict__ for record in self.logs.records]), out, err, *files]
 
 
 @pytest.fixture
-def lookout(
+def collector(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
     tmp_path: Path,
-) -> Lookout:
+) -> OutputCollector:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setenv("TEST_TOKEN", CANARY)
     caplog.set_level(logging.DEBUG)
-    return Lookout(tmp_path, temporary, caplog, capfd)
+    return OutputCollector(tmp_path, temporary, caplog, capfd)
 
 
 @pytest.mark.parametrize("kind", ["oauth2", "api_key"])
 @pytest.mark.parametrize("path", PATHS)
 def test_the_canary_is_only_in_the_upstream_request(
-    runner: Runner, service: Upstream, lookout: Lookout, path: str, kind: str
+    runner: Runner, service: Upstream, collector: OutputCollector, path: str, kind: str
 ) -> None:
     runner.limits = replace(runner.limits, preview_seconds=0.5, execute_seconds=0.5)
     runner.action_options.render = {"everything": "headers", "all": "body", "id": "id"}
@@ -75,9 +75,9 @@ def test_the_canary_is_only_in_the_upstream_request(
     outcome = runner.preview(wasm, service.host_port, credential=declared)
     execution = runner.execute(wasm, service.host_port, credential=declared)
     assert any(CANARY in asked.headers["Authorization"] for asked in service.received)
-    told = [repr(outcome), repr(outcome.details), repr(execution), execution.text, repr(execution.envelope)]
-    assert not [text for text in (*told, *lookout.seen()) if CANARY in text]
-    assert not list(lookout.temporary.iterdir())
+    results = [repr(outcome), repr(outcome.details), repr(execution), execution.text, repr(execution.envelope)]
+    assert not [text for text in (*results, *collector.collected()) if CANARY in text]
+    assert not list(collector.temporary.iterdir())
 
 
 def test_the_guest_itself_sees_a_mask(runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:

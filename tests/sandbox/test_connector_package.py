@@ -1,4 +1,4 @@
-"""Pins and signatures: other bytes never run, and what is known about the publisher is told."""
+"""Pins and signatures: other bytes never run, and the trust in the publisher is shown."""
 
 import base64
 import json
@@ -86,7 +86,7 @@ def test_a_signature_by_a_trusted_key(authority: str) -> None:
     assert outcome.hash == packages.pin_of(SIGNED)
 
 
-def test_trust_is_told_where_it_cannot_be_checked() -> None:
+def test_missing_and_unknown_signatures_are_labelled() -> None:
     assert preview(PACKED).trust == "unsigned"
     assert preview(SIGNED).trust == "unknown publisher"
     assert preview(SIGNED, keyring=PublisherKeyring({"github://exam": (PUBLIC,)})).trust == "unknown publisher"

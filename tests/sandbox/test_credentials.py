@@ -44,7 +44,7 @@ def python(code: str) -> FromCommand:
     return FromCommand((sys.executable, "-c", code))
 
 
-def test_a_secret_never_shows_itself() -> None:
+def test_a_secret_is_never_shown() -> None:
     secret = Secret(TOKEN)
     assert TOKEN not in f"{secret} {secret!r} {[secret]}"
     assert TOKEN not in repr(Binding(FromEnvironment("X")))
@@ -93,7 +93,7 @@ def test_a_command_that_fails_says_so_without_what_it_printed() -> None:
         (python("print('x' * 100_000)"), "printed too much"),
     ],
 )
-def test_commands_that_cannot_help(source: SecretSource, words: str) -> None:
+def test_commands_that_fail(source: SecretSource, words: str) -> None:
     kind, reason = refusal(source)
     assert kind == FailureKind.BINDING_FAILED
     assert words in reason
@@ -159,7 +159,7 @@ def test_a_bearer_token_replaces_the_guests_header(
     ]
 
 
-def test_without_asking_there_is_no_credential(
+def test_a_credential_is_only_added_on_request(
     runner: Runner, service: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_TOKEN", TOKEN)

@@ -1,4 +1,4 @@
-"""The engine: compiled once per process, kept on disk privately, and never run from a damaged file."""
+"""The engine: compiles once per process, caches privately on disk, and never runs a damaged file."""
 
 import hashlib
 import logging
@@ -71,7 +71,7 @@ def test_the_cache_is_private(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "no checksum", "loose file", "loose folder", "link"])
-def test_a_cache_that_is_not_sound_is_not_used(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_cache_is_not_used(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
     cache = tmp_path / "cache"
     load(cache)
     code = code_of(cache)
@@ -97,7 +97,7 @@ def test_a_cache_that_is_not_sound_is_not_used(tmp_path: Path, damage: str, capl
     assert caplog.records or damage == "no checksum"
 
 
-def test_a_file_for_another_engine_is_compiled_anew(tmp_path: Path) -> None:
+def test_a_file_for_another_engine_is_recompiled(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     load(cache)
     code = code_of(cache)
@@ -110,14 +110,14 @@ def test_a_file_for_another_engine_is_compiled_anew(tmp_path: Path) -> None:
     assert not load(cache).compiled
 
 
-def test_without_a_usable_folder_it_is_only_slower(tmp_path: Path) -> None:
+def test_without_a_usable_folder_modules_still_load(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert load(blocked / "cache").compiled
     assert load(None).compiled
 
 
-def test_old_files_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_files_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("aileron_tui.sandbox.compile_cache._MAX_FILES", 2)
     for wasm in (guests.echo(), guests.TRAP, guests.SPIN):
         load(tmp_path / "cache", wasm)
@@ -125,7 +125,7 @@ def test_old_files_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(list((tmp_path / "cache").iterdir())) == 4
 
 
-def test_the_ticker_keeps_time_and_rests_when_nothing_runs() -> None:
+def test_the_ticker_keeps_time_and_stops_when_idle() -> None:
     beats: list[float] = []
     ticker = EpochTicker(lambda: beats.append(time.monotonic()))
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""The gated operation: capabilities, order of steps, step_args inputs, and the envelope an agent gets."""
+"""The gated op: capabilities, order of steps, arguments, and the envelope for the agent."""
 
 import json
 from dataclasses import replace
@@ -24,7 +24,7 @@ def error(found: Failure) -> dict[str, object]:
     return dict(envelope)
 
 
-def test_the_calls_arguments_lie_over_the_steps_inputs(runner: Runner) -> None:
+def test_the_arguments_of_the_call_override_the_inputs_of_the_step(runner: Runner) -> None:
     runner.action_options.steps = (
         Step("send", packages.NAME, "send_draft", None, {"limit": "${args.limit}", "mode": "fast", "id": "${args.id}"}),
     )
@@ -76,7 +76,7 @@ def test_an_execution_may_write(runner: Runner, service: Upstream) -> None:
 
 
 @pytest.mark.parametrize(
-    ("claimed", "told"),
+    ("reported", "expected"),
     [
         ("external_api_error", "connector_runtime_error"),
         ("network_error", "connector_runtime_error"),
@@ -88,14 +88,14 @@ def test_an_execution_may_write(runner: Runner, service: Upstream) -> None:
         ("binding_required", "binding_required"),
     ],
 )
-def test_what_a_guest_may_claim(runner: Runner, claimed: str, told: str) -> None:
-    wasm = guests.printing(json.dumps({"error": {"class": claimed, "message": "whole: text"}}).encode())
+def test_which_failure_classes_a_guest_may_report(runner: Runner, reported: str, expected: str) -> None:
+    wasm = guests.printing(json.dumps({"error": {"class": reported, "message": "whole: text"}}).encode())
     found = error(failure(runner, wasm))
-    assert found["class"] == told
+    assert found["class"] == expected
     assert found["message"] == "whole: text"
 
 
-def test_what_the_sandbox_itself_says(runner: Runner, service: Upstream) -> None:
+def test_failure_classes_of_the_sandbox_itself(runner: Runner, service: Upstream) -> None:
     gone = error(failure(runner, guests.http_guest({"url": "http://127.0.0.1:1/"}), "127.0.0.1:1"))
     assert (gone["class"], gone["boundary"], gone["retriable"]) == ("network_error", "external", True)
     post = {"url": service.url("/hang/up"), "method": "POST"}

@@ -1,4 +1,4 @@
-"""Modules that misbehave: each gives a clear line, the process lives, and the next call works."""
+"""Faulty modules: each gives one clear line, and the next call works."""
 
 import time
 from dataclasses import replace
@@ -51,7 +51,7 @@ def test_a_crash_keeps_its_details(runner: Runner) -> None:
     assert "_start" in str(runner.preview(guests.NO_START).details["message"])
 
 
-def test_a_nonzero_exit_tells_the_tail_of_stderr_and_ignores_stdout(runner: Runner) -> None:
+def test_a_nonzero_exit_shows_the_tail_of_stderr_and_ignores_stdout(runner: Runner) -> None:
     failure = runner.preview(guests.EXIT_ONE).failure
     assert failure is not None
     assert failure.kind == FailureKind.CONNECTOR_RUNTIME_ERROR
@@ -79,7 +79,7 @@ def test_100_megabytes_of_output_stop_at_the_limit(runner: Runner) -> None:
     assert not runner.preview(guests.echo()).result.unavailable
 
 
-def test_a_flood_on_stderr_keeps_only_its_tail(runner: Runner) -> None:
+def test_only_the_tail_of_stderr_is_kept(runner: Runner) -> None:
     loud = guests.guest(
         "(local $i i32) (loop $l (call $write (i32.const 2) {p0} {n0})"
         " (local.set $i (i32.add (local.get $i) (i32.const 1))) (br_if $l (i32.lt_u (local.get $i) (i32.const 5000))))"

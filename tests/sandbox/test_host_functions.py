@@ -1,4 +1,4 @@
-"""The ABI: pointers and lengths, return codes, the sticky error, and what a call leaves behind."""
+"""The host functions: pointers and lengths, return codes, the sticky error, and the state after a call."""
 
 import json
 
@@ -67,7 +67,7 @@ def test_before_any_request_there_is_no_response(runner: Runner) -> None:
     assert set(rows(runner, wasm).values()) == {"-001"}
 
 
-def test_a_response_is_read_from_its_beginning_as_often_as_one_likes(runner: Runner, service: Upstream) -> None:
+def test_a_response_can_be_read_repeatedly(runner: Runner, service: Upstream) -> None:
     request = json.dumps({"url": service.url("/status?code=201")}).encode()
     wasm = guests.numbers(
         "(call $request {p0} {n0})",
@@ -118,7 +118,7 @@ def test_programs_are_never_started(runner: Runner, call: str) -> None:
     assert outcome.failure.kind == FailureKind.CAPABILITY_DENIED
 
 
-def test_log_lines_are_kept_for_the_details_and_bounded(runner: Runner) -> None:
+def test_log_lines_are_kept_and_limited(runner: Runner) -> None:
     wasm = guests.guest(
         "(local $i i32) (call $log {p0} {n0} {p1} {n1}) (call $log (i32.const -1) (i32.const 5) {p1} {n1})"
         " (loop $l (call $log {p0} {n0} {p2} {n2}) (local.set $i (i32.add (local.get $i) (i32.const 1)))"
@@ -151,6 +151,6 @@ def test_a_bounded_sleep_wakes_up_by_itself(runner: Runner) -> None:
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "100000"])
-def test_odd_sleeps_are_refused(runner: Runner, count: str) -> None:
+def test_invalid_sleeps_are_refused(runner: Runner, count: str) -> None:
     wasm = guests.numbers(f"(call $poll (i32.const 128) (i32.const 256) (i32.const {count}) (i32.const 320))")
     assert rows(runner, wasm) == {"r0": "028"}

@@ -1,4 +1,4 @@
-"""Real requests to a real service: redirects, headers, sizes, slowness, and broken answers."""
+"""Real HTTP requests: redirects, headers, sizes, slow and broken responses."""
 
 import json
 import time
@@ -40,22 +40,22 @@ def get(url: str, **more: object) -> bytes:
         ("/binary", CRASHED),
     ],
 )
-def test_bad_answers_are_one_clear_line(line: Callable[..., str], service: Upstream, path: str, reason: str) -> None:
+def test_bad_responses_give_one_clear_line(line: Callable[..., str], service: Upstream, path: str, reason: str) -> None:
     assert line(get(service.url(path)), service.host_port) == reason.format(host_port=service.host_port)
     assert line(get(service.url("/draft")), service.host_port) == ""
 
 
-def test_the_length_of_what_a_head_would_have_had_does_not_count(line: Callable[..., str], service: Upstream) -> None:
+def test_the_content_length_of_a_head_response_is_ignored(line: Callable[..., str], service: Upstream) -> None:
     request = json.dumps({"url": service.url("/huge"), "method": "HEAD"}).encode()
     assert line(guests.guest("(drop (call $request {p0} {n0}))", (request,)), service.host_port) == ""
 
 
-def test_nobody_listening(line: Callable[..., str]) -> None:
+def test_a_closed_port(line: Callable[..., str]) -> None:
     assert line(get("http://127.0.0.1:1/"), "127.0.0.1:1") == "cannot reach 127.0.0.1:1"
 
 
 @pytest.mark.parametrize("path", ["/slow", "/drip", "/drip/headers"])
-def test_the_deadline_covers_the_whole_answer(runner: Runner, service: Upstream, path: str) -> None:
+def test_the_deadline_covers_the_whole_response(runner: Runner, service: Upstream, path: str) -> None:
     runner.limits = replace(runner.limits, preview_seconds=0.5)
     began = time.monotonic()
     assert runner.preview(get(service.url(path)), service.host_port).result.unavailable == "timeout"
@@ -104,7 +104,7 @@ def test_a_credential_does_not_cross_to_another_origin(
     assert other_service.received[0].headers["X-Other"] == "c"
 
 
-def test_a_key_in_a_header_of_its_own_does_not_cross_either(
+def test_an_api_key_does_not_cross_to_another_origin(
     runner: Runner, service: Upstream, other_service: Upstream
 ) -> None:
     wasm = get(
@@ -139,7 +139,7 @@ def test_methods_after_a_redirect(
     assert (service.received[1].method, service.received[1].body) == arrives
 
 
-def test_framing_and_routing_headers_are_the_hosts(runner: Runner, service: Upstream) -> None:
+def test_framing_and_routing_headers_are_set_by_the_host(runner: Runner, service: Upstream) -> None:
     headers = {"Host": "evil.example", "Content-Length": "3", "Transfer-Encoding": "chunked", "Accept-Encoding": "br"}
     runner.execute(get(service.url("/echo"), method="POST", body="hello", headers=headers), service.host_port)
     asked = service.received[0]
@@ -153,7 +153,7 @@ def test_framing_and_routing_headers_are_the_hosts(runner: Runner, service: Upst
     "headers",
     [{"A": "b\r\nEvil: yes"}, {"A": "b\0"}, {"A b": "c"}, {"": "c"}, {"A": "é"}, {"A\n": "c"}, {"A": "x" * 40_000}],
 )
-def test_headers_that_could_smuggle_are_refused(
+def test_headers_that_could_smuggle_requests_are_refused(
     line: Callable[..., str], service: Upstream, headers: dict[str, str]
 ) -> None:
     assert line(get(service.url("/echo"), headers=headers), service.host_port).startswith(
@@ -163,7 +163,7 @@ def test_headers_that_could_smuggle_are_refused(
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "G ET", "GET\r\n", ""])
-def test_odd_methods(line: Callable[..., str], service: Upstream, method: str) -> None:
+def test_forbidden_methods(line: Callable[..., str], service: Upstream, method: str) -> None:
     expected = "" if not method else "the connector's request was refused: the method is not allowed"
     assert line(get(service.url("/draft"), method=method), service.host_port) == expected
 
@@ -187,7 +187,7 @@ def test_a_preview_only_reads(runner: Runner, service: Upstream) -> None:
     assert not runner.preview(wasm, service.host_port).result.unavailable
 
 
-def test_proxy_variables_are_not_honoured(
+def test_proxy_variables_are_ignored(
     runner: Runner, service: Upstream, other_service: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
@@ -196,7 +196,7 @@ def test_proxy_variables_are_not_honoured(
     assert not other_service.received
 
 
-def test_a_kept_connection_that_the_peer_closed_is_replaced(runner: Runner, service: Upstream) -> None:
+def test_a_pooled_connection_that_the_peer_closed_is_replaced(runner: Runner, service: Upstream) -> None:
     package = packages.package(get(service.url("/draft")), [service.host_port])
     with runner.sandbox(package) as box:
         for _ in range(3):

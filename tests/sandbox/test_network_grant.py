@@ -1,4 +1,4 @@
-"""Where a connector may go: every trick in a URL that could lead elsewhere is refused before anything is sent."""
+"""Where a connector may connect: tricks in URLs are refused before anything is sent."""
 
 import ipaddress
 from collections.abc import Callable, Sequence
@@ -142,7 +142,7 @@ def test_a_granted_url_passes(text: str, read: str) -> None:
 
 
 @pytest.mark.parametrize("text", TRICKS)
-def test_a_trick_in_a_redirect_leads_nowhere_else(text: str) -> None:
+def test_a_trick_in_a_redirect_is_refused(text: str) -> None:
     base = read_url("https://api.example/start")
     try:
         url = read_redirect(base, text)
@@ -190,7 +190,7 @@ def test_without_a_network_table_nothing_is_granted() -> None:
         ("2001:db8::1", False),
     ],
 )
-def test_private_addresses_are_told_from_public_ones(address: str, expected: bool) -> None:
+def test_private_and_public_addresses_are_distinguished(address: str, expected: bool) -> None:
     assert is_public(ipaddress.ip_address(address)) is expected
 
 
@@ -202,7 +202,7 @@ def resolving(*addresses: str) -> Callable[[str, int], Sequence[str]]:
     "addresses",
     [("127.0.0.1",), ("8.8.8.8", "127.0.0.1"), ("10.1.2.3",), ("fd00::1",), ("169.254.169.254",)],
 )
-def test_a_granted_name_that_resolves_inside_is_refused(
+def test_a_granted_name_with_a_private_address_is_refused(
     runner: Runner, service: Upstream, addresses: tuple[str, ...]
 ) -> None:
     runner.client = UpstreamClient(resolving(*addresses))

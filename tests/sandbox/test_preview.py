@@ -1,4 +1,4 @@
-"""The failure table, word for word, and what the operator is shown when all goes well."""
+"""Previews: the failure table word for word, and what the operator is shown on success."""
 
 import json
 import logging
@@ -44,14 +44,14 @@ def test_a_draft_becomes_rows(runner: Runner, service: Upstream) -> None:
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 429, 500, 503])
-def test_an_answer_that_is_not_2xx(runner: Runner, service: Upstream, code: int) -> None:
+def test_a_response_that_is_not_2xx(runner: Runner, service: Upstream, code: int) -> None:
     outcome = runner.preview(get(service, f"/status?code={code}"), service.host_port)
     assert shown(outcome) == f"Preview unavailable: Gmail API returned {code}"
     assert outcome.details["class"] == "external_api_error"
     assert outcome.details["message"] == f"Gmail API returned {code}: line one, code 999: more"
 
 
-def test_longer_than_it_may_take(runner: Runner, service: Upstream) -> None:
+def test_a_timeout(runner: Runner, service: Upstream) -> None:
     runner.limits = replace(runner.limits, preview_seconds=0.3)
     outcome = runner.preview(get(service, "/slow"), service.host_port)
     assert shown(outcome) == "Preview unavailable: timeout"
@@ -133,7 +133,7 @@ def test_a_connector_that_is_not_there() -> None:
         ("made_up", "x" * 200, "x" * 160 + "… (40 more characters)"),
     ],
 )
-def test_what_a_guest_says_is_shortened_to_one_line(runner: Runner, kind: str, message: str, line: str) -> None:
+def test_a_guest_message_is_shortened_to_one_line(runner: Runner, kind: str, message: str, line: str) -> None:
     assert short_reason(kind, message) == line
     wasm = guests.printing(json.dumps({"error": {"class": kind, "message": message}}).encode())
     outcome = runner.preview(wasm)
@@ -142,13 +142,13 @@ def test_what_a_guest_says_is_shortened_to_one_line(runner: Runner, kind: str, m
     assert outcome.details["class"] == kind
 
 
-def test_it_is_fetched_again_each_time(runner: Runner, service: Upstream) -> None:
+def test_the_preview_is_never_cached(runner: Runner, service: Upstream) -> None:
     for _ in range(2):
         runner.preview(get(service, "/draft"), service.host_port)
     assert len(service.received) == 2
 
 
-def test_connectors_can_be_made_ready_ahead(tmp_path: Path) -> None:
+def test_connectors_can_be_loaded_ahead(tmp_path: Path) -> None:
     good, bad = packages.package(guests.printing(b'{"output":{"made":"ahead"}}')), packages.package(guests.NOT_WASM)
     with Sandbox({packages.NAME: good}, SandboxSettings(tmp_path / "cache")) as box:
         assert box.prepare([packages.action(good)]) == {}
@@ -157,7 +157,7 @@ def test_connectors_can_be_made_ready_ahead(tmp_path: Path) -> None:
         assert box.prepare([packages.action(bad)])[packages.NAME].message == "this is not a WebAssembly module"
 
 
-def test_calls_in_many_threads_do_not_meet(runner: Runner, service: Upstream) -> None:
+def test_calls_in_many_threads_are_independent(runner: Runner, service: Upstream) -> None:
     """Good calls, crashes, refusals and timeouts at once: each gets its own end."""
     runner.limits = replace(runner.limits, preview_seconds=1.5)
     cases: list[tuple[bytes, str]] = [
@@ -192,7 +192,7 @@ def test_a_spinning_guest_does_not_hold_up_the_others(runner: Runner) -> None:
     spinning.join()
 
 
-def test_a_fault_of_the_sandbox_itself_is_a_line_too(
+def test_an_internal_error_of_the_sandbox_is_one_line_too(
     line: Callable[..., str], service: Upstream, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fault(*_: object) -> None:
