@@ -95,7 +95,11 @@ def test_filters_search_and_pages(ledger: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_a_search_that_cannot_be_read_says_how_to_write_it(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for text, hint in (("outcome:denyed", "Did you mean outcome:denied?"), ("since:soon", "since:7d"), ("source:a source:b", "console")):
+    for text, hint in (
+        ("outcome:denyed", "Did you mean outcome:denied?"),
+        ("since:soon", "since:7d"),
+        ("source:a source:b", "console"),
+    ):
         assert cli.main(["history", "--search", text]) == 1
         assert hint in capsys.readouterr().err
 

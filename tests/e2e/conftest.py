@@ -21,7 +21,7 @@ from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.installed_bundle import install, settings_of
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 from aileron_tui.signing import key_store
-from aileron_tui.surface.embedded_gate import changing_keys
+from aileron_tui.surface.key_enrolment import changing_keys
 from tests.compiled import shared_cache
 from tests.daemon.process import FakeDaemon
 from tests.e2e.terminal import Terminal, environment
