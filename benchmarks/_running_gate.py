@@ -19,7 +19,8 @@ from aileron_tui.demo.sample_home import SampleHome, sample_home
 from aileron_tui.runtime.gate_client import AgentClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token
 from aileron_tui.signing import key_store
-from aileron_tui.surface.embedded_gate import EmbeddedGate, enrolled
+from aileron_tui.surface.embedded_gate import EmbeddedGate
+from aileron_tui.surface.key_enrolment import enrolled
 
 SIZE: Final = (120, 36)
 COMMAND: Final = ["-m", "aileron_tui"]

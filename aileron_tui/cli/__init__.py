@@ -4,29 +4,25 @@ import sys
 from typing import TYPE_CHECKING
 
 from aileron_tui import __version__
+from aileron_tui.cli.exit_codes import FAILED, INTERRUPTED, OK, USAGE
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-OK = 0
-FAILED = 1
-USAGE = 2
-INTERRUPTED = 130
-
 COMMANDS = {
-    "demo": "see it work: nothing to set up, nothing kept",
-    "gate": "run the gate alone, without a screen",
+    "demo": "try it with sample data; nothing to set up",
+    "gate": "run the gate without a console",
     "run": "call an action as an agent does",
-    "list": "show what waits for an answer",
-    "show": "show one request as the operator is asked about it",
+    "list": "list the waiting requests",
+    "show": "show one request",
     "approve": "approve a waiting request",
     "deny": "deny a waiting request",
-    "watch": "show requests as they come and go",
-    "history": "what was asked, decided and done; check and export it",
-    "key": "make and manage signing keys, and who may approve",
-    "preview": "show the prompt of a call as the operator would see it",
+    "watch": "print requests as they arrive, change and end",
+    "history": "show, search, verify and export the history",
+    "key": "create and manage signing keys and approvers",
+    "preview": "print the prompt of a call without asking",
     "lint": "check action, connector and suite manifests",
-    "doctor": "check the set-up and say what to do",
+    "doctor": "check the setup and suggest fixes",
 }
 
 _CONSOLE = "console"
@@ -46,10 +42,10 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stdout = None  # the reader is gone; nothing may be flushed to it at exit
+        sys.stdout = None  # the reader is gone, so nothing must be flushed at exit
         return FAILED
     except OSError as error:
-        _complain(error.strerror or str(error))
+        _print_error(error.strerror or str(error))
         sys.stdout = None
         return FAILED
 
@@ -67,12 +63,12 @@ def _dispatch(words: list[str]) -> int:
     if not words or words[0].startswith("-"):
         return _run(_CONSOLE, words)
     if words[0] not in COMMANDS:
-        return _unknown(words[0])
+        return _unknown_command(words[0])
     return _run(words[0], words[1:])
 
 
 def _run(command: str, words: list[str]) -> int:
-    from importlib import import_module  # noqa: PLC0415  # imports wait until needed: `--version` must be instant
+    from importlib import import_module  # noqa: PLC0415  # `--version` must be instant
 
     from aileron_tui.core.errors import AileronError  # noqa: PLC0415
 
@@ -80,13 +76,13 @@ def _run(command: str, words: list[str]) -> int:
     try:
         code: int = module.run(_options(command, module, words))
     except AileronError as error:
-        _complain(error.title, error.detail, error.hint)
+        _print_error(error.title, error.detail, error.hint)
         return FAILED
     return code
 
 
 def _options(command: str, module: "ModuleType", words: list[str]) -> object:
-    """What the words say; the console without any is opened as its defaults say, with no parser to load."""
+    """The parsed options. The console without any gets its defaults, so that no parser has to be loaded."""
     if command == _CONSOLE and not words:
         return module.DEFAULTS
     from aileron_tui.cli.parser import Parser  # noqa: PLC0415
@@ -100,30 +96,28 @@ def _options(command: str, module: "ModuleType", words: list[str]) -> object:
 def _overview() -> str:
     rows = "".join(f"  {name:<10} {words}\n" for name, words in COMMANDS.items())
     return (
-        "A person approves or denies what AI agents are about to do.\n\n"
+        "Approve or deny what AI agents are about to do.\n\n"
         "usage: aileron-tui [--url U] [--token-file FILE] [--standalone] [--manifests DIR] [--key NAME] [--read-only]\n"
         "                   [--theme T]\n"
         "         opens the console: on the daemon or gate at U, else on the configured sources, else on the daemon\n"
-        "         or gate that runs here, else with a gate inside\n"
+        "         or gate that runs here, else with an embedded gate\n"
         f"       aileron-tui COMMAND …\n\n{rows}\n"
-        "  --version  say which version this is\n"
-        "  COMMAND --help explains a command.\n"
+        "  --version  print the version\n\n"
+        "Use `aileron-tui COMMAND --help` for more about a command.\n"
     )
 
 
-def _unknown(word: str) -> int:
+def _unknown_command(word: str) -> int:
     from aileron_tui.core.toml_schema import nearest  # noqa: PLC0415
     from aileron_tui.core.visible_text import inline  # noqa: PLC0415
 
-    close = nearest(word, [*COMMANDS])  # the command module `list` hides the builtin here
-    hint = f'Did you mean "{close}"?' if close else "aileron-tui --help lists the commands."
-    sys.stderr.write(f'error: there is no command "{inline(word)}"\n  {hint}\n')
+    close = nearest(word, list(COMMANDS))
+    hint = f'Did you mean "{close}"?' if close else "Use `aileron-tui --help` for a list of commands."
+    sys.stderr.write(f'error: unknown command "{inline(word)}"\n  {hint}\n')
     return USAGE
 
 
-def _complain(title: str, *more: str) -> None:
-    from aileron_tui.cli.output import write  # noqa: PLC0415
-    from aileron_tui.core.visible_text import inline  # noqa: PLC0415
+def _print_error(title: str, *details: str) -> None:
+    from aileron_tui.cli.output import write_error  # noqa: PLC0415
 
-    write(sys.stderr, f"error: {inline(title)}")
-    write(sys.stderr, *(f"  {inline(line)}" for line in more if line))
+    write_error(title, *details)

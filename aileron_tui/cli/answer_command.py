@@ -1,148 +1,151 @@
-"""Giving an answer from the command line: show the prompt, make sure, look again, sign exactly that, and follow it."""
+"""Answering from the command line: shows the prompt, asks, checks that nothing changed, signs and sends the answer."""
 
 import argparse
 import sys
 from dataclasses import replace
 from typing import Final
 
-from aileron_tui.cli import OK, approver_session, confirmation
-from aileron_tui.cli.answer_following import Followed, follow
+from aileron_tui.cli import confirmation, source_options
 from aileron_tui.cli.confirmation import NotDecided
-from aileron_tui.cli.exit_codes import NOT_FOUND
-from aileron_tui.cli.output import write
+from aileron_tui.cli.exit_codes import NOT_FOUND, OK
+from aileron_tui.cli.outcome_waiting import Outcome, wait_for_outcome
+from aileron_tui.cli.output import print_error, print_json, print_lines, write_error
+from aileron_tui.cli.request_lookup import ID_HELP, NoSuchRequest, find_waiting, wait_for_preview
+from aileron_tui.cli.request_text import prompt_lines
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.request import Request
+from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import paths
-from aileron_tui.runtime.errors import NotFound, NotWaiting, PromptChanged
+from aileron_tui.runtime.errors import NotFound
+from aileron_tui.surface.answer_delivery import Answer, Refusal, deliver
 from aileron_tui.surface.source_connection import Sources
 
-_WORDS: Final = {Verdict.APPROVE: "approved", Verdict.DENY: "denied"}
-_ENDS: Final = {
-    RequestState.EXECUTED: "done ✓",
-    RequestState.FAILED: "failed ✗",
-    RequestState.INTERRUPTED: "interrupted: it may have taken effect",
-}
+_VERDICT_WORDS: Final = {Verdict.APPROVE: "approved", Verdict.DENY: "denied"}
 _GONE: Final = "gone"
 _CHANGED: Final = "changed"
 
 
 class _TooLate(Exception):
-    """What was shown cannot be answered any more: `state` says what it is now."""
+    """The prompt that was shown cannot be answered any more; `state` says why."""
 
-    def __init__(self, item: Request, state: str) -> None:
+    def __init__(self, request: Request, state: str) -> None:
         super().__init__(state)
-        self.item = item
+        self.request = request
         self.state = state
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What every answer needs."""
-    parser.add_argument("id", metavar="ID", help="its id, or enough of its beginning or end")
-    parser.add_argument("--json", action="store_true", help="what became of it, as one JSON document")
+    """Declares the arguments of both answers."""
+    parser.add_argument("id", metavar="ID", help=ID_HELP)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def give(options: argparse.Namespace, verdict: Verdict) -> int:
-    """Exit codes: 0 denied, or approved and done; 1 not given, or failed; 5 nothing to answer; 75 still running."""
+def answer(options: argparse.Namespace, verdict: Verdict) -> int:
+    """0 if denied, or approved and done; 1 if not answered, or failed; 5 if it does not wait; 75 if it still runs."""
     policy = load_config(paths().config).policy
     confirmation.check_terminal(policy)
-    with approver_session.approver(options) as sources:
+    with source_options.open_sources(options) as sources:
         try:
-            item = approver_session.settled(sources, approver_session.pick(sources, options.id))
-            if not item.state.decidable:
-                raise _TooLate(item, item.state)
-            sys.stderr.write("".join(f"{line}\n" for line in approver_session.shown(item, sys.stderr)))
+            request = wait_for_preview(sources, find_waiting(sources, options.id))
+            if not request.state.decidable:
+                raise _TooLate(request, request.state)
+            sys.stderr.write("".join(f"{line}\n" for line in prompt_lines(request, sys.stderr)))
             if verdict is Verdict.APPROVE:
-                _check(item, options.digest)
-                confirmation.confirm(item, policy, sources.key, looked=bool(options.digest))
-                item = _unchanged(sources, item)
-            item = _decided(sources, item, verdict, options.reason)
-            return _told(sources, item, verdict, options)
-        except approver_session.NoSuchRequest as error:
-            approver_session.complain(error)
+                _check_approvable(request, options.digest)
+                confirmation.confirm(request, policy, sources.key, digest_given=bool(options.digest))
+                request = _unchanged(sources, request)
+            request = _send(sources, Answer(request, verdict, options.reason))
+            return _report(sources, request, verdict, options)
+        except NoSuchRequest as error:
+            print_error(error)
         except _TooLate as late:
-            _say_late(late, verdict, as_json=options.json)
+            _report_too_late(late, verdict, as_json=options.json)
         return NOT_FOUND
 
 
-def _check(item: Request, digest: str) -> None:
-    if digest and item.digest != digest:
-        raise NotDecided("the prompt is not the one you named", f"its digest is {item.digest}", "Look again.")
-    if item.deny_only:
-        raise NotDecided("this request can only be denied", item.deny_only)
-    if item.fetching:
-        raise NotDecided("the preview has not come yet", hint="Try again in a moment.")
+def _check_approvable(request: Request, digest: str) -> None:
+    if digest and request.digest != digest:
+        raise NotDecided("the prompt has another digest", f"its digest is {request.digest}", "Look at it again.")
+    if request.deny_only:
+        raise NotDecided("this request can only be denied", request.deny_only)
+    if request.fetching:
+        raise NotDecided("the preview is still being fetched", hint="Try again in a moment.")
 
 
-def _unchanged(sources: Sources, item: Request) -> Request:
-    """The request as it is after the question. A daemon takes an answer by the id alone, and people read slowly."""
+def _unchanged(sources: Sources, request: Request) -> Request:
+    """The request after the question, if its prompt is still the same. A daemon takes an answer by the id alone."""
     try:
-        now = approver_session.settled(sources, sources.of(item).item(item.id))
+        now = wait_for_preview(sources, sources.of(request).item(request.id))
     except NotFound:
-        raise _TooLate(item, _GONE) from None
+        raise _TooLate(request, _GONE) from None
     if not now.state.decidable:
         raise _TooLate(now, now.state)
-    if (now.digest, now.instance, now.deny_only) != (item.digest, item.instance, item.deny_only):
+    if (now.digest, now.instance, now.deny_only) != (request.digest, request.instance, request.deny_only):
         raise _TooLate(now, _CHANGED)
     return now
 
 
-def _decided(sources: Sources, item: Request, verdict: Verdict, reason: str) -> Request:
-    try:
-        return replace(item, state=sources.of(item).decide(item, verdict, reason=reason))
-    except NotWaiting as error:
-        raise _TooLate(item, error.state) from None
-    except NotFound:
-        raise _TooLate(item, _GONE) from None
-    except PromptChanged:
-        raise _TooLate(item, _CHANGED) from None
+def _send(sources: Sources, answer: Answer) -> Request:
+    """Sends the answer and returns the request in its new state."""
+    request = answer.item
+    delivery = deliver(sources.of(request), answer)
+    if delivery.taken:
+        return replace(request, state=RequestState(delivery.state))
+    match delivery.refusal:
+        case Refusal.ANSWERED_ELSEWHERE:
+            raise _TooLate(request, delivery.state)
+        case Refusal.CHANGED:
+            raise _TooLate(request, _CHANGED)
+        case Refusal.GONE:
+            raise _TooLate(request, _GONE)
+    raise delivery.error or AileronError("the answer was not taken", delivery.words)
 
 
-def _told(sources: Sources, item: Request, verdict: Verdict, options: argparse.Namespace) -> int:
-    """Says that the answer was taken, and what became of it."""
+def _report(sources: Sources, request: Request, verdict: Verdict, options: argparse.Namespace) -> int:
+    """Prints that the answer was taken; after an approval waits for the outcome and prints it."""
     if not options.json:
-        approver_session.say(f"{_WORDS[verdict]} {inline(item.prompt.action)} {inline(item.id)}")
+        print_lines(f"{_VERDICT_WORDS[verdict]} {inline(request.prompt.action)} {inline(request.id)}")
         sys.stdout.flush()
     approved = verdict is Verdict.APPROVE
-    followed = follow(sources.of(item), item, options.wait) if approved else Followed(item, OK)
+    outcome = wait_for_outcome(sources.of(request), request, options.wait) if approved else Outcome(request, OK)
     if options.json:
-        _say_json(followed.item, verdict, taken=True, state=followed.item.state, note=followed.note)
+        _print_result(outcome.request, verdict, taken=True, state=outcome.request.state, note=outcome.note)
     elif approved:
-        end = _ENDS.get(followed.item.state, "it runs on")
-        for words in filter(None, (_error(followed.item), followed.note)):
-            end = f"{end}: {inline(words)}"
-        approver_session.say(end)
-    return followed.code
+        state = outcome.request.state
+        words = STATE_WORDS[state].full_status if state.final else "still running"
+        print_lines(": ".join([words, *(inline(note) for note in (_error(outcome.request), outcome.note) if note)]))
+    return outcome.code
 
 
-def _say_late(late: _TooLate, verdict: Verdict, *, as_json: bool) -> None:
+def _report_too_late(late: _TooLate, verdict: Verdict, *, as_json: bool) -> None:
     if as_json:
-        _say_json(late.item, verdict, taken=False, state=late.state)
-    id_ = inline(late.item.id)
+        _print_result(late.request, verdict, taken=False, state=late.state)
     if late.state == _CHANGED:
-        write(sys.stderr, f"error: what {id_} asks changed meanwhile, so nothing was decided", "  Look again.")
+        write_error(f"the prompt of {late.request.id} has changed; nothing was decided", "Look at it again.")
     else:
-        write(sys.stderr, f"error: {id_} does not wait any more: it is {inline(late.state)}")
+        write_error(f"{late.request.id} is no longer waiting: {late.state}")
 
 
-def _say_json(item: Request, verdict: Verdict, *, taken: bool, state: str, note: str = "") -> None:
-    approver_session.say_json(
+def _print_result(request: Request, verdict: Verdict, *, taken: bool, state: str, note: str = "") -> None:
+    print_json(
         {
-            "id": item.id,
-            "source": item.source,
-            "action": item.prompt.action,
+            "id": request.id,
+            "source": request.source,
+            "action": request.prompt.action,
             "verdict": verdict,
             "taken": taken,
             "state": state,
-            "digest": item.digest,
-            "error": _error(item),
+            "digest": request.digest,
+            "error": _error(request),
             "note": note,
         }
     )
 
 
-def _error(item: Request) -> str:
-    error = item.fields.get("error")
+def _error(request: Request) -> str:
+    error = request.fields.get("error")
     return error if isinstance(error, str) else ""

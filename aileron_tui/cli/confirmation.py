@@ -1,4 +1,4 @@
-"""Making sure before an approval is signed, at the terminal, as strictly as the console does."""
+"""Confirming an approval at the terminal, as strictly as the console does."""
 
 import sys
 import time
@@ -15,47 +15,47 @@ from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.secret_memory import wipe
 from aileron_tui.signing.terminal_input import ask_line, ask_passphrase
 
-MOMENT: Final = 0.7
-"""How long a prompt is on the terminal before the question comes; what is typed before it is dropped."""
+SHOWN_SECONDS: Final = 0.7
+"""How long a prompt is shown before the question. Keys typed before the question are dropped."""
 
 
 class NotDecided(AileronError):
-    """An answer that was not given."""
+    """No answer was given."""
 
 
 def check_terminal(policy: Policy) -> None:
-    """Refuses to decide where nobody can be looking, unless the user wants it so."""
-    if not (_watched() or policy.headless_decisions):
+    """Refuses to decide without a terminal, unless the configuration allows it."""
+    if not (_has_terminal() or policy.headless_decisions):
         hint = "Answer in a terminal, or set headless_decisions = true under [policy] in the configuration."
-        raise NotDecided("decisions are made at a terminal", "this process has none", hint)
+        raise NotDecided("decisions need a terminal", "this process has none", hint)
 
 
-def confirm(item: Request, policy: Policy, key: UnlockedKey, *, looked: bool) -> None:
-    """Asks whether to approve what was shown. `looked` says that the person named the digest of what they saw before.
+def confirm(request: Request, policy: Policy, key: UnlockedKey, *, digest_given: bool) -> None:
+    """Asks whether to approve the prompt that was shown. With `digest_given` the user named its digest.
 
-    High risk is asked about as `[policy] high_risk` says. Without a terminal nobody is asked, and where high risk takes
-    more than a yes it is refused then.
+    High risk is confirmed as `[policy] high_risk` says. Without a terminal nothing can be asked, so high risk is
+    refused then if it needs more than a yes.
     """
-    high = item.prompt.risk.level is RiskLevel.HIGH
-    if not _watched():
+    high = request.prompt.risk.level is RiskLevel.HIGH
+    if not _has_terminal():
         if high and policy.high_risk != "confirm":
             detail = f'high_risk is "{policy.high_risk}", and this process has no terminal'
-            raise NotDecided("high risk is approved at a terminal", detail)
+            raise NotDecided("approving high risk needs a terminal", detail)
         return
-    if looked and not high:
+    if digest_given and not high:
         return
-    time.sleep(MOMENT)
-    if not _sure(item, policy.high_risk if high else "", key):
-        raise NotDecided("not approved", hint="The request waits on.")
+    time.sleep(SHOWN_SECONDS)
+    if not _confirmed(request, policy.high_risk if high else "", key):
+        raise NotDecided("not approved", hint="The request is still waiting.")
 
 
-def _sure(item: Request, way: str, key: UnlockedKey) -> bool:
-    action = item.prompt.action
-    if way == "type":
+def _confirmed(request: Request, high_risk: str, key: UnlockedKey) -> bool:
+    action = request.prompt.action
+    if high_risk == "type":
         return ask_line(f"High risk. Type {inline(action)} to approve:") == action
-    if way == "passphrase" and not key.insecure:
+    if high_risk == "passphrase" and not key.insecure:
         return _knows_passphrase(key)
-    return ask_line("Really approve? [y/N]" if way else "Approve? [y/N]").lower() in ("y", "yes")
+    return ask_line("High risk. Approve? [y/N]" if high_risk else "Approve? [y/N]").lower() in ("y", "yes")
 
 
 def _knows_passphrase(key: UnlockedKey) -> bool:
@@ -67,5 +67,5 @@ def _knows_passphrase(key: UnlockedKey) -> bool:
     return True
 
 
-def _watched() -> bool:
+def _has_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""Running a full-screen program: only on a terminal, and so that a signal leaves the terminal and the files clean."""
+"""Runs a full-screen app: only in a terminal, and so that a signal leaves the terminal and the files clean."""
 
 import asyncio
 import gc
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from aileron_tui.cli import FAILED, OK
+from aileron_tui.cli.exit_codes import FAILED, OK
 from aileron_tui.core.errors import AileronError
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
-_PATIENCE: Final = 0.7
-_LOADED: Final = 1.0
+_DELAY_SECONDS: Final = 0.7
+_LOADED_SECONDS: Final = 1.0
 _FULL_COLLECTION: Final = 1000
 
 
@@ -29,23 +29,23 @@ class NoScreen(AileronError):
 
 
 def check_terminal() -> None:
-    """Refuses to draw where nobody could see it."""
+    """Refuses to run without a terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        hint = "Start it in a terminal. `aileron-tui list` and `aileron-tui watch` work without one."
-        raise NoScreen("the console needs a terminal", "standard input and output are not one", hint)
+        hint = "Run it in a terminal. `aileron-tui list` and `aileron-tui watch` work without one."
+        raise NoScreen("the console needs a terminal", "standard input or output is not a terminal", hint)
 
 
 def show(app: "App[T]") -> tuple[int, T | None]:
-    """Runs an app until it ends or the process is told to; its exit code and what it came to."""
+    """Runs an app until it ends or a signal arrives; returns the exit code and the app's result."""
 
     async def run() -> T | None:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, app.exit)
-        loop.call_later(_LOADED, collect_rarely)
+        loop.call_later(_LOADED_SECONDS, collect_rarely)
         return await app.run_async()
 
-    # A warning that is printed somewhere deep inside must not draw on the screen.
+    # A warning that a library prints must not appear on the screen.
     logging.getLogger("aileron_tui").addHandler(logging.NullHandler())
     with quick_start():
         result = asyncio.run(run())
@@ -54,7 +54,7 @@ def show(app: "App[T]") -> tuple[int, T | None]:
 
 @contextmanager
 def quick_start() -> Iterator[None]:
-    """Looks for no garbage while the program comes up, as what is loaded then stays; afterwards all is as before."""
+    """Turns the garbage collection off while the program starts, because what is loaded then stays anyway."""
     usual = gc.get_threshold()
     gc.disable()
     try:
@@ -66,16 +66,16 @@ def quick_start() -> Iterator[None]:
 
 
 def collect_rarely() -> None:
-    """Leaves alone what is loaded: a full collection stops the loop for longer than one waits for a key."""
+    """Excludes what is loaded from garbage collection: a full collection would delay the reaction to a key."""
     gc.freeze()
     gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION)
     gc.enable()
 
 
 @contextmanager
-def patience(words: str) -> Iterator[None]:
-    """Says what takes so long, if it does."""
-    timer = threading.Timer(_PATIENCE, lambda: sys.stderr.write(f"{words}\n"))
+def announce_delay(words: str) -> Iterator[None]:
+    """Prints a message if the block takes long."""
+    timer = threading.Timer(_DELAY_SECONDS, lambda: sys.stderr.write(f"{words}\n"))
     timer.daemon = True
     timer.start()
     try:

@@ -15,7 +15,7 @@ from aileron_tui.files.config import Policy
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
-from aileron_tui.surface.embedded_gate import enrolled
+from aileron_tui.surface.key_enrolment import enrolled
 
 WAIT_SECONDS: Final = 300
 """How long a demo request waits for an answer."""

@@ -1,6 +1,7 @@
-"""Answers on their way: held for the undo window, then sent, and what became of them. Nothing is resent blindly."""
+"""Sends answers to their source and interprets refusals. An answer is never sent twice blindly."""
 
 from dataclasses import replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.decision import Verdict
@@ -24,12 +25,21 @@ from aileron_tui.surface.source import Source
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
 
-_OUTGROWN: Final = "not_admitted"
+_LEDGER_GREW: Final = "not_admitted"
+
+
+class Refusal(StrEnum):
+    """Why an answer was not taken."""
+
+    ANSWERED_ELSEWHERE = "answered elsewhere"
+    CHANGED = "changed"
+    GONE = "gone"
+    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the operator said about exactly this prompt."""
+    """The operator's answer to exactly the prompt of this request."""
 
     item: "Request"
     verdict: Verdict
@@ -39,72 +49,92 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of an answer: taken or not, and a few words for the pill."""
+    """The result of sending an answer: whether it was taken, and a few words for the pill.
+
+    `state` is the state of the request afterwards, if known; it is foreign text where the answer was not taken.
+    `refusal` and `error` say why it was not taken.
+    """
 
     answer: Answer
     taken: bool
     words: str = ""
     tone: Tone = Tone.WARN
+    state: str = ""
+    refusal: Refusal | None = None
+    error: AileronError | None = None
 
 
 def deliver(source: Source, answer: Answer) -> Delivery:
-    """Sends the answer. Blocking. The gate takes it only for exactly the prompt that was signed, while it waits.
+    """Sends the answer. Blocks.
 
-    So nothing is looked up before. Only if the ledger has grown past what the signature names is the request fetched
-    once more, and signed anew if it still is what was shown.
+    The source takes an answer only for the prompt that was signed and while the request waits, so nothing is looked up
+    before. Only if the ledger has grown past the head in the signature is the request fetched again, and signed again
+    if it still is what was shown. If the reply is lost, the state is looked up.
     """
     try:
         try:
-            _decide(source, answer)
+            return _taken(answer, _decide(source, answer))
         except NotAllowed as error:
-            if error.code != _OUTGROWN or answer.edits is not None:
+            if error.code != _LEDGER_GREW or answer.edits is not None:
                 raise
-            return _signed_anew(source, answer)
-    except Unanswered:
-        return _looked_up(source, answer)
+            return _sign_again(source, answer)
+    except Unanswered as error:
+        return _look_up(source, answer, error)
     except AileronError as error:
         return _refused(answer, error)
-    return Delivery(answer, True)
 
 
-def _decide(source: Source, answer: Answer) -> None:
-    source.decide(answer.item, answer.verdict, reason=answer.reason, edits=answer.edits)
+def _decide(source: Source, answer: Answer) -> RequestState:
+    return source.decide(answer.item, answer.verdict, reason=answer.reason, edits=answer.edits)
 
 
-def _signed_anew(source: Source, answer: Answer) -> Delivery:
+def _sign_again(source: Source, answer: Answer) -> Delivery:
     now = source.item(answer.item.id)
     if not now.state.decidable:
-        return Delivery(answer, False, f"answered elsewhere: {now.state}")
+        return _elsewhere(answer, now.state)
     if now.digest != answer.item.digest:
-        return Delivery(answer, False, "it changed: look again")
-    _decide(source, replace(answer, item=now))
-    return Delivery(answer, True)
+        return _changed(answer)
+    return _taken(answer, _decide(source, replace(answer, item=now)))
+
+
+def _taken(answer: Answer, state: RequestState) -> Delivery:
+    return Delivery(answer, True, state=state)
+
+
+def _elsewhere(answer: Answer, state: str, words: str = "answered elsewhere") -> Delivery:
+    return Delivery(answer, False, f"{words}: {inline(state)}", state=state, refusal=Refusal.ANSWERED_ELSEWHERE)
+
+
+def _changed(answer: Answer) -> Delivery:
+    return Delivery(answer, False, "the prompt changed: look again", refusal=Refusal.CHANGED)
 
 
 def _refused(answer: Answer, error: AileronError) -> Delivery:
     match error:
         case NotWaiting():
-            return Delivery(answer, False, f"answered elsewhere: {inline(error.state)}")
+            return _elsewhere(answer, error.state)
         case PromptChanged():
-            return Delivery(answer, False, "it changed: look again")
+            return _changed(answer)
         case NotFound():
-            return Delivery(answer, False, "it is not known there any more")
+            return Delivery(answer, False, "the source does not know it any more", refusal=Refusal.GONE, error=error)
         case VaultLocked():
-            return Delivery(answer, False, "not taken: the vault is locked, U unlocks it")
+            words, tone = "not taken: the vault is locked, U unlocks it", Tone.WARN
         case Rejected():
-            return Delivery(answer, False, f"not taken: {inline(error.title)}", Tone.BAD)
+            words, tone = f"not taken: {inline(error.title)}", Tone.BAD
         case _:
-            return Delivery(answer, False, f"not sent: {inline(str(error))}", Tone.BAD)
+            words, tone = f"not sent: {inline(str(error))}", Tone.BAD
+    return Delivery(answer, False, words, tone, refusal=Refusal.OTHER, error=error)
 
 
-def _looked_up(source: Source, answer: Answer) -> Delivery:
-    """The reply was lost: ask what stands now, rather than send again."""
+def _look_up(source: Source, answer: Answer, lost: Unanswered) -> Delivery:
+    """The reply was lost: asks for the state of the request instead of sending the answer again."""
     try:
         state = source.item(answer.item.id).state
     except AileronError as error:
-        return Delivery(answer, False, f"no reply, and it cannot be looked up: {inline(str(error))}", Tone.BAD)
+        words = f"no reply, and the state is unknown: {inline(str(error))}"
+        return Delivery(answer, False, words, Tone.BAD, refusal=Refusal.OTHER, error=lost)
     if state is RequestState.PENDING:
-        return Delivery(answer, False, "no reply: it still waits")
+        return Delivery(answer, False, "no reply: it still waits", state=state, refusal=Refusal.OTHER, error=lost)
     if (state is RequestState.DENIED) is not (answer.verdict is Verdict.DENY):
-        return Delivery(answer, False, f"no reply, and it was answered elsewhere: {state}")
-    return Delivery(answer, True)
+        return _elsewhere(answer, state, "no reply, and it was answered elsewhere")
+    return _taken(answer, state)

@@ -1,28 +1,33 @@
-"""A gate inside this process: on a thread and an event loop of its own, reached over HTTP like any other."""
+"""A gate inside this process, with its own thread and event loop. It is reached over HTTP like any other gate."""
 
 import asyncio
+import io
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
-from aileron_tui.core.entry_chain import EntryKind
-from aileron_tui.gate.gate import LEDGER_FILE, Gate
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.values import dataclass
+from aileron_tui.files.config import Config
+from aileron_tui.files.paths import bundled, paths
+from aileron_tui.files.private_files import private_folder
+from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.gate_state import GateSetup
-from aileron_tui.gate.server import ListenAddress, started_gate
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.gate.server import GateStartError, ListenAddress, started_gate
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
-from aileron_tui.signing.approvers import Approvers
-from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.sandbox.connector_package import load_keyring
+
+_LOG_LINES: Final = 2000
 
 
 class EmbeddedGate:
-    """A running gate for as long as the block lasts. What goes wrong while it starts is raised where it is entered."""
+    """A gate that runs until the block ends. Errors at its start are raised on entering the block."""
 
     def __init__(self, setup: GateSetup, address: ListenAddress | None = None, journal: GateLog | None = None) -> None:
         self._setup = setup
@@ -35,7 +40,7 @@ class EmbeddedGate:
 
     @property
     def found(self) -> FoundGate:
-        """Where it is."""
+        """The gate's address."""
         return self._started.result()
 
     def __enter__(self) -> Self:
@@ -62,7 +67,7 @@ class EmbeddedGate:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except BaseException as error:  # noqa: BLE001  # it belongs to the thread that waits for it
+        except BaseException as error:  # noqa: BLE001  # raised in the thread that waits for the gate
             outcome: Future[FoundGate] | Future[None] = self._ended if self._started.done() else self._started
             outcome.set_exception(error)
         if not self._ended.done():
@@ -75,22 +80,49 @@ class EmbeddedGate:
             await asyncio.wrap_future(self._stopping)
 
 
-@contextmanager
-def changing_keys(data: Path) -> Iterator[tuple[Ledger, Approvers]]:
-    """The ledger of a data folder for a change of keys, beside a gate that may be running, and who may approve now."""
-    path = data / LEDGER_FILE
-    with Ledger(path, role="key", guest=True) as ledger, LedgerReader(path) as reader:
-        yield ledger, Approvers.of(reader.key_changes())
+@dataclass(frozen=True, slots=True)
+class StartedGate:
+    """An embedded gate: where it is, and the last lines of its log."""
+
+    find: Callable[[], FoundGate]
+    log_lines: Callable[[], Sequence[str]]
 
 
 @contextmanager
-def enrolled(data: Path, key: UnlockedKey) -> Iterator[None]:
-    """Lets a key approve on the gate of a data folder until the block ends."""
-    with changing_keys(data) as (ledger, approvers):
-        ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(key.name, key.public))
-    try:
-        yield
-    finally:
-        with changing_keys(data) as (ledger, approvers):
-            if any(approver.public == key.public for approver in approvers.active):
-                ledger.append(EntryKind.KEY_REVOKED, approvers.revocation(key.public.fingerprint))
+def start_embedded_gate(config: Config, manifests: Path | None = None) -> Iterator[StartedGate]:
+    """Runs a gate on the data of this home, on the usual port if it is free."""
+    setup = gate_setup(config, manifests)
+    log = _LastLines()
+    with ExitStack() as stack:
+        try:
+            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(), GateLog(log)))
+        except GateStartError:
+            # Another program has the usual port. Agents find the gate through its file anyway.
+            gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(port=0), GateLog(log)))
+        yield StartedGate(lambda: gate.found, log.lines)
+
+
+def gate_setup(config: Config, manifests: Path | None = None) -> GateSetup:
+    """The setup of a gate on the data of this home; without a folder it serves the bundled manifests."""
+    here, folder = paths(), manifests or bundled("manifests")
+    if not folder.is_dir():
+        raise AileronError(f"no such folder: {folder}", hint="Choose another one with --manifests.")
+    data, cache = private_folder(here.data), private_folder(here.cache)
+    return GateSetup(data, folder, config, cache, keyring=load_keyring(here.keyring))
+
+
+class _LastLines(io.StringIO):
+    """A stream that keeps the last lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: deque[str] = deque(maxlen=_LOG_LINES)
+
+    def write(self, text: str) -> int:
+        """Keeps a line; the log writes whole lines."""
+        self._lines.append(text.rstrip("\n"))
+        return len(text)
+
+    def lines(self) -> Sequence[str]:
+        """The last lines."""
+        return tuple(self._lines)

@@ -1,10 +1,19 @@
-"""The operator's key while the console runs: unlocked by passphrase and wiped when locked, or for this run only."""
+"""The operator's key while a surface runs: a stored key, unlocked by its passphrase, or a temporary one."""
 
+import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Final
 
+from aileron_tui.files.paths import paths
+from aileron_tui.files.private_files import private_folder
 from aileron_tui.signing import key_store
 from aileron_tui.signing.key_store import UnlockedKey
+from aileron_tui.signing.secret_memory import wipe
+
+FIRST_KEY: Final = "default"
 
 
 class StoredKeyholder:
@@ -21,7 +30,7 @@ class StoredKeyholder:
 
     @property
     def lockable(self) -> bool:
-        """A key without a passphrase would open for anybody."""
+        """Whether locking it protects anything: a key without a passphrase does not."""
         return not self.insecure
 
     @property
@@ -29,21 +38,21 @@ class StoredKeyholder:
         """The key, or None while it is locked."""
         with self._guard:
             if self.insecure and self._key is None and not self._wiped:
-                # Not before it is asked for: loading what this needs takes as long as painting the screen.
+                # Only when it is needed: loading the cryptography takes as long as drawing the first frame.
                 self._key = key_store.unlock(self._folder, self.name, None)
             return self._key
 
     def unlock(self, passphrase: bytearray) -> None:
-        """Unlocks the key; of an unlocked one it only checks the passphrase."""
-        fresh = key_store.unlock(self._folder, self.name, passphrase)
+        """Unlocks the key; if it is unlocked already, only checks the passphrase."""
+        unlocked = key_store.unlock(self._folder, self.name, passphrase)
         with self._guard:
             if self._key is None:
-                self._key = fresh
+                self._key = unlocked
             else:
-                fresh.lock()
+                unlocked.lock()
 
     def lock(self) -> None:
-        """Wipes the key."""
+        """Wipes the key from memory."""
         with self._guard:
             if self._key is not None:
                 self._key.lock()
@@ -52,7 +61,7 @@ class StoredKeyholder:
 
 
 class RunKeyholder:
-    """A key that lives as long as this run and was never written down."""
+    """A key that exists only while the program runs and is never stored."""
 
     insecure = False
 
@@ -62,19 +71,71 @@ class RunKeyholder:
 
     @property
     def lockable(self) -> bool:
-        """It could not be unlocked again."""
+        """False: it could not be unlocked again."""
         return False
 
     @property
     def key(self) -> UnlockedKey | None:
-        """The key."""
+        """The key, or None once it was locked."""
         return self._key
 
     def unlock(self, passphrase: bytearray) -> None:
-        """There is no passphrase."""
+        """Does nothing: there is no passphrase."""
 
     def lock(self) -> None:
-        """Wipes the key, for good."""
+        """Wipes the key from memory, for good."""
         if self._key is not None:
             self._key.lock()
         self._key = None
+
+
+@contextmanager
+def stored_key(name: str = "") -> Iterator[StoredKeyholder]:
+    """The stored key with this name, or the only one, locked when the block ends."""
+    folder = paths().keys
+    holder = StoredKeyholder(folder, key_store.choose(folder, name or None).name)
+    try:
+        yield holder
+    finally:
+        holder.lock()
+
+
+@contextmanager
+def first_key(passphrase: bytearray) -> Iterator[StoredKeyholder]:
+    """A new stored key, unlocked, that may approve on the gate of this home; locked when the block ends."""
+    holder = _create_first_key(passphrase)
+    try:
+        yield holder
+    finally:
+        holder.lock()
+
+
+def _create_first_key(passphrase: bytearray) -> StoredKeyholder:
+    from aileron_tui.core.entry_chain import EntryKind  # noqa: PLC0415  # only the first time
+    from aileron_tui.surface.key_enrolment import changing_keys  # noqa: PLC0415
+
+    here = paths()
+    try:
+        with changing_keys(private_folder(here.data)) as (ledger, approvers):
+            # A key whose file was lost keeps its name in the ledger.
+            taken = any(approver.name == FIRST_KEY for approver in approvers.active)
+            name = f"{FIRST_KEY}-{os.urandom(4).hex()}" if taken else FIRST_KEY
+            created = key_store.create(here.keys, name, passphrase)
+            ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(created.name, created.public))
+        holder = StoredKeyholder(here.keys, created.name)
+        holder.unlock(passphrase)
+    finally:
+        wipe(passphrase)
+    return holder
+
+
+@contextmanager
+def temporary_key(*, enroll: bool) -> Iterator[RunKeyholder]:
+    """A key for this run; with `enroll` it may approve on the gate of this home until the block ends."""
+    from aileron_tui.surface.key_enrolment import enrolled  # noqa: PLC0415  # a stored key does not need it
+
+    with (
+        key_store.for_this_run(f"run-{os.urandom(4).hex()}") as key,
+        enrolled(private_folder(paths().data), key) if enroll else nullcontext(),
+    ):
+        yield RunKeyholder(key)

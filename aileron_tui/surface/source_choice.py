@@ -1,4 +1,4 @@
-"""What the console opens: decided from the command line, the configuration and what runs here."""
+"""Which sources to open: decided by the options, the configuration and what runs on this machine."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -27,13 +27,13 @@ from aileron_tui.runtime.gate_probe import GateProbe
 _HEALTH_SECONDS: Final = 5.0
 
 
-class Undecided(AileronError):
-    """The command line does not say what to open."""
+class ConflictingOptions(AileronError):
+    """The options contradict each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonChoice:
-    """A daemon. `find` looks anew for each connection, because a restart moves it."""
+    """A daemon. `find` looks for it again at each connection, because its address changes when it restarts."""
 
     name: str
     find: Callable[[], Daemon]
@@ -43,7 +43,7 @@ class DaemonChoice:
 
 @dataclass(frozen=True, slots=True)
 class GateChoice:
-    """A gate in another process."""
+    """A gate that is running."""
 
     name: str
     find: Callable[[], FoundGate]
@@ -52,92 +52,98 @@ class GateChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class InsideChoice:
-    """A gate to be started in this process; `find` finds it once it runs."""
+class EmbeddedGateChoice:
+    """A gate that has to be started in this process; `find` finds it once it runs."""
 
     name: str
     find: Callable[[], FoundGate]
-    kind: Literal["inside"] = "inside"
+    kind: Literal["embedded"] = "embedded"
     note: str = ""
 
 
-Chosen = DaemonChoice | GateChoice | InsideChoice
-"""A source to open. `note` tells the operator what was passed over on the way to it, and may hold foreign text."""
+SourceChoice = DaemonChoice | GateChoice | EmbeddedGateChoice
+"""A source to open. `note` says what was skipped before it was chosen, and may contain foreign text."""
 
 
-def chosen(options: object, config: Config, env: Mapping[str, str] = os.environ) -> list[Chosen]:
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What the user asked for. `embedded` starts a gate in this process."""
+
+    url: str = ""
+    token_file: Path | None = None
+    embedded: bool = False
+
+
+def choose_sources(
+    config: Config, options: SourceOptions | None = None, env: Mapping[str, str] = os.environ
+) -> list[SourceChoice]:
     """The sources to open, at least one.
 
-    What was asked for on purpose, on the command line, in the configuration or in the environment, is opened or
-    refused with the reason; only what happens to run here may be passed over for the next.
+    A source that was asked for, by an option, in the configuration or in the environment, is opened or refused with
+    the reason. Only without any of these is one chosen among what runs on this machine.
     """
-    url: str = getattr(options, "url", "") or ""
-    token_file: Path | None = getattr(options, "token_file", None)
-    inside = bool(getattr(options, "standalone", False) or getattr(options, "manifests", None))
-    if inside and (url or token_file):
-        raise Undecided(
-            "a gate inside and one elsewhere were both asked for",
-            hint="Leave out --url and --token-file, or --standalone and --manifests.",
-        )
-    if inside:
-        return [InsideChoice("", discover)]
-    if url:
-        return [_at(url, token_file, env)]
-    if token_file:
-        wanted = NamedDaemon(token_file=token_file)
-        find(wanted, env)
-        return [DaemonChoice("", partial(find, wanted, env))]
+    wanted = options or SourceOptions()
+    if wanted.embedded:
+        if wanted.url or wanted.token_file:
+            hint = "Use either --url and --token-file, or --standalone and --manifests."
+            raise ConflictingOptions("cannot use an embedded gate and another source together", hint=hint)
+        return [EmbeddedGateChoice("", discover)]
+    if wanted.url:
+        return [_at_address(wanted.url, wanted.token_file, env)]
+    if wanted.token_file:
+        daemon = NamedDaemon(token_file=wanted.token_file)
+        find(daemon, env)
+        return [DaemonChoice("", partial(find, daemon, env))]
     if config.sources:
         return [_configured(source, env) for source in config.sources]
     return [_running(env)]
 
 
-def kind_of(url: str) -> Literal["daemon", "gate"]:
-    """What answers at an address: a gate says which instance it is, a daemon does not. Nothing secret is sent."""
-    from aileron_tui.runtime.http_connection import HttpConnection  # noqa: PLC0415  # only for an address that was named
+def source_kind(url: str) -> Literal["daemon", "gate"]:
+    """Which kind of source answers at an address: only a gate reports an instance. No secret is sent."""
+    from aileron_tui.runtime.http_connection import HttpConnection  # noqa: PLC0415  # only for a given address
 
-    wire = HttpConnection(url, called="runtime", hint="Look whether a daemon or a gate runs there.")
+    connection = HttpConnection(url, called="runtime", hint="Check that a daemon or a gate is running there.")
     try:
-        health = wire.ask("GET", "/v1/health", seconds=_HEALTH_SECONDS)
+        health = connection.ask("GET", "/v1/health", seconds=_HEALTH_SECONDS)
     finally:
-        wire.close()
+        connection.close()
     if isinstance(health.get("instance"), str):
         return "gate"
     if health.get("service") == "aileron" or health.get("status") == "ok":
         return "daemon"
-    raise Untrustworthy(f"what answers at {url} is neither a daemon nor a gate", hint="Check the address.")
+    raise Untrustworthy(f"{url} is neither a daemon nor a gate", hint="Check the address.")
 
 
-def _at(text: str, token_file: Path | None, env: Mapping[str, str]) -> Chosen:
-    """The one at the address of the command line."""
+def _at_address(text: str, token_file: Path | None, env: Mapping[str, str]) -> SourceChoice:
+    """The source at the address of --url."""
     try:
         url = read_address(text).url
     except BadAddress as error:
-        hint = "Write it as http://127.0.0.1:8722."
-        raise NoGate("this is not the address of a daemon or a gate", str(error), hint) from None
-    if kind_of(url) == "gate":
+        raise NoGate("invalid address", str(error), "Use an address such as http://127.0.0.1:8722.") from None
+    if source_kind(url) == "gate":
         if token_file:
-            hint = "Leave out --token-file."
-            raise Undecided(f"{url} is a gate, which takes no token: it knows your key", hint=hint)
-        discover(url)  # refuses what must not be used before anything is opened
+            hint = "Omit --token-file."
+            raise ConflictingOptions(f"{url} is a gate, which takes no token: it knows your key", hint=hint)
+        discover(url)  # refuses an unsafe address before anything is opened
         return GateChoice("", partial(discover, url))
-    # With an address of its own, the token of the environment is for the daemon there.
+    # With --url, a token in the environment that has no address of its own is meant for that daemon.
     variable = TOKEN_VARIABLE if env.get(TOKEN_VARIABLE) and not env.get(URL_VARIABLE) and not token_file else ""
-    wanted = NamedDaemon(url, token_file, variable)
-    find(wanted, env)
-    return DaemonChoice("", partial(find, wanted, env))
+    daemon = NamedDaemon(url, token_file, variable)
+    find(daemon, env)
+    return DaemonChoice("", partial(find, daemon, env))
 
 
-def _configured(source: SourceConfig, env: Mapping[str, str]) -> Chosen:
-    """Not looked at yet: the trouble of one source must not keep the others from being opened."""
+def _configured(source: SourceConfig, env: Mapping[str, str]) -> SourceChoice:
+    """A source of the configuration. It is not contacted yet, so that one failure does not affect the others."""
     if source.kind == DAEMON:
-        wanted = NamedDaemon(source.url, source.token_file, source.token_env)
-        return DaemonChoice(source.name, partial(find, wanted, env))
+        daemon = NamedDaemon(source.url, source.token_file, source.token_env)
+        return DaemonChoice(source.name, partial(find, daemon, env))
     return GateChoice(source.name, partial(discover, source.url))
 
 
-def _running(env: Mapping[str, str]) -> Chosen:
-    """The daemon, else the gate that runs here, else one inside."""
+def _running(env: Mapping[str, str]) -> SourceChoice:
+    """The daemon that runs here, else the gate that runs here, else an embedded gate."""
     note = ""
     try:
         daemon = find(env=env)
@@ -146,11 +152,11 @@ def _running(env: Mapping[str, str]) -> Chosen:
             raise
         note = str(error) if error.why is NoDaemonReason.LEFT_OVER else ""
     else:
-        if daemon.how == URL_VARIABLE and kind_of(daemon.url) == "gate":
+        if daemon.how == URL_VARIABLE and source_kind(daemon.url) == "gate":
             discover(daemon.url)
             return GateChoice("", partial(discover, daemon.url))
         return DaemonChoice("", partial(find, env=env))
     with suppress(NoGate):
         GateProbe(discover()).answered()
         return GateChoice("", discover, note=note)
-    return InsideChoice("", discover, note=note)
+    return EmbeddedGateChoice("", discover, note=note)

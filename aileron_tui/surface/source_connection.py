@@ -1,6 +1,6 @@
-"""Opening the sources that were chosen, each as often as it has to be found anew."""
+"""Connecting to the sources that were chosen."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,8 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.paths import paths
 from aileron_tui.signing.key_store import UnlockedKey
-from aileron_tui.surface.source_choice import Chosen, DaemonChoice, GateChoice, InsideChoice
+from aileron_tui.surface.source import Upstream
+from aileron_tui.surface.source_choice import DaemonChoice, EmbeddedGateChoice, GateChoice, SourceChoice
 
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
@@ -18,36 +19,43 @@ if TYPE_CHECKING:
     from aileron_tui.surface.source import Connect, Source
 
 
-def record_folder(name: str) -> Path:
-    """Where our own record of a daemon is kept."""
-    from aileron_tui.ledger.connection import DAEMONS  # noqa: PLC0415  # brings the database, which is not needed to paint
+def daemon_ledger_folder(name: str) -> Path:
+    """The folder of our own ledger about a daemon."""
+    from aileron_tui.ledger.connection import DAEMONS  # noqa: PLC0415  # loads the database, not needed for a first frame
 
     return paths().data / DAEMONS / (name or "daemon")
 
 
-def connecting(choice: Chosen, config: Config, *, surface: str, leaving: ExitStack | None = None) -> "Connect":
-    """How a source is reached with a key. What is known of a daemon outlives its connections.
+def upstreams(
+    choices: Sequence[SourceChoice], config: Config, *, surface: str, at_exit: ExitStack | None = None
+) -> list[Upstream]:
+    """The sources to listen to. With `at_exit` the key is temporary, and is revoked in our ledgers when it closes."""
+    return [
+        Upstream(choice.name, connection(choice, config, surface=surface, at_exit=at_exit), choice.kind)
+        for choice in choices
+    ]
 
-    With `leaving` the key is only for this run: our record says that it decides no more when that is closed.
-    """
+
+def connection(choice: SourceChoice, config: Config, *, surface: str, at_exit: ExitStack | None = None) -> "Connect":
+    """A function that connects to a source with a key. What is known about a daemon is kept between connections."""
     if choice.kind == "daemon":
-        return _DaemonConnection(choice, config, surface, leaving)
+        return _DaemonConnection(choice, config, surface, at_exit)
     return _GateConnection(choice, surface)
 
 
 @dataclass(frozen=True, slots=True)
 class _GateConnection:
-    choice: GateChoice | InsideChoice
+    choice: GateChoice | EmbeddedGateChoice
     surface: str
 
     def __call__(self, key: UnlockedKey) -> "Source":
-        from aileron_tui.runtime.gate_client import ApproverClient  # noqa: PLC0415  # the HTTP client is not needed to paint
+        from aileron_tui.runtime.gate_client import ApproverClient  # noqa: PLC0415  # loads the HTTP client
         from aileron_tui.runtime.known_gates import meet  # noqa: PLC0415
 
         found = self.choice.find()
-        # A gate of this home is known by the private file it wrote; any other by what it was when it was first met.
-        strange = None if found.instance else meet
-        return ApproverClient(found, key, surface=self.surface, name=self.choice.name, meet=strange)
+        # The gate of this home is identified by its private file, any other by what it was at the first connection.
+        unknown = None if found.instance else meet
+        return ApproverClient(found, key, surface=self.surface, name=self.choice.name, meet=unknown)
 
 
 @dataclass(slots=True)
@@ -55,7 +63,7 @@ class _DaemonConnection:
     choice: DaemonChoice
     config: Config
     surface: str
-    leaving: ExitStack | None
+    at_exit: ExitStack | None
     _tracker: "Tracker | None" = None
 
     def __call__(self, key: UnlockedKey) -> "Source":
@@ -63,74 +71,68 @@ class _DaemonConnection:
         from aileron_tui.runtime.daemon.daemon_source import DaemonSource  # noqa: PLC0415
         from aileron_tui.runtime.daemon.tracker import Tracker  # noqa: PLC0415
 
-        folder, name = record_folder(self.choice.name), self.choice.name
+        folder, name = daemon_ledger_folder(self.choice.name), self.choice.name
         tracker, first = self._tracker or Tracker(), self._tracker is None
         source = DaemonSource(
             self.choice.find(), key, folder, name=name, rules=self.config.risk, surface=self.surface, tracker=tracker
         )
         self._tracker = tracker
-        if self.leaving is not None and first:
-            self.leaving.callback(lambda: DaemonLedger(folder, key, temporary=True).close())
+        if self.at_exit is not None and first:
+            self.at_exit.callback(lambda: DaemonLedger(folder, key, temporary=True).close())
         return source
 
 
 class Sources:
-    """Several sources as one, for commands: opened when needed, and the trouble of one does not hide another."""
+    """Several sources as one, for commands. Each is opened when it is first used, and may fail without the others."""
 
     def __init__(
-        self, connects: "dict[str, Connect]", key: UnlockedKey, complain: Callable[[AileronError], None]
+        self, connections: "dict[str, Connect]", key: UnlockedKey, report: Callable[[AileronError], None]
     ) -> None:
-        self._connects = connects
         self.key = key
-        self._complain = complain
-        self._opened: dict[str, Source] = {}
+        self._connections = connections
+        self._report = report
+        self._open: dict[str, Source] = {}
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """What the sources are called."""
-        return tuple(self._connects)
+    def upstreams(self) -> list[Upstream]:
+        """The sources to listen to."""
+        return [Upstream(name, connect) for name, connect in self._connections.items()]
 
-    def at(self, name: str) -> "Source":
-        """One of them, open."""
-        if name not in self._opened:
-            self._opened[name] = self._connects[name](self.key)
-        return self._opened[name]
+    def named(self, name: str) -> "Source":
+        """One of the sources, connected."""
+        if name not in self._open:
+            self._open[name] = self._connections[name](self.key)
+        return self._open[name]
 
-    def of(self, item: "Request") -> "Source":
+    def of(self, request: "Request") -> "Source":
         """The source of a request."""
-        return self.at(item.source)
-
-    def hang_up(self, name: str) -> None:
-        """Forgets a connection that broke; the next use finds the source anew."""
-        source = self._opened.pop(name, None)
-        if source is not None:
-            with suppress(AileronError):
-                source.close()
+        return self.named(request.source)
 
     def waiting(self) -> "tuple[Request, ...]":
-        """What waits at all of them, oldest first."""
-        return tuple(
-            sorted(self._each(lambda source: source.waiting()), key=lambda item: (item.requested_at, item.key))
-        )
+        """The waiting requests of all sources, oldest first."""
+        found = self._each(lambda source: source.waiting())
+        return tuple(sorted(found, key=lambda request: (request.requested_at, request.key)))
 
     def find(self, id_: str) -> "Request":
-        """A request by its whole id, waiting or not; the trouble of the last source if none has it."""
+        """A request by its whole id, waiting or not; raises the last error if no source has it."""
         found = list(self._each(lambda source: (source.item(id_),)))
         return found[0]
 
     def _each(self, ask: "Callable[[Source], tuple[Request, ...]]") -> "Iterator[Request]":
         failures: list[AileronError] = []
-        for name in self._connects:
+        for name in self._connections:
             try:
-                yield from ask(self.at(name))
+                yield from ask(self.named(name))
             except AileronError as error:
                 failures.append(error)
-        if len(failures) == len(self._connects):
+        if len(failures) == len(self._connections):
             raise failures[-1]
         for failure in failures:
-            self._complain(failure)
+            self._report(failure)
 
     def close(self) -> None:
-        """Hangs up everywhere."""
-        for name in tuple(self._opened):
-            self.hang_up(name)
+        """Closes all connections."""
+        for source in self._open.values():
+            with suppress(AileronError):
+                source.close()
+        self._open.clear()

@@ -1,9 +1,9 @@
-"""Listens to one source from a thread of its own, for as long as the console lives, and reconnects by itself."""
+"""Listens to one source in its own thread, and reconnects when the connection is lost."""
 
 import random
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.errors import NotAllowed
+from aileron_tui.runtime.errors import NoGate, NotAllowed, Unanswered
 from aileron_tui.surface.source import Keyholder, Source, Upstream
 
 if TYPE_CHECKING:
     from aileron_tui.runtime.source_events import SourceEvent
+    from aileron_tui.signing.key_store import UnlockedKey
 
-_SHORTEST: Final = 0.3
-_LONGEST: Final = 8.0
 _LONGEST_REASON: Final = 1000
+_LONGEST_FULL_TEXT: Final = 120
 _LOCKED: Final = "the console was locked"
-_TOLD_WHOLE: Final = 120
+_CLOSED: Final = "the connection was closed"
 
 
 class Reach(StrEnum):
-    """Whether a source can be heard. STALE is one that was heard and is not any more."""
+    """The state of the connection to a source. STALE means that it was live before and is not any more."""
 
     CONNECTING = "connecting"
     LIVE = "live"
@@ -36,7 +36,7 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """How it stands with a source: `since` when it cannot be heard, and why, which is foreign text."""
+    """The connection status of a source: since when it is lost, and why, which is foreign text."""
 
     reach: Reach = Reach.CONNECTING
     since: str = ""
@@ -45,17 +45,41 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class SourceLost:
-    """The source cannot be heard from this moment on; `refused` if it is there and does not let us in."""
+    """The connection to a source was lost; `refused` if the source does not let us in.
+
+    `error` is None if the source closed the connection in an orderly way. `final` means that the listener gave up.
+    """
 
     since: str
     why: str
     refused: bool = False
+    error: AileronError | None = None
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reconnecting:
+    """How a listener reconnects: pauses in seconds, which grow from `shortest` to `longest`.
+
+    With `tries` it gives up after that many failures in a row, after an error that another try would not fix, and when
+    the source closes the connection. With `resume` it asks only for events after the last one it received.
+    """
+
+    shortest: float = 0.3
+    longest: float = 8.0
+    tries: int | None = None
+    resume: bool = False
+
+
+FOREVER: Final = Reconnecting()
 
 
 class SourceListener:
-    """One listener. What it heard waits in order until it is taken; `heard` is called from its thread."""
+    """Listens to one source. Events wait in order until they are taken; `heard` is called from the thread."""
 
-    def __init__(self, upstream: Upstream, keys: Keyholder, heard: Callable[[], None]) -> None:
+    def __init__(
+        self, upstream: Upstream, keys: Keyholder, heard: Callable[[], None], reconnecting: Reconnecting | None = None
+    ) -> None:
         self.name = upstream.name
         self.label = upstream.label
         self.standing = SourceStatus()
@@ -63,73 +87,99 @@ class SourceListener:
         self._connect = upstream.connect
         self._keys = keys
         self._heard = heard
+        self._reconnecting = reconnecting or FOREVER
+        self._last_event = 0
+        self._failures = 0
         self._stop = threading.Event()
-        self._news: deque[SourceEvent | SourceLost] = deque()
-        # A daemon: a read that waits for the other side must not keep the program alive.
-        self._thread = threading.Thread(target=self._listen, name=f"link {self.name}".rstrip(), daemon=True)
+        self._reports: deque[SourceEvent | SourceLost] = deque()
+        # A daemon thread: a read that never returns must not keep the program alive.
+        self._thread = threading.Thread(target=self._listen, name=f"listener {self.name}".rstrip(), daemon=True)
 
     def start(self) -> None:
-        """Begins to listen."""
+        """Starts the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Hangs up."""
+        """Stops listening and closes the connection."""
         self._stop.set()
         self.hang_up()
 
     def take(self) -> "list[SourceEvent]":
-        """What was heard since the last time, after which `standing` is how it stands."""
-        taken: list[SourceEvent] = []
-        while self._news:
-            news = self._news.popleft()
-            self.standing = _after(self.standing, news)
-            if not isinstance(news, SourceLost):
-                taken.append(news)
-        return taken
+        """The events since the last call; afterwards `standing` is up to date."""
+        return [report for report in self.take_reports() if not isinstance(report, SourceLost)]
+
+    def take_reports(self) -> "Iterator[SourceEvent | SourceLost]":
+        """The events and lost connections since the last call, in order."""
+        while self._reports:
+            report = self._reports.popleft()
+            self.standing = _status_after(self.standing, report)
+            yield report
 
     def _listen(self) -> None:
-        pause = _SHORTEST
+        pause = self._reconnecting.shortest
         while not self._stop.is_set():
-            try:
-                if (key := self._keys.key) is None:
-                    pause = _SHORTEST  # however long it was locked, it is heard again soon after
-                else:
-                    self.source = self._connect(key)
-                    for happening in self.source.watch():
-                        if self._stop.is_set():
-                            return
-                        pause = _SHORTEST
-                        if happening is not None:
-                            self._note(self._stamped(happening))
-                    self._lose("it hung up")
-            except AileronError as error:
-                self._lose(_brief(error), refused=isinstance(error, NotAllowed))
-            except Exception as error:  # noqa: BLE001  # a source that breaks must not go on looking well
-                self._lose(f"it cannot be listened to: {type(error).__name__}: {error}")
-            finally:
-                self.hang_up()
+            if (key := self._keys.key) is None:
+                pause = self._reconnecting.shortest  # reconnect soon after unlocking
+            elif self._listen_once(key):
+                return
+            elif self._failures == 1:
+                pause = self._reconnecting.shortest
             self._stop.wait(pause * random.uniform(0.7, 1.3))  # noqa: S311  # spreads reconnects, no secret
-            pause = min(_LONGEST, pause * 1.6)
+            pause = min(self._reconnecting.longest, pause * 1.6)
 
-    def _stamped(self, happening: "SourceEvent") -> "SourceEvent":
-        """What is heard here bears the name of this source, whatever it says itself."""
+    def _listen_once(self, key: "UnlockedKey") -> bool:
+        """Receives events until the connection is lost; whether to give up then."""
+        tries = self._reconnecting.tries
+        final = tries is not None
+        try:
+            self._receive(key)
+        except AileronError as error:
+            self._failures += 1
+            if isinstance(error, (Unanswered, NoGate)) and self._failures != tries:
+                final = False
+            self._report_lost(_brief(error), error, final=final)
+        except Exception as error:  # noqa: BLE001  # a source that fails must not look as if it were live
+            self._failures += 1
+            fault = AileronError("cannot listen to the source", f"{type(error).__name__}: {error}")
+            self._report_lost(str(fault), fault, final=final)
+        else:
+            self._failures += 1
+            self._report_lost(_CLOSED, final=final)
+        finally:
+            self.hang_up()
+        return final
+
+    def _receive(self, key: "UnlockedKey") -> None:
+        self.source = self._connect(key)
+        for event in self.source.watch(self._last_event if self._reconnecting.resume else 0):
+            if self._stop.is_set():
+                return
+            self._failures = 0
+            if event is not None:
+                self._last_event = event.id
+                self._report(self._named(event))
+
+    def _named(self, event: "SourceEvent") -> "SourceEvent":
+        """The event with the operator's name for this source, whatever name the source gives itself."""
         name = self.name
-        if happening.source == name and all(item.source == name for item in happening.items):
-            return happening
-        return replace(happening, source=name, items=tuple(replace(item, source=name) for item in happening.items))
+        if event.source == name and all(request.source == name for request in event.items):
+            return event
+        return replace(event, source=name, items=tuple(replace(request, source=name) for request in event.items))
 
-    def _lose(self, why: str, *, refused: bool = False) -> None:
+    def _report_lost(self, why: str, error: AileronError | None = None, *, final: bool = False) -> None:
         if not self._stop.is_set():
-            if self._keys.key is None:  # then we hung up, and what that looks like from here helps nobody
+            if self._keys.key is None:  # locking closed the connection; the error it caused would only confuse
                 why = _LOCKED
-            self._note(SourceLost(f"{datetime.now().astimezone():%H:%M:%S}", why[:_LONGEST_REASON], refused))
+            refused = isinstance(error, NotAllowed)
+            since = f"{datetime.now().astimezone():%H:%M:%S}"
+            self._report(SourceLost(since, why[:_LONGEST_REASON], refused, error, final))
 
-    def _note(self, news: "SourceEvent | SourceLost") -> None:
-        self._news.append(news)
+    def _report(self, report: "SourceEvent | SourceLost") -> None:
+        self._reports.append(report)
         self._heard()
 
     def hang_up(self) -> None:
-        """Ends the connection; a new one is made as soon as there is a key to make it with."""
+        """Closes the connection; a new one is made as soon as there is a key."""
         source, self.source = self.source, None
         if source is not None:
             with suppress(AileronError, RuntimeError):
@@ -137,14 +187,14 @@ class SourceListener:
 
 
 def _brief(error: AileronError) -> str:
-    """What went wrong, for a line or two; everything that was tried is for those who ask."""
-    told = str(error)
-    return told if not error.detail or len(told) <= _TOLD_WHOLE else f"{error.title}: see doctor"
+    """The error in a line or two; `doctor` prints all of it."""
+    text = str(error)
+    return text if not error.detail or len(text) <= _LONGEST_FULL_TEXT else f"{error.title}: see doctor"
 
 
-def _after(before: SourceStatus, news: "SourceEvent | SourceLost") -> SourceStatus:
-    if not isinstance(news, SourceLost):
+def _status_after(before: SourceStatus, report: "SourceEvent | SourceLost") -> SourceStatus:
+    if not isinstance(report, SourceLost):
         return before if before.reach is Reach.LIVE else SourceStatus(Reach.LIVE)
     known = before.reach in (Reach.LIVE, Reach.STALE)
-    reach = Reach.STALE if known and not news.refused else Reach.OFFLINE
-    return SourceStatus(reach, before.since or news.since, news.why)
+    reach = Reach.STALE if known and not report.refused else Reach.OFFLINE
+    return SourceStatus(reach, before.since or report.since, report.why)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.cli import answer_following, confirmation
+from aileron_tui.cli import confirmation, outcome_waiting
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.reader import LedgerReader
 from aileron_tui.signing import key_store
@@ -67,12 +67,12 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         made = Desk(home, daemon, capsys)
         monkeypatch.setenv("AILERON_TUI_HOME", str(home))
         monkeypatch.setenv("HOME", str(daemon.home))
-        monkeypatch.setattr("aileron_tui.cli.approver_session.protect_process", lambda: None)
-        monkeypatch.setattr(confirmation, "_watched", lambda: True)
+        monkeypatch.setattr("aileron_tui.cli.source_options.protect_process", lambda: None)
+        monkeypatch.setattr(confirmation, "_has_terminal", lambda: True)
         monkeypatch.setattr(confirmation, "ask_line", made.line)
         monkeypatch.setattr(confirmation, "ask_passphrase", made.passphrase)
-        monkeypatch.setattr("aileron_tui.cli.approver_session.ask_passphrase", made.passphrase)
-        monkeypatch.setattr(confirmation, "MOMENT", 0.0)
+        monkeypatch.setattr("aileron_tui.cli.source_options.ask_passphrase", made.passphrase)
+        monkeypatch.setattr(confirmation, "SHOWN_SECONDS", 0.0)
         yield made
 
 
@@ -94,7 +94,7 @@ def test_a_request_that_was_replaced_while_it_was_read_is_not_approved(desk: Des
     id_ = desk.daemon.register(args={"draft_id": "r-1"})
     swap = then("y", lambda: desk.daemon.register(id=id_, args={"draft_id": "r-666"}))
     assert desk.run("approve", id_, "--json", answers=[swap]) == NOT_FOUND
-    assert "changed meanwhile" in desk.err
+    assert "has changed; nothing was decided" in desk.err
     assert (desk.json["taken"], desk.json["state"]) == (False, "changed")
     assert desk.decided() == []
 
@@ -105,7 +105,7 @@ def test_a_preview_that_changed_while_it_was_read_is_not_approved(desk: Desk) ->
     other = {"fields": [{"label": "To", "value": "mallory@example.com"}]}
     swap = then("y", lambda: desk.daemon.register(id=id_, args={"draft_id": "r-1"}, preview=other))
     assert desk.run("approve", id_, answers=[swap]) == NOT_FOUND
-    assert "changed meanwhile" in desk.err
+    assert "has changed; nothing was decided" in desk.err
     assert desk.decided() == []
 
 
@@ -114,14 +114,14 @@ def test_one_that_was_answered_elsewhere_meanwhile_is_not_answered_again(desk: D
     id_ = desk.daemon.register()
     elsewhere = then("y", lambda: desk.daemon.resolve(id_, approved=approved))
     assert desk.run("approve", id_, answers=[elsewhere]) == NOT_FOUND
-    assert f"does not wait any more: it is {word}" in desk.err
+    assert f"is no longer waiting: {word}" in desk.err
     assert desk.decided() == []
 
 
 def test_one_that_is_gone_meanwhile_is_said_to_be(desk: Desk) -> None:
     id_ = desk.daemon.register()
     assert desk.run("approve", id_, answers=[then("y", lambda: desk.daemon.forget(id_))]) == NOT_FOUND
-    assert "it is gone" in desk.err
+    assert "is no longer waiting: gone" in desk.err
 
 
 def test_a_named_digest_stands_for_having_looked_but_not_for_high_risk(desk: Desk) -> None:
@@ -135,7 +135,7 @@ def test_a_named_digest_stands_for_having_looked_but_not_for_high_risk(desk: Des
     assert desk.asked == ["Approve? [y/N]"]
     assert desk.run("approve", reads, "--digest", digests[reads]) == OK
     assert desk.run("approve", sends, "--digest", digests[sends], answers=["no"]) == FAILED
-    assert desk.asked == ["Really approve? [y/N]"]
+    assert desk.asked == ["High risk. Approve? [y/N]"]
     assert desk.run("deny", sends) == OK  # a denial runs nothing, so nothing is asked
     assert desk.decided() == [(reads, True), (sends, False)]
 
@@ -180,7 +180,7 @@ def test_what_never_ends_is_waited_for_only_so_long(desk: Desk) -> None:
     assert (desk.json["taken"], desk.json["state"]) == (True, "running")
     id_ = desk.daemon.register(outcome="running")
     assert desk.run("approve", id_, "--wait", "0", answers=["y"]) == RUNNING
-    assert "it runs on" in desk.out
+    assert "still running" in desk.out
 
 
 def test_a_locked_vault_is_named_as_what_it_waits_for(desk: Desk) -> None:
@@ -191,7 +191,7 @@ def test_a_locked_vault_is_named_as_what_it_waits_for(desk: Desk) -> None:
 
 
 def test_a_shell_is_told_and_not_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_following, "_FIRST_PAUSE", 1000.0)  # a test that waits does not end
+    monkeypatch.setattr(outcome_waiting, "_FIRST_PAUSE", 1000.0)  # a test that waits does not end
     id_ = desk.daemon.register("shell")
     assert desk.run("approve", id_, answers=["y"]) == OK
     assert "the daemon does not report how" in desk.out
@@ -201,7 +201,7 @@ def test_one_that_the_daemon_forgets_is_of_unknown_end(desk: Desk) -> None:
     id_ = desk.daemon.register(outcome="running")
     desk.daemon.switch(answers={"result": {"status": 404, "body": {"error": {"code": "not_found", "message": "?"}}}})
     assert desk.run("approve", id_, answers=["y"]) == FAILED
-    assert "interrupted: it may have taken effect" in desk.out
+    assert "interrupted: outcome unknown" in desk.out
 
 
 def test_a_daemon_that_stumbles_meanwhile_is_asked_again(desk: Desk) -> None:
@@ -221,9 +221,9 @@ def test_leaving_early_undoes_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatc
         def sleep(_: float) -> None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(answer_following, "time", Clock)
+    monkeypatch.setattr(outcome_waiting, "time", Clock)
     assert desk.run("approve", id_, answers=["y"]) == INTERRUPTED
-    assert "the approval stands" in desk.out
+    assert "it stays approved" in desk.out
     assert desk.decided() == [(id_, True)]
 
 
@@ -258,14 +258,14 @@ def test_high_risk_can_take_the_passphrase(desk: Desk) -> None:
 
 
 def test_without_a_terminal_more_than_a_yes_cannot_be_had(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirmation, "_watched", lambda: False)
+    monkeypatch.setattr(confirmation, "_has_terminal", lambda: False)
     id_ = desk.daemon.register("comms_send")
     assert desk.run("approve", id_) == FAILED
     assert "headless_decisions" in desk.err
     for way in ("type", "passphrase"):
         desk.configure(f'headless_decisions = true\nhigh_risk = "{way}"')
         assert desk.run("approve", id_) == FAILED
-        assert "high risk is approved at a terminal" in desk.err
+        assert "approving high risk needs a terminal" in desk.err
     assert desk.decided() == []
     desk.configure("headless_decisions = true")
     assert desk.run("approve", id_) == OK

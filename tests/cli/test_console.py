@@ -4,6 +4,7 @@ import argparse
 import subprocess
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 from aileron_tui.cli.commands import console
 from aileron_tui.console import settings, themes
@@ -43,3 +44,10 @@ def test_no_words_no_file_and_no_parser_mean_the_same() -> None:
 
 def test_the_looks_have_the_names_that_are_offered() -> None:
     assert tuple(theme.name for theme in themes.THEMES) == settings.THEMES
+
+
+def test_standalone_and_manifests_both_ask_for_an_embedded_gate() -> None:
+    options = console.ConsoleOptions
+    assert not console._source_options(console.DEFAULTS).embedded
+    assert console._source_options(options(standalone=True)).embedded
+    assert console._source_options(options(manifests=Path("x"))).embedded

@@ -126,7 +126,7 @@ def running(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Iterato
 def home(running: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("AILERON_TUI_HOME", str(running.folder))
     monkeypatch.setattr(
-        "aileron_tui.cli.approver_session.protect_process", lambda: None
+        "aileron_tui.cli.source_options.protect_process", lambda: None
     )  # pytest itself stays debuggable
     configure(running.folder, headless=True)
     return running
@@ -271,7 +271,7 @@ def test_what_cannot_be_is_said_in_words(call: Any, words: list[str], code: int,
 def test_an_id_must_fit_one_request_only(call: Any) -> None:
     ids = [ask(call, draft) for draft in ("r-1", "r-2")]
     said = call("deny", "act-")
-    assert (said.code, "fits 2 requests" in said.err) == (5, True)
+    assert (said.code, "matches 2 requests" in said.err) == (5, True)
     for id_ in ids:
         assert call("deny", id_).code == 0
     for draft in ("r-1", "r-2"):
@@ -281,7 +281,7 @@ def test_an_id_must_fit_one_request_only(call: Any) -> None:
 def test_a_decision_can_be_bound_to_what_was_looked_at(call: Any) -> None:
     id_ = ask(call, "r-none")
     refused = call("approve", id_, "--digest", "sha256:" + "0" * 64)
-    assert (refused.code, "not the one you named" in refused.err) == (1, True)
+    assert (refused.code, "another digest" in refused.err) == (1, True)
     digest = call("show", id_, "--json").json["digest"]
     failed = call("approve", id_, "--digest", digest, "--json")
     assert (failed.code, failed.json["taken"], failed.json["state"]) == (1, True, "failed")
@@ -300,11 +300,11 @@ def test_a_preview_that_changes_while_it_is_read_is_not_approved(
             other.refresh(id_)
         return "y"
 
-    monkeypatch.setattr("aileron_tui.cli.confirmation._watched", lambda: True)
+    monkeypatch.setattr("aileron_tui.cli.confirmation._has_terminal", lambda: True)
     monkeypatch.setattr("aileron_tui.cli.confirmation.ask_line", reads)
     said = call("approve", id_)
     assert (said.code, said.out) == (5, "")
-    assert "changed meanwhile" in said.err
+    assert "has changed; nothing was decided" in said.err
     assert call("deny", id_).code == 0
     assert call("run", "send-draft", "--arg", "draft_id=r-20417").code == 3
 
@@ -410,7 +410,7 @@ def test_on_a_terminal_the_passphrase_is_asked_and_high_risk_once_more(tmp_path:
             terminal = Terminal(home, "approve", id_)
             terminal.until("Passphrase of default: ")
             terminal.type(f"{PASSPHRASE}\n")
-            terminal.until("Really approve? [y/N] ")
+            terminal.until("High risk. Approve? [y/N] ")
             assert "Weekly recap" in terminal.screen
             assert PASSPHRASE not in terminal.screen
             terminal.type(typed)
@@ -432,13 +432,13 @@ def test_what_is_typed_too_early_or_pasted_is_no_answer(tmp_path: Path, compiled
         early.type("y\n" * 5)
         early.until("Weekly recap")
         early.type("y\n" * 5)
-        early.until("Really approve? [y/N] ")
+        early.until("High risk. Approve? [y/N] ")
         early.type("\n")
         assert early.end() == 1
         assert "not approved" in early.screen
 
         pasted = Terminal(home, "approve", id_)
-        pasted.until("Really approve? [y/N] ")
+        pasted.until("High risk. Approve? [y/N] ")
         assert "\x1b[?2004h" in pasted.screen
         pasted.type("\x1b[200~y\n\x1b[201~")
         assert pasted.end() == 1

@@ -60,7 +60,7 @@ def on_a_terminal(home: Path, words: list[str], answers: list[str]) -> tuple[int
 def test_a_key_is_made_on_the_terminal_enrolled_and_given_a_new_passphrase(home: Path) -> None:
     code, screen = on_a_terminal(home, ["key", "init"], ["correct horse\n", "correct horse\n"])
     assert code == 0, screen
-    assert "made key default (passphrase)" in screen
+    assert "created key default (passphrase)" in screen
     assert "correct horse" not in screen
     assert stat.S_IMODE((home / "keys" / "default.pem").stat().st_mode) == 0o600
     with LedgerReader(home / "data" / "ledger.db") as reader:
@@ -184,10 +184,10 @@ def test_mistakes_have_codes_and_words(
 def test_a_name_is_taken_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["key", "init", "--no-passphrase"]) == 0
     assert cli.main(["key", "init", "--no-passphrase"]) == 1
-    assert "may approve already" in capsys.readouterr().err
+    assert "can already approve" in capsys.readouterr().err
     cli.main(["key", "revoke", "default"])
     assert cli.main(["key", "init", "--no-passphrase"]) == 1
-    assert "there is already a key named default" in capsys.readouterr().err
+    assert "a key named default already exists" in capsys.readouterr().err
 
 
 def test_several_keys_must_be_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

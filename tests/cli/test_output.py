@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import select
 import struct
 import termios
 from dataclasses import replace
@@ -10,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.cli import approver_session
 from aileron_tui.cli.commands import watch
-from aileron_tui.cli.output import columns
+from aileron_tui.cli.output import columns, print_error, print_lines
+from aileron_tui.cli.request_text import answer_commands, list_lines, list_width, prompt_lines
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.prompt_rows import Row
@@ -30,7 +31,7 @@ def test_a_name_or_a_value_cannot_forge_a_line_of_a_prompt() -> None:
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with os.fdopen(theirs, "w") as out, os.fdopen(ours):
         assert columns(out) == 80
-        printed = list(approver_session.shown(items.item(shown), out))
+        printed = list(prompt_lines(items.item(shown), out))
     assert all(cells(line) <= 80 for line in printed)
     assert [line for line in printed if line.startswith("risk")] == [
         line for line in printed if line.startswith("risk        high")
@@ -48,19 +49,20 @@ def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> 
     with os.fdopen(theirs, "w") as out, os.fdopen(ours, "rb", buffering=0) as terminal:
         monkeypatch.setattr("sys.stdout", out)
         monkeypatch.setattr("sys.stderr", out)
-        approver_session.say(
-            *approver_session.row(asked, items.NOW, approver_session.width()), *approver_session.hint(asked)
-        )
-        watch._tell(SourceEvent(1, "updated", {}, (replace(asked, state=RequestState.DENIED),)), as_json=False)
-        approver_session.complain(AileronError(forged, forged, forged))
-        cli._complain(forged, forged, forged)
+        print_lines(*list_lines(asked, items.NOW, list_width()), *answer_commands(asked))
+        watch._print_event(SourceEvent(1, "updated", {}, (replace(asked, state=RequestState.DENIED),)), as_json=False)
+        print_error(AileronError(forged, forged, forged))
+        cli._print_error(forged, forged, forged)
         out.flush()
-        printed = terminal.read(1 << 16).decode().splitlines()
+        sent = b""
+        while select.select([terminal], [], [], 0.5)[0]:  # one read may return only a part
+            sent += terminal.read(1 << 16)
+        printed = sent.decode().splitlines()
     assert len(printed) > 20
     assert all(cells(line) <= 80 for line in printed)
     starts = ("⚠ x", "  x", "  Draft id: ", "    ", "[Approve]", "[Deny]", "denied: ", "error: ")
     assert [line for line in printed if not line.startswith(starts)] == []
-    assert "time not known" in printed[0]
+    assert "time unknown" in printed[0]
 
 
 def test_what_is_no_terminal_gets_whole_lines() -> None:

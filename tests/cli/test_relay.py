@@ -94,7 +94,7 @@ def operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir(mode=0o700)
     key_store.create(home / "keys", "default", None)
     monkeypatch.setenv("AILERON_TUI_HOME", str(home))
-    monkeypatch.setattr("aileron_tui.cli.approver_session.protect_process", lambda: None)
+    monkeypatch.setattr("aileron_tui.cli.source_options.protect_process", lambda: None)
     return home
 
 

@@ -18,7 +18,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.runtime.errors import Unanswered
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
-from aileron_tui.surface import source_listener as link_module
+from aileron_tui.surface import source_listener
 from aileron_tui.surface.key_holder import RunKeyholder
 from aileron_tui.surface.source import Upstream
 from aileron_tui.surface.source_listener import Reach
@@ -288,8 +288,7 @@ async def test_one_source_alone_is_not_named() -> None:
 
 @piloted
 async def test_a_reason_from_outside_is_shown_and_not_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_module, "_SHORTEST", 0.03)
-    monkeypatch.setattr(link_module, "_LONGEST", 0.03)
+    monkeypatch.setattr(source_listener, "FOREVER", source_listener.Reconnecting(0.03, 0.03))
     work, why = gate("work", 1), [""]
 
     def refuse(_: UnlockedKey) -> ScriptedGate:

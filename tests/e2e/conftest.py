@@ -17,7 +17,7 @@ from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.signing import key_store
-from aileron_tui.surface.embedded_gate import changing_keys
+from aileron_tui.surface.key_enrolment import changing_keys
 from tests.compiled import shared_cache
 from tests.daemon.process import FakeDaemon
 from tests.e2e.terminal import Terminal, environment

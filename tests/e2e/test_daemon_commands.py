@@ -85,9 +85,9 @@ def test_requests_are_read_answered_and_watched_from_the_command_line(connected:
 
         # Where there is no terminal, nobody can have looked.
         assert command("approve", first)[0] == FAILED
-        assert answered("approve", first, question="Really approve? [y/N]", typed="n")[0] == FAILED
+        assert answered("approve", first, question="High risk. Approve? [y/N]", typed="n")[0] == FAILED
         assert daemon.decisions() == []
-        code, said = answered("approve", first, question="Really approve? [y/N]", typed="y")
+        code, said = answered("approve", first, question="High risk. Approve? [y/N]", typed="y")
         assert code == OK
         assert "approved send-draft" in said
         code, said = answered("deny", second, "--reason", "Too loud.")

@@ -13,6 +13,7 @@ import pytest
 
 from aileron_tui import __version__, cli
 from aileron_tui.cli import COMMANDS
+from aileron_tui.cli.exit_codes import FAILED, USAGE
 from aileron_tui.console.actions import keymap
 from aileron_tui.console.settings import THEMES
 from aileron_tui.core.action import read_action
@@ -131,7 +132,7 @@ def test_a_documented_command_works(command: str, home: Path, capsys: pytest.Cap
     code = cli.main(shlex.split(command)[1:])
     printed = capsys.readouterr()
     if RUN[command] == NO_TERMINAL:
-        assert code in (cli.FAILED, cli.USAGE)
+        assert code in (FAILED, USAGE)
         assert NO_TERMINAL in printed.err or "usage: aileron-tui" in printed.err
     else:
         assert code == RUN[command], printed.out + printed.err

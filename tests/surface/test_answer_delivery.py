@@ -112,7 +112,7 @@ def test_no_other_refusal_is_sent_again() -> None:
             "answered elsewhere: executed",
         ),
         (PromptChanged(409, {"error": {"code": "PROMPT_CHANGED", "message": "x"}}), "changed"),
-        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "not known there"),
+        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "does not know it"),
         (Rejected(500, {"error": {"code": "boom", "message": "it broke"}}), "not taken: the gate refused: it broke"),
         (AileronError("no route"), "not sent: no route"),
     ],
@@ -132,4 +132,4 @@ def test_a_lost_reply_is_looked_up_and_never_sent_again() -> None:
         assert sent(gate).taken is taken
         assert gate.decided == 1
     unreachable = Gate([AileronError("nobody answers")], lost)
-    assert "cannot be looked up" in sent(unreachable).words
+    assert "the state is unknown" in sent(unreachable).words

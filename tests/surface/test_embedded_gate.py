@@ -20,7 +20,8 @@ from aileron_tui.runtime.errors import NoGate, NotAllowed
 from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
 from aileron_tui.runtime.gate_discovery import agent_token, discover
 from aileron_tui.signing.key_store import for_this_run
-from aileron_tui.surface.embedded_gate import EmbeddedGate, changing_keys, enrolled
+from aileron_tui.surface.embedded_gate import EmbeddedGate
+from aileron_tui.surface.key_enrolment import changing_keys, enrolled
 from tests.compiled import shared_cache
 
 

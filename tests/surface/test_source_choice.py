@@ -1,6 +1,5 @@
 """What the console opens, for every way to ask for it."""
 
-import argparse
 import json
 import os
 import socket
@@ -17,7 +16,15 @@ from aileron_tui.files.config import Config, SourceConfig
 from aileron_tui.files.private_files import write_private
 from aileron_tui.runtime.daemon.daemon_discovery import NoDaemon
 from aileron_tui.runtime.errors import NoGate, RuntimeFault, Untrustworthy
-from aileron_tui.surface.source_choice import Chosen, DaemonChoice, GateChoice, Undecided, chosen, kind_of
+from aileron_tui.surface.source_choice import (
+    ConflictingOptions,
+    DaemonChoice,
+    GateChoice,
+    SourceChoice,
+    SourceOptions,
+    choose_sources,
+    source_kind,
+)
 
 TOKEN = "5e" * 32
 DAEMON = {"status": "ok", "service": "aileron", "version": "0.4.0", "timestamp": "2026-05-12T10:15:30Z"}
@@ -80,13 +87,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def options(**given: object) -> argparse.Namespace:
-    usual: dict[str, object] = {"url": "", "token_file": None, "standalone": False, "manifests": None}
-    return argparse.Namespace(**(usual | given))
-
-
-def only(config: Config | None = None, **given: object) -> Chosen:
-    (choice,) = chosen(options(**given), config or Config())
+def only(config: Config | None = None, **given: Any) -> SourceChoice:
+    (choice,) = choose_sources(config or Config(), SourceOptions(**given))
     return choice
 
 
@@ -105,7 +107,7 @@ def gate_runs(home: Path, url: str) -> None:
 
 def test_nothing_runs(home: Path) -> None:
     choice = only()
-    assert (choice.kind, choice.name, choice.note) == ("inside", "", "")
+    assert (choice.kind, choice.name, choice.note) == ("embedded", "", "")
 
 
 def test_a_daemon_runs_and_a_gate_too(home: Path, daemon: str, gate: str) -> None:
@@ -130,14 +132,14 @@ def test_what_a_dead_daemon_left_is_passed_over_and_said(home: Path, nobody: str
     if gate_too:
         gate_runs(home, gate)
     choice = only()
-    assert choice.kind == ("gate" if gate_too else "inside")
+    assert choice.kind == ("gate" if gate_too else "embedded")
     assert "nobody answers" in choice.note
     assert TOKEN not in choice.note
 
 
 def test_what_a_dead_gate_left_is_passed_over(home: Path, nobody: str) -> None:
     gate_runs(home, nobody)
-    assert only().kind == "inside"
+    assert only().kind == "embedded"
 
 
 def test_a_file_that_cannot_be_trusted_is_not_passed_over(home: Path, daemon: str) -> None:
@@ -212,7 +214,7 @@ def test_nobody_at_the_address(nobody: str) -> None:
 
 @pytest.mark.parametrize("text", ["127.0.0.1:5", "http://x:s3cret@127.0.0.1:5", "http://127.0.0.1:5/v1?t=s3cret"])
 def test_no_address(text: str) -> None:
-    with pytest.raises(NoGate, match="not the address") as caught:
+    with pytest.raises(NoGate, match="invalid address") as caught:
         only(url=text)
     assert "s3cret" not in str(caught.value)
 
@@ -220,12 +222,12 @@ def test_no_address(text: str) -> None:
 @pytest.mark.parametrize("health", [{"status": "up"}, {}, ["x"], "<html>"])
 def test_somebody_else_answers(health: object) -> None:
     with answering(health) as url, pytest.raises(RuntimeFault):
-        kind_of(url)
+        source_kind(url)
 
 
 def test_a_web_page_answers() -> None:
     with answering(DAEMON, "text/html") as url, pytest.raises(Untrustworthy):
-        kind_of(url)
+        source_kind(url)
 
 
 def test_a_token_for_the_address(home: Path, daemon: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +235,7 @@ def test_a_token_for_the_address(home: Path, daemon: str, gate: str, monkeypatch
     from_file = only(url=daemon, token_file=home / "s" / "token")
     assert isinstance(from_file, DaemonChoice)
     assert from_file.find().token == TOKEN
-    with pytest.raises(Undecided, match="takes no token"):
+    with pytest.raises(ConflictingOptions, match="takes no token"):
         only(url=gate, token_file=home / "s" / "token")
     with pytest.raises(NoDaemon, match="cannot be read"):
         only(url=daemon, token_file=home / "none")
@@ -257,14 +259,13 @@ def test_a_token_alone_is_for_the_daemon_here(home: Path, daemon: str) -> None:
     assert choice.find().token == "c0" * 32
 
 
-@pytest.mark.parametrize("given", [{"standalone": True}, {"manifests": Path("x")}])
-def test_a_gate_inside(home: Path, daemon: str, gate: str, given: dict[str, object]) -> None:
+def test_an_embedded_gate(home: Path, daemon: str, gate: str) -> None:
     daemon_runs(home, daemon)
     gate_runs(home, gate)
-    assert only(Config(sources=(SourceConfig("here", "daemon"),)), **given).kind == "inside"
+    assert only(Config(sources=(SourceConfig("here", "daemon"),)), embedded=True).kind == "embedded"
     for more in ({"url": gate}, {"token_file": Path("x")}):
-        with pytest.raises(Undecided, match="both asked for"):
-            only(None, **given, **more)
+        with pytest.raises(ConflictingOptions, match="together"):
+            only(None, embedded=True, **more)
 
 
 # The configuration.
@@ -282,7 +283,7 @@ def test_several_sources_are_opened_whatever_their_state(home: Path, daemon: str
             SourceConfig("other", "gate", nobody),
         )
     )
-    here, far, ours, other = chosen(options(), config)
+    here, far, ours, other = choose_sources(config)
     assert [choice.name for choice in (here, far, ours, other)] == ["here", "far", "ours", "other"]
     assert isinstance(here, DaemonChoice)
     assert here.find().url == daemon

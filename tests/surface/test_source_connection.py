@@ -14,7 +14,7 @@ from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import for_this_run
 from aileron_tui.surface.source_choice import DaemonChoice
-from aileron_tui.surface.source_connection import connecting, record_folder
+from aileron_tui.surface.source_connection import connection, daemon_ledger_folder
 from tests.daemon.process import FakeDaemon
 
 
@@ -28,7 +28,7 @@ def test_a_key_for_this_run_is_enrolled_once_and_decides_no_more_after_it(home: 
     with FakeDaemon(home / "home") as daemon, for_this_run("alice") as key:
         choice = DaemonChoice("here", partial(find, env=daemon.environment))
         with ExitStack() as leaving:
-            connect = connecting(choice, Config(), surface="console", leaving=leaving)
+            connect = connection(choice, Config(), surface="console", at_exit=leaving)
             for id_ in daemon.register_many(2):
                 source = connect(key)
                 item = next(item for item in source.waiting() if item.id == id_)
@@ -36,7 +36,7 @@ def test_a_key_for_this_run_is_enrolled_once_and_decides_no_more_after_it(home: 
                 source.close()
                 daemon.restart()
         assert [len(daemon.decisions(id_)) for id_ in daemon.pending()] == []
-    with LedgerReader(record_folder("here") / FILE) as reader:
+    with LedgerReader(daemon_ledger_folder("here") / FILE) as reader:
         approvers = Approvers.of(reader.key_changes())
         assert len(list(reader.key_changes())) == 2
     assert not list(approvers.active)

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from time import monotonic
+from typing import Any
 
 import pytest
 
@@ -10,10 +11,10 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.runtime.errors import NotAllowed, Unanswered
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
-from aileron_tui.surface import source_listener as link_module
+from aileron_tui.surface import source_listener
 from aileron_tui.surface.key_holder import RunKeyholder
 from aileron_tui.surface.source import Upstream
-from aileron_tui.surface.source_listener import Reach, SourceListener
+from aileron_tui.surface.source_listener import Reach, Reconnecting, SourceListener, SourceLost
 from tests.console.scripted import ScriptedGate, request
 
 
@@ -58,8 +59,7 @@ def bursts() -> Iterator[SourceEvent | None]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries again at once."""
-    monkeypatch.setattr(link_module, "_SHORTEST", 0.001)
-    monkeypatch.setattr(link_module, "_LONGEST", 0.01)
+    monkeypatch.setattr(source_listener, "FOREVER", Reconnecting(0.001, 0.01))
 
 
 class Latch(RunKeyholder):
@@ -187,3 +187,55 @@ def test_after_a_lock_it_says_so_and_is_heard_again_soon(monkeypatch: pytest.Mon
         until(link, lambda: link.standing.reach is Reach.LIVE)
     finally:
         link.stop()
+
+
+def reports(gate: ScriptedGate, **options: Any) -> list[SourceEvent | SourceLost]:
+    """Everything a listener reports that gives up."""
+    news = threading.Event()
+    reconnecting = Reconnecting(0.001, 0.001, **options)
+    made = SourceListener(
+        Upstream("work", lambda _: gate, "gate"), RunKeyholder(for_this_run()), news.set, reconnecting
+    )
+    made.start()
+    found: list[SourceEvent | SourceLost] = []
+    while not (found and isinstance(found[-1], SourceLost) and found[-1].final):
+        assert news.wait(10)
+        news.clear()
+        found += made.take_reports()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("turns", "connections", "error"),
+    [
+        ((fails,), 3, Unanswered),
+        ((breaks, fails), 3, Unanswered),
+        ((fails, breaks, fails), 4, Unanswered),
+        ((refuses,), 1, NotAllowed),
+        ((bursts,), 1, AileronError),
+        ((hears,), 1, type(None)),
+    ],
+    ids=["no answer", "lost", "lost twice", "refused", "fault", "closed"],
+)
+def test_a_listener_with_limited_tries_gives_up(
+    turns: tuple[Callable[[], Iterator[SourceEvent | None]], ...], connections: int, error: type
+) -> None:
+    gate = Stubborn(*turns)
+    found = reports(gate, tries=3)
+    assert gate.connections == connections
+    lost = [report for report in found if isinstance(report, SourceLost)]
+    assert [report.final for report in lost] == [*[False] * (connections - 1), True]
+    assert isinstance(lost[-1].error, error)
+
+
+@pytest.mark.parametrize(("resume", "after"), [(True, [0, 1, 1]), (False, [0, 0, 0])])
+def test_a_listener_can_resume_after_the_last_event(resume: bool, after: list[int]) -> None:
+    asked: list[int] = []
+
+    class Resumed(Stubborn):
+        def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
+            asked.append(after)
+            yield from super().watch(after)
+
+    reports(Resumed(breaks, fails), tries=3, resume=resume)
+    assert asked == after

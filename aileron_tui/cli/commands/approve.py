@@ -1,23 +1,27 @@
-"""Approve one waiting request: it then runs once, with exactly the inputs shown. Says how that ended."""
+"""Approve one waiting request. It runs once, with exactly the inputs shown, and its outcome is printed."""
 
 import argparse
 
-from aileron_tui.cli import answer_command, answer_following, approver_session
+from aileron_tui.cli import answer_command, outcome_waiting, source_options
 from aileron_tui.core.decision import Verdict
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     answer_command.arguments(parser)
-    parser.add_argument("--reason", default="", help="kept in the history")
-    parser.add_argument("--digest", default="", help="approve only if the prompt still has this digest (see `show`)")
-    words = f"how long to wait for its end, 0 to {answer_following.LONGEST}; usually {answer_following.USUAL}"
+    parser.add_argument("--reason", default="", help="a reason, kept in the history")
+    parser.add_argument("--digest", default="", help="approve only if the prompt has this digest (see `show`)")
+    default, longest = outcome_waiting.DEFAULT_SECONDS, outcome_waiting.LONGEST_SECONDS
     parser.add_argument(
-        "--wait", metavar="SECONDS", type=answer_following.seconds, default=answer_following.USUAL, help=words
+        "--wait",
+        metavar="SECONDS",
+        type=outcome_waiting.seconds,
+        default=default,
+        help=f"how long to wait for the outcome, at most {longest} ({default})",
     )
-    approver_session.arguments(parser)
+    source_options.arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 done, 1 not approved or failed, 5 changed or not waiting any more, 75 approved and still running."""
-    return answer_command.give(options, Verdict.APPROVE)
+    """0 if done, 1 if not approved or failed, 5 if changed or no longer waiting, 75 if still running."""
+    return answer_command.answer(options, Verdict.APPROVE)

@@ -1,12 +1,12 @@
-"""See it work: a gate, a sample mail service and an agent, all made up; needs no set-up and keeps nothing."""
+"""Try it: the console with a sample gate, mail service and agent. Needs no setup and keeps nothing."""
 
 import argparse
 import shlex
 import sys
 from contextlib import ExitStack
 
-from aileron_tui.cli import FAILED, OK
-from aileron_tui.cli.full_screen import check_terminal, patience, show
+from aileron_tui.cli.exit_codes import FAILED, OK
+from aileron_tui.cli.full_screen import announce_delay, check_terminal, show
 from aileron_tui.console.settings import THEMES, default_theme
 from aileron_tui.demo.scripted_agent import AgentLog, ScriptedAgent
 from aileron_tui.files.paths import paths
@@ -18,23 +18,25 @@ from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     who = parser.add_mutually_exclusive_group()
-    who.add_argument("--no-agent", action="store_true", help="you are the agent, from another terminal")
-    who.add_argument("--agent-only", action="store_true", help="only the agent, on a gate that runs already")
-    parser.add_argument("--url", default="", help="with --agent-only: the gate to call")
-    parser.add_argument("--theme", choices=THEMES, default=default_theme(), help="how the console looks")
+    who.add_argument(
+        "--no-agent", action="store_true", help="run no agent; call actions yourself from another terminal"
+    )
+    who.add_argument("--agent-only", action="store_true", help="run only the agent, on a gate that is running")
+    parser.add_argument("--url", default="", help="the gate to call, with --agent-only")
+    parser.add_argument("--theme", choices=THEMES, default=default_theme(), help="the colour theme")
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 after it was left, 1 if it cannot run."""
+    """0 after quitting, 1 if it cannot run."""
     if options.agent_only:
-        return _play(discover(options.url))
+        return _run_agent(discover(options.url))
     return open_demo(options.theme, agent=not options.no_agent)
 
 
 def open_demo(theme: str, *, agent: bool = True) -> int:
-    """The console on a gate of its own, in a home that is gone afterwards."""
+    """Opens the console with a gate of its own, in a temporary home."""
     check_terminal()
-    from aileron_tui.console.app import Console  # noqa: PLC0415  # the agent alone has no screen
+    from aileron_tui.console.app import Console  # noqa: PLC0415  # the agent alone needs no screen
     from aileron_tui.console.settings import ConsoleSettings  # noqa: PLC0415
     from aileron_tui.demo.sample_home import sample_home  # noqa: PLC0415
     from aileron_tui.surface.embedded_gate import EmbeddedGate  # noqa: PLC0415
@@ -44,7 +46,7 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
     log = AgentLog()
     with ExitStack() as stack:
         home = stack.enter_context(sample_home(private_folder(paths().cache)))
-        with patience("Preparing the sample connectors; the first time takes a few seconds…"):
+        with announce_delay("Preparing the sample connectors. The first time takes a few seconds…"):
             gate = stack.enter_context(EmbeddedGate(home.setup))
         client = stack.enter_context(AgentClient(gate.found, agent_token(gate.found)))
         if agent:
@@ -61,8 +63,8 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
 
 
 def _explain(log: AgentLog, home: str) -> None:
-    """How to be the agent."""
-    log.say("No agent is at work: you are the agent. Open another terminal and call something, such as")
+    """Tells the user how to call actions."""
+    log.say("No agent is running. Open another terminal and call an action yourself, for example:")
     for words in (
         "run send-draft --arg draft_id=r-12345 --wait 60",
         "run send-draft --arg draft_id=19df4136f28569d2",
@@ -72,8 +74,8 @@ def _explain(log: AgentLog, home: str) -> None:
         log.say(f"  AILERON_TUI_HOME={shlex.quote(home)} aileron-tui {words}")
 
 
-def _play(found: FoundGate) -> int:
-    """The agent by itself; its log is standard output."""
+def _run_agent(found: FoundGate) -> int:
+    """Runs only the agent and prints its log."""
 
     def echo(line: str) -> None:
         sys.stdout.write(f"{line}\n")

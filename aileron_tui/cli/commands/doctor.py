@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.cli import FAILED, OK
+from aileron_tui.cli.exit_codes import FAILED, OK
 from aileron_tui.cli.output import columns
 from aileron_tui.core.visible_text import Visible, cells, inline, wrap
 

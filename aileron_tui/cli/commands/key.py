@@ -1,56 +1,51 @@
-"""Signing keys: make one, see them, let a public key approve on this gate, end that, change a passphrase."""
+"""Create and manage signing keys, and the keys that may approve on this gate."""
 
 import argparse
-import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.cli import OK
+from aileron_tui.cli.exit_codes import NOT_FOUND, OK
+from aileron_tui.cli.output import print_json, write_error
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import paths
-from aileron_tui.ledger.connection import FILE
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
 from aileron_tui.signing import key_store
-from aileron_tui.signing.approvers import Approver, Approvers
+from aileron_tui.signing.approvers import Approver
 from aileron_tui.signing.errors import KeyFault, NoKey
 from aileron_tui.signing.public_key import read_public
 from aileron_tui.signing.secret_memory import protect_process, wipe
 from aileron_tui.signing.terminal_input import ask_new_passphrase, ask_passphrase
+from aileron_tui.surface.key_enrolment import changing_keys, read_approvers
+from aileron_tui.surface.key_holder import FIRST_KEY
 
-NOT_FOUND: Final = 5
-
-_DEFAULT: Final = "default"
-_LARGEST: Final = 8192
+_LARGEST_FILE: Final = 8192
+_ONE_KEY: Final = "the key's name; required if there are several"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    init = commands.add_parser("init", help="make a key; it may approve on the gate of this home")
-    init.add_argument("--name", default=_DEFAULT, help=f"a name for it ({_DEFAULT})")
-    init.add_argument("--no-passphrase", action="store_true", help="leave it unencrypted: insecure")
-    show = commands.add_parser("show", help="name, fingerprint, public key, protection, where enrolled")
-    show.add_argument("name", nargs="?", help="which key; may be left out if there is only one")
-    show.add_argument("--json", action="store_true", help="as one JSON document")
-    listing = commands.add_parser("list", help="keys of this machine and keys that may approve here")
-    listing.add_argument("--json", action="store_true", help="as one JSON document")
+    init = commands.add_parser("init", help="create a key and let it approve on this gate")
+    init.add_argument("--name", default=FIRST_KEY, help=f"the key's name ({FIRST_KEY})")
+    init.add_argument("--no-passphrase", action="store_true", help="do not encrypt it (insecure)")
+    show = commands.add_parser("show", help="show a key")
+    show.add_argument("name", nargs="?", help=_ONE_KEY)
+    show.add_argument("--json", action="store_true", help="print JSON")
+    listing = commands.add_parser("list", help="list the keys on this machine and the approvers of this gate")
+    listing.add_argument("--json", action="store_true", help="print JSON")
     enroll = commands.add_parser("enroll", help="let a public key approve on this gate")
-    enroll.add_argument("file", metavar="FILE", help="its public key, or - for standard input")
-    enroll.add_argument("--name", required=True, help="a name for it")
-    revoke = commands.add_parser("revoke", help="end a key's right to approve here, at once")
-    revoke.add_argument("name", help="its name or fingerprint")
+    enroll.add_argument("file", metavar="FILE", help="a file with the public key, or - for standard input")
+    enroll.add_argument("--name", required=True, help="the key's name")
+    revoke = commands.add_parser("revoke", help="stop a key from approving on this gate")
+    revoke.add_argument("name", help="the key's name or fingerprint")
     passphrase = commands.add_parser("passphrase", help="change a key's passphrase")
-    passphrase.add_argument("name", nargs="?", help="which key; may be left out if there is only one")
+    passphrase.add_argument("name", nargs="?", help=_ONE_KEY)
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if done, 1 if it failed, 5 if there is no such key."""
+    """0 on success, 1 on failure, 5 if there is no such key."""
     protect_process()
     try:
         match options.command:
@@ -67,35 +62,36 @@ def run(options: argparse.Namespace) -> int:
             case "passphrase":
                 _passphrase(_chosen(options.name))
     except NoKey as error:
-        sys.stderr.write(f"error: {inline(error.title)}\n  {inline(error.hint)}\n")
+        write_error(error.title, error.hint)
         return NOT_FOUND
     return OK
 
 
 def _init(name: str, *, secure: bool) -> None:
     key_store.key_name(name)
-    with _gate() as (ledger, approvers):
+    with changing_keys(paths().data) as (ledger, approvers):
         if any(approver.name == name for approver in approvers.active):
-            raise KeyFault(f"a key named {name} may approve already", hint="Choose another name with --name.")
+            raise KeyFault(f"a key named {name} can already approve", hint="Choose another name with --name.")
         if key_store.exists(paths().keys, name):
-            raise KeyFault(f"there is already a key named {name}", hint="Choose another name with --name.")
+            raise KeyFault(f"a key named {name} already exists", hint="Choose another name with --name.")
         passphrase = ask_new_passphrase(name) if secure else None
         try:
-            made = key_store.create(paths().keys, name, passphrase)
+            created = key_store.create(paths().keys, name, passphrase)
         finally:
             if passphrase is not None:
                 wipe(passphrase)
-        ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(name, made.public, insecure=made.insecure))
-    about = (made.public.fingerprint, f"in {made.path}", "it may approve on this gate")
-    _say(f"made key {name} ({made.protection})", *about)
-    if made.insecure:
-        _warn("whoever can read the file can approve. `aileron-tui key passphrase` protects it.")
+        ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(name, created.public, insecure=created.insecure))
+    about = (created.public.fingerprint, f"in {created.path}", "may approve on this gate")
+    _print(f"created key {name} ({created.protection})", *about)
+    if created.insecure:
+        warning = "anyone who can read the file can approve; protect it with `aileron-tui key passphrase`"
+        sys.stderr.write(f"warning: {warning}\n")
 
 
 def _show(key: key_store.StoredKey, *, as_json: bool) -> None:
-    fields = _described(key.name, key, _enrolled().get(key.public.fingerprint))
+    fields = _described(key.name, key, read_approvers(paths().data).get(key.public.fingerprint))
     if as_json:
-        _print_json(fields)
+        print_json(fields)
         return
     width = max(map(len, fields))
     for name, value in fields.items():
@@ -103,15 +99,15 @@ def _show(key: key_store.StoredKey, *, as_json: bool) -> None:
 
 
 def _list(*, as_json: bool) -> None:
-    approvers = _enrolled()
+    approvers = read_approvers(paths().data)
     mine = key_store.stored(paths().keys)
     rows = [_described(key.name, key, approvers.get(key.public.fingerprint)) for key in mine]
-    known = {key.public for key in mine}
-    rows += [_described(other.name, None, other) for other in approvers.values() if other.public not in known]
+    local = {key.public for key in mine}
+    rows += [_described(other.name, None, other) for other in approvers.values() if other.public not in local]
     if as_json:
-        _print_json({"keys": list(rows)})
+        print_json({"keys": list(rows)})
     elif not rows:
-        _say("no keys yet; `aileron-tui key init` makes one")
+        _print("no keys yet; create one with `aileron-tui key init`")
     for row in () if as_json else rows:
         sys.stdout.write(f"{inline(str(row['name']))}  {inline(str(row['fingerprint']))}\n")
         sys.stdout.write(f"  {inline(str(row['protection']))} · {inline(str(row['enrolled']))}\n")
@@ -119,16 +115,16 @@ def _list(*, as_json: bool) -> None:
 
 def _enroll(file: str, name: str) -> None:
     public = read_public(_read_text(file))
-    with _gate() as (ledger, approvers):
+    with changing_keys(paths().data) as (ledger, approvers):
         ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(name, public))
-    _say(f"{name} may approve on this gate", public.fingerprint)
+    _print(f"{name} may approve on this gate", public.fingerprint)
 
 
 def _revoke(name: str) -> None:
-    with _gate() as (ledger, approvers):
+    with changing_keys(paths().data) as (ledger, approvers):
         approver = approvers.named(name)
         ledger.append(EntryKind.KEY_REVOKED, approvers.revocation(name))
-    _say(f"{inline(approver.name)} may no longer approve on this gate", approver.public.fingerprint)
+    _print(f"{inline(approver.name)} may no longer approve on this gate", approver.public.fingerprint)
 
 
 def _passphrase(key: key_store.StoredKey) -> None:
@@ -143,23 +139,7 @@ def _passphrase(key: key_store.StoredKey) -> None:
     finally:
         if old is not None:
             wipe(old)
-    _say(f"{key.name} has a new passphrase")
-
-
-@contextmanager
-def _gate() -> Iterator[tuple[Ledger, Approvers]]:
-    """The ledger of this home, for a key change beside whoever else writes it, and who may approve now."""
-    path = paths().data / FILE
-    with Ledger(path, role="key", guest=True) as ledger, LedgerReader(path) as reader:
-        yield ledger, Approvers.of(reader.key_changes())
-
-
-def _enrolled() -> Approvers:
-    path = paths().data / FILE
-    if not path.exists():
-        return Approvers()
-    with LedgerReader(path) as reader:
-        return Approvers.of(reader.key_changes())
+    _print(f"changed the passphrase of {key.name}")
 
 
 def _chosen(name: str | None) -> key_store.StoredKey:
@@ -169,7 +149,7 @@ def _chosen(name: str | None) -> key_store.StoredKey:
 def _described(name: str, key: key_store.StoredKey | None, approver: Approver | None) -> JsonObject:
     public = key.public if key else approver.public if approver else None
     if public is None:
-        raise NoKey(f"there is no key named {name}")
+        raise NoKey(f"no key named {name}")
     protection = key.protection if key else "not on this machine"
     if key is None and approver and approver.insecure:
         protection = key_store.INSECURE
@@ -195,10 +175,10 @@ def _enrolment(approver: Approver | None) -> str:
 def _read_text(file: str) -> str:
     try:
         if file == "-":
-            data = sys.stdin.buffer.read(_LARGEST)
+            data = sys.stdin.buffer.read(_LARGEST_FILE)
         else:
             with Path(file).open("rb") as source:
-                data = source.read(_LARGEST)
+                data = source.read(_LARGEST_FILE)
         return data.decode("ascii")
     except OSError as error:
         raise KeyFault("cannot read the public key", f"{file}: {error.strerror}") from None
@@ -206,13 +186,5 @@ def _read_text(file: str) -> str:
         raise KeyFault("not a public key", file) from None
 
 
-def _print_json(fields: JsonObject) -> None:
-    sys.stdout.write(json.dumps(fields, indent=2) + "\n")
-
-
-def _say(first: str, *more: str) -> None:
+def _print(first: str, *more: str) -> None:
     sys.stdout.write("".join([f"{inline(first)}\n", *(f"  {inline(line)}\n" for line in more)]))
-
-
-def _warn(text: str) -> None:
-    sys.stderr.write(f"warning: {text}\n")

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.cli import FAILED, OK, USAGE
+from aileron_tui.cli.exit_codes import FAILED, OK, USAGE
 from aileron_tui.core.findings import Finding, Severity
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, visible
 from aileron_tui.files.manifest_files import (

@@ -1,27 +1,30 @@
-"""Show what waits for an answer, oldest first."""
+"""List the waiting requests, oldest first."""
 
 import argparse
 import sys
-from datetime import UTC, datetime
 
-from aileron_tui.cli import OK, approver_session
+from aileron_tui.cli import source_options
+from aileron_tui.cli.exit_codes import OK
+from aileron_tui.cli.output import print_json, print_lines
+from aileron_tui.cli.request_text import list_lines, list_width
+from aileron_tui.core.times import utc_now
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    approver_session.arguments(parser)
-    parser.add_argument("--json", action="store_true", help="as one JSON document")
+    source_options.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """0, also if nothing waits."""
-    with approver_session.approver(options) as sources:
-        items = sources.waiting()
+    """0, also if nothing is waiting."""
+    with source_options.open_sources(options) as sources:
+        requests = sources.waiting()
     if options.json:
-        approver_session.say_json({"items": [item.fields for item in items]})
+        print_json({"items": [request.fields for request in requests]})
         return OK
-    now, width = datetime.now(UTC), approver_session.width()
-    for item in items:
-        approver_session.say(*approver_session.row(item, now, width))
-    sys.stderr.write(f"{len(items)} waiting\n" if items else "nothing is waiting\n")
+    now, width = utc_now(), list_width()
+    for request in requests:
+        print_lines(*list_lines(request, now, width))
+    sys.stderr.write(f"{len(requests)} waiting\n" if requests else "nothing is waiting\n")
     return OK

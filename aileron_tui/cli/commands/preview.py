@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aileron_tui.cli import FAILED, OK, USAGE, action_inputs
-from aileron_tui.cli.exit_codes import NOT_FOUND
+from aileron_tui.cli import action_inputs
+from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, USAGE
 from aileron_tui.cli.output import columns
 from aileron_tui.core.action import Action
 from aileron_tui.core.bundle import Bundle

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.cli import FAILED, OK, USAGE, action_inputs
-from aileron_tui.cli.exit_codes import DENIED, UNANSWERED, WAITING
+from aileron_tui.cli import action_inputs
+from aileron_tui.cli.exit_codes import DENIED, FAILED, OK, UNANSWERED, USAGE, WAITING
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read
 from aileron_tui.core.prompt import Asker

@@ -1,10 +1,13 @@
-"""Show one request exactly as the operator is asked about it."""
+"""Show one request with the prompt the operator sees."""
 
 import argparse
 import sys
 
-from aileron_tui.cli import OK, approver_session
-from aileron_tui.cli.exit_codes import NOT_FOUND
+from aileron_tui.cli import source_options
+from aileron_tui.cli.exit_codes import NOT_FOUND, OK
+from aileron_tui.cli.output import print_error, print_json, print_lines
+from aileron_tui.cli.request_lookup import ID_HELP, NoSuchRequest, find_waiting, wait_for_preview
+from aileron_tui.cli.request_text import answer_commands, prompt_lines
 from aileron_tui.core.request import Request
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.surface.source_connection import Sources
@@ -12,35 +15,34 @@ from aileron_tui.surface.source_connection import Sources
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("id", metavar="ID", help="its id, or enough of its beginning or end")
-    approver_session.arguments(parser)
-    parser.add_argument("--json", action="store_true", help="as one JSON document")
+    parser.add_argument("id", metavar="ID", help=ID_HELP)
+    source_options.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """0 if shown, 5 if there is no such request."""
-    with approver_session.approver(options) as sources:
+    with source_options.open_sources(options) as sources:
         try:
-            try:
-                item = approver_session.pick(sources, options.id)
-            except approver_session.NoSuchRequest as missing:
-                item = _ended(sources, options.id, missing)
-        except approver_session.NoSuchRequest as error:
-            approver_session.complain(error)
+            request = wait_for_preview(sources, _find(sources, options.id))
+        except NoSuchRequest as error:
+            print_error(error)
             return NOT_FOUND
-        item = approver_session.settled(sources, item)
     if options.json:
-        approver_session.say_json(item.fields | {"edit": item.edit})
+        print_json(request.fields | {"edit": request.edit})
         return OK
-    approver_session.say(*approver_session.shown(item, sys.stdout))
-    if item.state.decidable:
-        approver_session.say("", *approver_session.hint(item))
+    print_lines(*prompt_lines(request, sys.stdout))
+    if request.state.decidable:
+        print_lines("", *answer_commands(request))
     return OK
 
 
-def _ended(sources: Sources, id_: str, missing: approver_session.NoSuchRequest) -> Request:
-    """A request that was answered a short while ago can still be looked at by its whole id."""
+def _find(sources: Sources, id_: str) -> Request:
+    """A waiting request, or by its whole id one that ended a short while ago."""
     try:
-        return sources.find(id_)
-    except NotFound:
-        raise missing from None
+        return find_waiting(sources, id_)
+    except NoSuchRequest as missing:
+        try:
+            return sources.find(id_)
+        except NotFound:
+            raise missing from None

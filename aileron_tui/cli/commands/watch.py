@@ -1,119 +1,94 @@
-"""Show requests as they come and go, until interrupted."""
+"""Print requests as they arrive, change and end, until interrupted."""
 
 import argparse
-import queue
 import sys
-import threading
-import time
-from datetime import UTC, datetime
+from queue import SimpleQueue
 from typing import Final
 
-from aileron_tui.cli import FAILED, OK, approver_session
-from aileron_tui.cli.output import write
-from aileron_tui.core.errors import AileronError
+from aileron_tui.cli import source_options
+from aileron_tui.cli.exit_codes import FAILED, OK
+from aileron_tui.cli.output import print_error, print_json, print_lines, write
+from aileron_tui.cli.request_text import list_lines, list_width
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.states import RequestState
-from aileron_tui.core.values import dataclass
+from aileron_tui.core.state_words import STATE_WORDS
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
-from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.runtime.source_events import SourceEvent
+from aileron_tui.surface.key_holder import RunKeyholder
 from aileron_tui.surface.source_connection import Sources
+from aileron_tui.surface.source_listener import Reconnecting, SourceListener, SourceLost
 
-_PAUSE: Final = 1.0
-_TRIES: Final = 5
-_OUTCOMES: Final = {
-    RequestState.APPROVED: "approved",
-    RequestState.RUNNING: "running…",
-    RequestState.EXECUTED: "done ✓",
-    RequestState.FAILED: "failed ✗",
-    RequestState.DENIED: "denied",
-    RequestState.EXPIRED: "nobody answered",
-    RequestState.WITHDRAWN: "withdrawn, the agent went away",
-    RequestState.INTERRUPTED: "interrupted, it may have taken effect",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Silent:
-    """A source that is not listened to any more, and why, if that is a failure."""
-
-    name: str
-    error: AileronError | None = None
-
-
-_News = queue.SimpleQueue[SourceEvent | _Silent]
+_RECONNECTING: Final = Reconnecting(shortest=1.0, longest=1.0, tries=5, resume=True)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    approver_session.arguments(parser)
-    parser.add_argument("--json", action="store_true", help="each event as one line of JSON")
+    source_options.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print each event as one line of JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 when every source ended in good order; a lost connection is taken up again."""
-    with approver_session.approver(options) as sources:
-        news: _News = queue.SimpleQueue()
-        for name in sources.names:
-            threading.Thread(target=_listen, args=(sources, name, news), name="watch", daemon=True).start()
-        silent: list[_Silent] = []
-        while len(silent) < len(sources.names):
-            heard = news.get()
-            if isinstance(heard, _Silent):
-                silent.append(heard)
-                if heard.error is not None:
-                    approver_session.complain(heard.error)
-            else:
-                _tell(heard, as_json=options.json)
-    return FAILED if any(ended.error for ended in silent) else OK
+    """0 if every source closed the connection, 1 if one could not be reached any more."""
+    with source_options.open_sources(options) as sources:
+        return _watch(sources, as_json=options.json)
 
 
-def _listen(sources: Sources, name: str, news: _News) -> None:
-    """In a thread of its own: one source until it ends, or until it cannot be reached any more."""
-    last, tries = 0, 0
-    while True:
-        try:
-            for happening in sources.at(name).watch(last):
-                tries = 0
-                if happening is not None:
-                    last = happening.id
-                    news.put(happening)
-            sys.stderr.write(f"{_whose(name)}ended the watch\n")
-            news.put(_Silent(name))
-            return
-        except (Unanswered, NoGate) as error:
-            sources.hang_up(name)
-            tries += 1
-            if tries == _TRIES:
-                news.put(_Silent(name, error))
-                return
-            write(sys.stderr, f"{inline(error.title)}; trying again")
-            time.sleep(_PAUSE)
-        except AileronError as error:
-            news.put(_Silent(name, error))
-            return
+def _watch(sources: Sources, *, as_json: bool) -> int:
+    changed: SimpleQueue[None] = SimpleQueue()
+    key = RunKeyholder(sources.key)
+    listeners = [
+        SourceListener(upstream, key, lambda: changed.put(None), _RECONNECTING) for upstream in sources.upstreams
+    ]
+    for listener in listeners:
+        listener.start()
+    ended: list[SourceLost] = []
+    try:
+        while len(ended) < len(listeners):
+            changed.get()
+            for listener in listeners:
+                for report in listener.take_reports():
+                    if not isinstance(report, SourceLost):
+                        _print_event(report, as_json=as_json)
+                        continue
+                    _print_lost(listener.name, report)
+                    if report.final:
+                        ended.append(report)
+    finally:
+        for listener in listeners:
+            listener.stop()
+    return FAILED if any(lost.error for lost in ended) else OK
 
 
-def _whose(name: str) -> str:
-    return f"{name} " if name else "the gate "
+def _print_lost(name: str, lost: SourceLost) -> None:
+    if lost.error is None:
+        sys.stderr.write(f"{_source(name)} closed the connection\n")
+    elif lost.final:
+        print_error(lost.error)
+    else:
+        write(sys.stderr, f"{inline(lost.error.title)}; reconnecting")
 
 
-def _tell(happening: SourceEvent, *, as_json: bool) -> None:
+def _source(name: str) -> str:
+    return name or "the source"
+
+
+def _print_event(event: SourceEvent, *, as_json: bool) -> None:
     if as_json:
-        edits = [item.edit for item in happening.items if item.edit]
-        data = happening.data | {"edit": edits[0]} if happening.name == "updated" and edits else happening.data
-        fields: JsonObject = {"id": happening.id, "event": happening.name, "data": data}
-        approver_session.say_json(fields | ({"source": happening.source} if happening.source else {}), lines=True)
+        edits = [request.edit for request in event.items if request.edit]
+        data = event.data | {"edit": edits[0]} if event.name == "updated" and edits else event.data
+        fields: JsonObject = {"id": event.id, "event": event.name, "data": data}
+        print_json(fields | ({"source": event.source} if event.source else {}), compact=True)
         return
-    if happening.name == "unreadable":
-        sys.stderr.write(f"{_whose(happening.source)}sent something that cannot be read\n")
-    now, width = datetime.now(UTC), approver_session.width()
-    for item in happening.items:
-        if happening.data.get("reminder"):
-            approver_session.say(f"still waiting: {inline(item.prompt.action)} {inline(item.id)}")
-        elif happening.name == "updated" and not item.state.decidable:
-            edited = ", edited" if item.edited_from else ""
-            approver_session.say(f"{_OUTCOMES[item.state]}{edited}: {inline(item.prompt.action)} {inline(item.id)}")
-        elif happening.name != "updated":
-            approver_session.say(*approver_session.row(item, now, width))
+    if event.name == "unreadable":
+        sys.stderr.write(f"{_source(event.source)} sent a request that cannot be read\n")
+    now, width = utc_now(), list_width()
+    for request in event.items:
+        name = f"{inline(request.prompt.action)} {inline(request.id)}"
+        if event.data.get("reminder"):
+            print_lines(f"still waiting: {name}")
+        elif event.name == "updated" and not request.state.decidable:
+            edited = ", edited" if request.edited_from else ""
+            print_lines(f"{STATE_WORDS[request.state].full_status}{edited}: {name}")
+        elif event.name != "updated":
+            print_lines(*list_lines(request, now, width))
     sys.stdout.flush()

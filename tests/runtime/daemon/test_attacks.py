@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.cli.approver_session import NoSuchRequest, hint, pick
 from aileron_tui.cli.commands import run
+from aileron_tui.cli.request_lookup import NoSuchRequest, find_waiting
+from aileron_tui.cli.request_text import answer_commands
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json
 from aileron_tui.runtime import port_owner
@@ -115,10 +116,10 @@ def test_an_id_that_two_sources_have_names_neither(tmp_path: Path) -> None:
 
         sources = Sources({"good": reach(good, "good"), "evil": reach(evil, "evil")}, key, print)
         for text in (id_, id_[-8:]):
-            with pytest.raises(NoSuchRequest, match="which request"):
-                pick(sources, text)
-        odd = pick(sources, evil.register(id="x;reboot;"))
-        assert all("'x;reboot;'" in line for line in hint(odd))
+            with pytest.raises(NoSuchRequest, match=r"matches . requests"):
+                find_waiting(sources, text)
+        odd = find_waiting(sources, evil.register(id="x;reboot;"))
+        assert all("'x;reboot;'" in line for line in answer_commands(odd))
         sources.close()
 
 

@@ -1,0 +1,73 @@
+"""The options of the commands that answer, and opening the sources they name."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aileron_tui.cli.output import print_error
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.visible_text import inline
+from aileron_tui.files.config import load_config
+from aileron_tui.files.paths import paths
+from aileron_tui.signing import key_store
+from aileron_tui.signing.secret_memory import protect_process, wipe
+from aileron_tui.signing.terminal_input import ask_passphrase
+from aileron_tui.surface.source_choice import SourceChoice, SourceOptions, choose_sources
+from aileron_tui.surface.source_connection import Sources, connection
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("--url", default="", help="the daemon or gate to connect to")
+    parser.add_argument("--token-file", metavar="FILE", type=Path, help="a file with the daemon's token")
+    parser.add_argument("--source", metavar="NAME", default="", help="use only this configured source")
+    parser.add_argument("--key", metavar="NAME", help="the key to sign with; required if there are several")
+
+
+@contextmanager
+def open_sources(options: argparse.Namespace) -> Iterator[Sources]:
+    """The sources, with an unlocked key. A passphrase is asked for on the terminal."""
+    protect_process()
+    config = load_config(paths().config)
+    choices = _named(choose_sources(config, SourceOptions(options.url, options.token_file)), options.source)
+    for choice in choices:
+        if choice.note:
+            sys.stderr.write(f"note: {inline(choice.note)}\n")
+        if choice.kind == "embedded":
+            choice.find()  # no gate is running: fails before the passphrase is asked for
+    with _unlocked_key(options.key) as key:
+        connections = {choice.name: connection(choice, config, surface="cli") for choice in choices}
+        sources = Sources(connections, key, print_error)
+        try:
+            yield sources
+        finally:
+            sources.close()
+
+
+def _named(choices: list[SourceChoice], name: str) -> list[SourceChoice]:
+    found = [choice for choice in choices if not name or choice.name == name]
+    if not found:
+        names = ", ".join(choice.name for choice in choices if choice.name)
+        hint = f"The configured sources are: {names}." if names else "No sources are configured; omit --source."
+        raise AileronError(f'no source named "{name}"', hint=hint)
+    return found
+
+
+@contextmanager
+def _unlocked_key(name: str | None) -> Iterator[key_store.UnlockedKey]:
+    folder = paths().keys
+    stored = key_store.choose(folder, name)
+    passphrase = None
+    if stored.insecure:
+        sys.stderr.write(f"warning: the key {inline(stored.name)} is {key_store.INSECURE}\n")
+    else:
+        passphrase = ask_passphrase(f"Passphrase of {stored.name}")
+    try:
+        key = key_store.unlock(folder, stored.name, passphrase)
+    finally:
+        if passphrase is not None:
+            wipe(passphrase)
+    with key:
+        yield key

@@ -1,0 +1,42 @@
+"""Which keys may approve on the gate of a data folder: reading and changing that in its ledger."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.ledger.connection import FILE
+from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.writer import Ledger
+from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.key_store import UnlockedKey
+
+
+def read_approvers(data: Path) -> Approvers:
+    """The keys that may approve, or could before they were revoked; none if there is no ledger yet."""
+    path = data / FILE
+    if not path.exists():
+        return Approvers()
+    with LedgerReader(path) as reader:
+        return Approvers.of(reader.key_changes())
+
+
+@contextmanager
+def changing_keys(data: Path) -> Iterator[tuple[Ledger, Approvers]]:
+    """The ledger, opened to change keys while a gate may be running, and the approvers before the change."""
+    path = data / FILE
+    with Ledger(path, role="key", guest=True) as ledger, LedgerReader(path) as reader:
+        yield ledger, Approvers.of(reader.key_changes())
+
+
+@contextmanager
+def enrolled(data: Path, key: UnlockedKey) -> Iterator[None]:
+    """Lets a key approve until the block ends."""
+    with changing_keys(data) as (ledger, approvers):
+        ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(key.name, key.public))
+    try:
+        yield
+    finally:
+        with changing_keys(data) as (ledger, approvers):
+            if any(approver.public == key.public for approver in approvers.active):
+                ledger.append(EntryKind.KEY_REVOKED, approvers.revocation(key.public.fingerprint))
