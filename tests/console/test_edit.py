@@ -69,7 +69,7 @@ async def test_the_choice_that_stands_is_no_edit() -> None:
         assert radio.pressed_index == 0
         await press(pilot, "ctrl+s")
         assert app.came == []
-        assert "nothing was changed" in words(app)
+        assert "nothing changed" in words(app)
 
 
 @piloted
@@ -104,7 +104,7 @@ async def test_there_is_no_empty_form(kind: str) -> None:
     app = Form(item(kind))
     async with app.run_test(size=SIZES[2]) as pilot:
         await pilot.pause()
-        assert "the daemon runs this call as" in words(app)
+        assert "the daemon cannot change this call" in words(app)
         assert not app.screen.query("Input, TextArea, RadioSet")
         await press(pilot, "ctrl+s")
         assert app.came == []
@@ -167,7 +167,7 @@ async def test_a_long_label_is_shown_to_its_end() -> None:
     app = Form(replace(request(1), fields=request(1).fields | {"inputs": [labelled]}))
     async with app.run_test(size=SIZES[2]) as pilot:
         await pilot.pause()
-        assert "with an end string, may be empty" in " ".join(words(app).replace("│", " ").split())
+        assert "with an end string, optional" in " ".join(words(app).replace("│", " ").split())
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 20)])

@@ -64,7 +64,7 @@ async def test_help_can_be_searched_and_left() -> None:
         assert "approve marked" not in text(app)
         await pilot.press("space", *"zzz")
         await pilot.pause()
-        assert "No key is about that." in text(app)
+        assert "No matching keys." in text(app)
         await pilot.press("escape")
         await pilot.pause()
         assert "approve marked" in text(app)

@@ -127,10 +127,10 @@ async def test_who_asks_is_what_the_agent_says() -> None:
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         assert "Says it is ▎ claude" in words(app)
-        assert "told by the agent\nSession ▎ 01J0ABCDEF\nFolder ▎ /home/alice/mail" in words(app)
+        assert "claimed by the agent\nSession ▎ 01J0ABCDEF\nFolder ▎ /home/alice/mail" in words(app)
         app.view.show(read(asked("action"), session=None))
         await settle(pilot)
-        assert "Asked by an agent that gives no name" in words(app)
+        assert "Asked by an agent that gave no name" in words(app)
 
 
 @piloted
@@ -144,7 +144,7 @@ async def test_a_preview_is_as_old_as_the_request_and_is_not_fetched_again() -> 
         shown = words(app)
         assert "⚠ Preview unavailable: Gmail API returned 404\n" in shown
         assert "press r" not in shown
-        assert "press v for all that the daemon says" in shown
+        assert "press v to see everything the daemon sent" in shown
 
 
 def test_the_raw_view_has_all_that_the_daemon_told() -> None:

@@ -63,7 +63,7 @@ async def test_the_choice_one_is_on_shows_without_colours(monkeypatch: pytest.Mo
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("down")
         await pilot.pause()
-        assert underlined(app) == ["Make a key and start", "Your answers are signed with it. A passphrase protects it."]
+        assert underlined(app) == ["Create a key and start", "It signs your answers. A passphrase protects it."]
     gate = ScriptedGate(request(1), request(2))
     async with console(gate, replace(QUICK, theme=default_theme())) as (board, pilot):
         await pilot.press("space", "j", "space", "X")

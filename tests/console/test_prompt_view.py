@@ -70,7 +70,7 @@ async def test_the_worked_example() -> None:
             "Body 18 lines",
             "▎ Hi all,",
             "▎ Sam",
-            "told by the agent",
+            "claimed by the agent",
             "Session ▎ s-81f2",
             "Folder ▎ ~/mail/recap",
             "would run",

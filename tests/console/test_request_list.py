@@ -125,7 +125,7 @@ CHANGES: tuple[Callable[[Console, ScriptedGate], object], ...] = (
     lambda app, gate: gate.tell("pending", replace(request(3, action="something-else"), revision=2)),
     lambda app, gate: app.board.marked.add("act-2"),
     lambda app, gate: app.board.set_pill("act-3", "being sent…", Tone.WARN),
-    lambda app, gate: setattr(app.board, "chosen", "act-4"),
+    lambda app, gate: setattr(app.board, "selected", "act-4"),
     lambda app, gate: gate.tell("snapshot", *map(request, range(3, 40))),
     lambda app, gate: app.board.set_filter("act-on-3"),
     lambda app, gate: app.board.set_filter("found nowhere"),

@@ -32,7 +32,7 @@ class LineWidget(CachedWidget):
 
     def refresh_lines(self, old_height: int) -> None:
         """Redraws the widget; updates the layout of the screen only if the height is no longer `old_height`."""
-        # Textual keeps the height it measured if this was to be laid out already, as after a change of size.
+        # Otherwise Textual reuses the height it measured if a layout was already due, as after a change of size.
         self._box_model_cache.clear()
         self.refresh(layout=self.height_at(self.size.width) != old_height)
 

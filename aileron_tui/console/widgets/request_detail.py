@@ -143,8 +143,8 @@ def shown_prompt_lines(shown: ShownPrompt, full_text_hint: str = BY_COMMAND, wid
     yield from _rows(inputs, full_text_hint, width) if inputs else (trusted("  no inputs", MUTED),)
     if shown.unavailable:
         yield trusted("")
-        said = trusted("⚠ Preview unavailable: ", WARNING) + _value(shown.unavailable, full_text_hint)
-        yield from _wrapped(trusted("  "), said, width, first=_EMPTY)
+        line = trusted("⚠ Preview unavailable: ", WARNING) + _value(shown.unavailable, full_text_hint)
+        yield from _wrapped(trusted("  "), line, width, first=_EMPTY)
     elif shown.fetched:
         yield trusted("")
         yield trusted("fetched by connector", STRONG)
