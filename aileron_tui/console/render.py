@@ -37,7 +37,7 @@ def trusted(text: str, style: str = "") -> Content:
     return Content.styled(text, style)
 
 
-own = trusted
+own = trusted  # the old name, until all modules use the new one
 
 
 def foreign(text: str, style: str = "") -> Content:

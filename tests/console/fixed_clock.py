@@ -1,4 +1,4 @@
-"""A console for which no time passes, so that ages and times left are part of a picture."""
+"""Stops the clock of the console, so that ages and times left are the same in every picture."""
 
 import time
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from pkgutil import walk_packages
 
 import pytest
 
-from aileron_tui import console
-from tests.console.items import NOW
+from aileron_tui import console, surface
+from tests.console.sample_requests import NOW
 
 
 class FixedClock(datetime):
-    """A clock that shows the same moment for ever."""
+    """A clock that always shows the same time."""
 
     @classmethod
     def now(cls, tz: tzinfo | None = None) -> "FixedClock":
@@ -23,14 +23,15 @@ class FixedClock(datetime):
 
 @contextmanager
 def fixed_time() -> Iterator[None]:
-    """It is always the same moment, and nothing of this terminal's environment decides on colours or on the zone."""
+    """Stops the clock, and makes colours and time zone independent of the environment."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("NO_COLOR", raising=False)
         patch.setenv("TZ", "UTC")
         time.tzset()
-        for found in walk_packages(console.__path__, f"{console.__name__}."):
-            module = import_module(found.name)
-            if getattr(module, "datetime", None) is datetime:
-                patch.setattr(module, "datetime", FixedClock)
+        for package in (console, surface):
+            for found in walk_packages(package.__path__, f"{package.__name__}."):
+                module = import_module(found.name)
+                if getattr(module, "datetime", None) is datetime:
+                    patch.setattr(module, "datetime", FixedClock)
         yield
     time.tzset()

@@ -126,7 +126,7 @@ def test_rows_of_many_chunks_are_kept_while_they_are_on_screen(monkeypatch: pyte
     text_rows = long_text(f"{'x' * 3}\u200b" * 20_000, 10_000)
     ends = list(text_rows._row_ends[:50])
     first = [text_rows.row(end - 1) for end in ends]
-    monkeypatch.setattr(LongText, "_draw", None)
+    monkeypatch.setattr(LongText, "_make_rows", None)
     assert [text_rows.row(end - 1) for end in ends] == first
 
 

@@ -40,7 +40,7 @@ from aileron_tui.console.textual_internals import (
     running_driver,
     update_scrollbars,
 )
-from tests.console.pilots import piloted
+from tests.console.screen_app import async_test
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_textual_still_sets_the_attribute(owner: type, name: str) -> None:
     assert any(f"self.{name} = " in text or f"self.{name}: " in text for text in sources)
 
 
-@piloted
+@async_test
 async def test_a_timer_has_a_skip_flag_that_is_set_by_default() -> None:
     async with App[None]().run_test() as pilot:
         timer = pilot.app.set_timer(10, lambda: None)
@@ -85,7 +85,7 @@ async def test_a_timer_has_a_skip_flag_that_is_set_by_default() -> None:
         assert timer._skip is False
 
 
-@piloted
+@async_test
 async def test_the_driver_of_a_running_app_is_found() -> None:
     app = App[None]()
     assert running_driver(app) is None
@@ -127,7 +127,7 @@ class Shown(App[None]):
             yield Static("\n" * 100)
 
 
-@piloted
+@async_test
 async def test_textual_keeps_a_measured_height_until_it_is_forgotten() -> None:
     app = Shown()
     async with app.run_test():
@@ -144,7 +144,7 @@ async def test_textual_keeps_a_measured_height_until_it_is_forgotten() -> None:
         assert measure() == 1
 
 
-@piloted
+@async_test
 async def test_every_refresh_of_a_widget_reaches_the_hook() -> None:
     app = Shown()
     async with app.run_test() as pilot:
@@ -156,7 +156,7 @@ async def test_every_refresh_of_a_widget_reaches_the_hook() -> None:
         assert widget.noted == [(Region(0, 1, 4, 1),), ()]
 
 
-@piloted
+@async_test
 async def test_scrollbars_can_be_fitted_to_a_virtual_size() -> None:
     app = Shown()
     async with app.run_test():
@@ -200,7 +200,7 @@ def _restored_signals() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_signals")
-@piloted
+@async_test
 async def test_the_driver_continues_restarts_and_ends_as_expected() -> None:
     app = App[None]()
     async with app.run_test():

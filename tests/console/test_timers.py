@@ -10,10 +10,10 @@ from textual.app import App
 
 from aileron_tui import console
 from aileron_tui.console.timers import call_after
-from tests.console.pilots import piloted
+from tests.console.screen_app import async_test
 
 
-@piloted
+@async_test
 async def test_a_timer_fires_although_the_loop_was_blocked_as_it_started(monkeypatch: pytest.MonkeyPatch) -> None:
     fired: list[str] = []
     app = App[None]()
@@ -31,7 +31,7 @@ async def test_a_timer_fires_although_the_loop_was_blocked_as_it_started(monkeyp
     assert fired == ["ours"]  # if Textual's fires too, ours is not needed any more
 
 
-@piloted
+@async_test
 async def test_a_stopped_timer_does_not_fire() -> None:
     fired: list[str] = []
     app = App[None]()

@@ -346,7 +346,7 @@ def test_a_key_for_this_run_and_a_console_killed_before_it_sent(connected: Conne
     daemon = connected.daemon
     request = daemon.register()
     with connected.console() as terminal:
-        assert "There is no key yet" in terminal.until("enter chooses")
+        assert "There is no key yet" in terminal.until("enter choose")
         terminal.press(DOWN, DOWN, ENTER)
         terminal.until("alice@example.com")
         read(terminal)
@@ -358,7 +358,7 @@ def test_a_key_for_this_run_and_a_console_killed_before_it_sent(connected: Conne
     assert daemon.decisions() == []
 
     with connected.console() as terminal:
-        terminal.until("enter chooses")
+        terminal.until("enter choose")
         terminal.press(DOWN, DOWN, ENTER)
         terminal.until("alice@example.com")
         approve(terminal)

@@ -15,7 +15,7 @@ from aileron_tui.surface import source_listener
 from aileron_tui.surface.key_holder import RunKeyholder
 from aileron_tui.surface.source import Upstream
 from aileron_tui.surface.source_listener import Reach, Reconnecting, SourceListener, SourceLost
-from tests.console.scripted import ScriptedGate, request
+from tests.console.scripted_gate import ScriptedGate, request
 
 
 class Stubborn(ScriptedGate):

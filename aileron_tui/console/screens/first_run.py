@@ -187,7 +187,7 @@ class FirstRun(App[FirstRunResult]):
     """An app with only the first-run screen."""
 
     TITLE = "aileron"
-    CSS_PATH: ClassVar[list[str]] = [  # type: ignore[assignment]  # Textual says so of its own subclasses too
+    CSS_PATH: ClassVar[list[str]] = [  # type: ignore[assignment]  # Textual does the same in its own subclasses
         str(bundled("styles") / name) for name in ("base.tcss", "first_run.tcss")
     ]
     ENABLE_COMMAND_PALETTE = False

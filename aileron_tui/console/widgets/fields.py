@@ -38,7 +38,7 @@ class Field:
 
 
 class Fields(LineWidget):
-    """The fields of one section, below its title if it has one."""
+    """The fields of one section, below its title if there is one."""
 
     def __init__(self, title: Content | None = None, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)

@@ -144,8 +144,8 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         margin = Segment(GUTTER, self.get_component_rich_style("quote--gutter"))
         if row is None:
             return Strip([margin, Segment(" " * (width - 1), plain)], width)
-        drawn = [margin, self._sign(row, plain), *self._parts(row, plain)]
-        strip = Strip(drawn).adjust_cell_length(width, plain)
+        segments_ = [margin, self._sign(row, plain), *self._parts(row, plain)]
+        strip = Strip(segments_).adjust_cell_length(width, plain)
         if not self._is_cursor(row):
             return strip
         cursor = self.get_component_rich_style("quote--cursor", partial=True)

@@ -11,7 +11,7 @@ class ReadingProgress:
     """Records which parts of a prompt have been on screen since it last changed.
 
     The parts are the scrolling body of the prompt and each quote in it. The prompt is read when the end of every part
-    has been on screen, and the start of every part that changed while a later place in it was shown.
+    has been on screen, and the start of every part that changed while it was scrolled down.
     """
 
     def __init__(self) -> None:

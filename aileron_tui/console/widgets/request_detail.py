@@ -112,7 +112,7 @@ def _facts(record: SourcedRecord) -> Iterator[tuple[str, Content]]:
     if silent := unheard(record, datetime.now(UTC)):
         yield "status", trusted(silent, WARNING)
     for label, text in (
-        ("surface", record.surface),
+        ("answered", record.surface),
         ("reason", record.reason),
         ("error", record.error),
         ("source", record.source),
@@ -143,8 +143,8 @@ def shown_prompt_lines(shown: ShownPrompt, full_text_hint: str = BY_COMMAND, wid
     yield from _rows(inputs, full_text_hint, width) if inputs else (trusted("  no inputs", MUTED),)
     if shown.unavailable:
         yield trusted("")
-        said = trusted("⚠ Preview unavailable: ", WARNING) + _value(shown.unavailable, full_text_hint)
-        yield from _wrapped(trusted("  "), said, width, first=_EMPTY)
+        line = trusted("⚠ Preview unavailable: ", WARNING) + _value(shown.unavailable, full_text_hint)
+        yield from _wrapped(trusted("  "), line, width, first=_EMPTY)
     elif shown.fetched:
         yield trusted("")
         yield trusted("fetched by connector", STRONG)

@@ -1,4 +1,4 @@
-"""The list of requests, drawn from the board. Only the lines on screen are drawn."""
+"""The list of requests. It reads the board and draws only the lines on screen."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
