@@ -1,4 +1,4 @@
-"""Writes docs/keys.md from the console's table of actions; `--check` says whether it is stale.
+"""Writes docs/keys.md from the console's table of keys; `--check` fails if it is stale.
 
 Run it as `python -m tools.keys`.
 """
@@ -8,25 +8,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.console.actions import MOUSE, KeyAction, KeyGroup, KeyScope, display, of
+from aileron_tui.console.key_actions import KeyAction, KeyGroup, KeyScope
+from aileron_tui.console.key_names import display
+from aileron_tui.console.key_table import MOUSE, of
 
 DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "keys.md"
 
 _BEFORE: Final = """\
 # Keys
 
-`?` shows these in the console, and `ctrl+p` finds each by its name. Enter and space never answer.
+`?` shows the keys in the console, and `ctrl+p` finds a command by its name. Enter and space never answer.
 
-Give an action other keys in `config.toml`, by its id; several are separated by commas, and a comma is `comma`:
+To change the keys of an action, write them in `config.toml` under its id. Separate several keys with commas; the comma
+itself is `comma`:
 
 ```toml
-[console.keymap]
+[console.keys]
 history = "H"
 "history.export" = "E,f5"
 ```
 
-An unknown action, a key that is none and a key that would do two things in one place are errors when the console
-starts. Answers cannot be put on keys that people press to go on: enter, space, tab, arrows, page up and down.
+The console does not start with an unknown action, an invalid key, or a key that would do two things in one place. Keys
+that people press to continue or scroll (enter, space, tab, arrows, page up and down, home, end) cannot be used for
+answers. Keys without an id cannot be changed.
 """
 
 

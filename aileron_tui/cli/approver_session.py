@@ -20,7 +20,7 @@ from aileron_tui.core.prompt import lines
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, wrap
-from aileron_tui.files.config import load_config
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.signing import key_store

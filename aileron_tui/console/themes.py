@@ -1,4 +1,4 @@
-"""The looks of the console. One accent; amber and red are kept for what must be noticed."""
+"""The themes of the console. One accent colour; amber only for warnings, red only for danger."""
 
 from typing import Final
 
@@ -69,7 +69,7 @@ PLAIN: Final = Theme(
         "border": "ansi_default",
         "border-blurred": "ansi_default",
         "block-cursor-background": "ansi_default",
-        # The choice one is on has no ground of its own here, and two colours that are the same cannot be swapped.
+        # The highlighted choice has no background here, and swapping two equal colours would not show.
         "block-cursor-text-style": "bold underline",
         "block-cursor-blurred-text-style": "bold underline",
     },
@@ -77,9 +77,9 @@ PLAIN: Final = Theme(
 THEMES: Final = (DARK, LIGHT, CONTRAST, PLAIN)
 
 
-def undyed(name: str) -> bool | None:
-    """For Textual, which has to know at once whether a look leaves the colours to the terminal.
+def uses_terminal_colours(name: str) -> bool | None:
+    """True for a theme that leaves the colours to the terminal, None to let the theme decide, as Textual wants it.
 
-    Told later, it makes grey of them under NO_COLOR: black text on black ground.
+    Textual must know this from the start: if it is set later, NO_COLOR turns everything black on black.
     """
     return name == PLAIN.name or None

@@ -83,12 +83,3 @@ class Config:
     connectors: Mapping[str, ConnectorSettings] = field(default_factory=dict)
     console: ConsoleConfig = field(default_factory=ConsoleConfig)
     sources: tuple[SourceConfig, ...] = ()
-
-
-def load_config(path: Path) -> Config:
-    """The configuration in this file; a missing file is the default one."""
-    if not path.exists():
-        return Config()
-    from aileron_tui.files.config_reader import read_config  # noqa: PLC0415  # most have no such file
-
-    return read_config(path)

@@ -9,13 +9,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.cli import OK
-from aileron_tui.cli.full_screen import check_terminal, patience, quick_start, show
+from aileron_tui.cli import FAILED, OK
+from aileron_tui.cli.full_screen import check_terminal, patience
+from aileron_tui.console.run import quick_start, run_app
 from aileron_tui.console.settings import THEMES, ConsoleSettings, default_theme
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.config import Config, ConfigError, load_config
+from aileron_tui.files.config import Config, ConfigError
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.runtime.gate_discovery import FoundGate
@@ -107,12 +109,12 @@ def _open(options: ConsoleOptions) -> int:
             connect = connecting(opened, config, surface="console", leaving=leaving)
             upstreams.append(Upstream(opened.name, connect, opened.kind))
         console = Console(upstreams, holder, settings, log_lines=log, read_only=options.read_only)
-        return show(console)[0]
+        return FAILED if run_app(console)[0] else OK
 
 
 def _settings(theme: str | None, config: Config) -> ConsoleSettings:
     """What the configuration says, and the command line over it."""
-    from aileron_tui.console.actions import keymap  # noqa: PLC0415  # the screen loads it anyway
+    from aileron_tui.console.keymap import checked_keymap  # noqa: PLC0415  # the screen loads it anyway
 
     wanted = theme or config.console.theme or default_theme()
     if wanted not in THEMES:
@@ -129,7 +131,7 @@ def _settings(theme: str | None, config: Config) -> ConsoleSettings:
         bell=console.bell,
         notify=console.notify,
         high_risk=config.policy.high_risk,
-        keymap=keymap(console.keys),
+        keymap=checked_keymap(console.keys),
     )
 
 
@@ -147,7 +149,7 @@ def _first_run(choices: Sequence[Chosen], theme: str) -> "FirstRunResult":
         missing.insert(0, "No daemon and no gate is running here.")
     from aileron_tui.console.screens.first_run import FirstRun, FirstRunChoice, FirstRunResult  # noqa: PLC0415  # only the first time
 
-    return show(FirstRun(missing, theme))[1] or FirstRunResult(FirstRunChoice.LEAVE)
+    return run_app(FirstRun(missing, theme))[1] or FirstRunResult(FirstRunChoice.LEAVE)
 
 
 @contextmanager

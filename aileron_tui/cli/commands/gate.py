@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aileron_tui.cli import OK
 from aileron_tui.core.errors import AileronError
-from aileron_tui.files.config import load_config
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.gate.gate import Gate

@@ -7,16 +7,18 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from aileron_tui.console.actions import KeyHint
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import hint
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, own
-from aileron_tui.console.themes import THEMES, undyed
+from aileron_tui.console.themes import THEMES, uses_terminal_colours
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
@@ -48,21 +50,15 @@ _WAYS: Final = {
     FirstRunChoice.RUN_KEY: ("Start with a key for this run", "Nothing to remember. The key ends with this window."),
     FirstRunChoice.LEAVE: ("Leave", "Nothing was changed."),
 }
-_WAY_KEYS: Final = (KeyHint("enter", "chooses", "go_on"), KeyHint("q", "leaves", "leave"))
-_KEY_KEYS: Final = (KeyHint("enter", "goes on", "go_on"), KeyHint("esc", "goes back", "back"))
+_WAY_KEYS: Final = (hint("first_run.go_on"), hint("first_run.leave"))
+_KEY_KEYS: Final = (hint("first_run.go_on", label="continue"), hint("first_run.back"))
 _LOW: Final = 24
 
 
 class FirstRunScreen(Screen[FirstRunResult]):
     """Offers the ways; making a key asks for its passphrase twice, here on the screen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", show=False),
-        Binding("q", "leave", show=False),
-        Binding("ctrl+c", "leave", show=False, priority=True),
-        Binding("j", "move(1)", show=False),
-        Binding("k", "move(-1)", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.FIRST_RUN)]
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__()
@@ -190,7 +186,7 @@ class FirstRun(App[FirstRunResult]):
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, missing: Sequence[str], theme: str) -> None:
-        super().__init__(ansi_color=undyed(theme))
+        super().__init__(ansi_color=uses_terminal_colours(theme))
         self._missing = missing
         self._look = theme
         for known in THEMES:

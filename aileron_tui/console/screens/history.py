@@ -19,7 +19,10 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from aileron_tui.console import history_words as words
-from aileron_tui.console.actions import KeyScope, bindings, hints
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import footer
+from aileron_tui.console.key_reasons import KeyState
+from aileron_tui.console.key_table import BY_ID, bindings
 from aileron_tui.console.render import MUTED, own
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets.chart import MOST_DAYS, Chart
@@ -119,7 +122,7 @@ class HistoryScreen(Screen[None]):
                 yield HistoryTable(several=self._archive.several)
                 yield Static(id="history-empty")
             yield RequestDetail()
-        yield KeyLine(partial(hints, KeyScope.HISTORY, overrides=self._keymap))
+        yield KeyLine(partial(footer, KeyScope.HISTORY, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """Asks for the newest page, then for what the chart needs."""
@@ -305,7 +308,7 @@ class HistoryScreen(Screen[None]):
 
     def action_open(self) -> None:
         """Shows the detail, or hides it."""
-        if self.query_one(HistoryTable).current is None:
+        if self._unavailable("history.open"):
             return
         self.set_class(not self.has_class("-detail"), "-detail")
         if self.has_class("-detail"):
@@ -370,7 +373,7 @@ class HistoryScreen(Screen[None]):
     def action_copy(self) -> None:
         """Id, and digest if it is known."""
         request = self.query_one(HistoryTable).current
-        if request:
+        if not self._unavailable("copy") and request:
             digest = f" {self._item.digest}" if self._item else ""
             self.app.copy_to_clipboard(f"{inline(request.id)}{digest}")  # a newline would run what is pasted
             self._said = own("id and digest copied" if digest else "id copied", MUTED)
@@ -380,13 +383,8 @@ class HistoryScreen(Screen[None]):
         """The exact call, if the gate still has it."""
         from aileron_tui.console.screens.raw import RawScreen  # noqa: PLC0415  # screens load when opened
 
-        if self._item:
+        if not self._unavailable("raw") and self._item:
             self.app.push_screen(RawScreen(self._item, keymap=self._keymap))
-        else:
-            self._said = own(
-                "open the detail first" if not self.has_class("-detail") else "not at hand any more", MUTED
-            )
-            self._tell()
 
     def action_export(self) -> None:
         """Everything the search finds, to a file."""
@@ -425,10 +423,19 @@ class HistoryScreen(Screen[None]):
         else:
             self.dismiss()
 
-    def why_not(self, action: str) -> str:
-        """Why an action cannot be done now, or ""."""
-        if action in ("history.open", "copy", "raw") and self.query_one(HistoryTable).current is None:
-            return "there is no request"
-        if action == "raw" and self._item is None:
-            return "the detail is not open, or the gate has it no more at hand"
-        return ""
+    @property
+    def key_state(self) -> KeyState:
+        """What decides which keys can be used now."""
+        return KeyState(
+            has_request=self.query_one(HistoryTable).current is not None,
+            details_open=self.has_class("-detail"),
+            details_loaded=self._item is not None,
+        )
+
+    def _unavailable(self, id_: str) -> bool:
+        """Whether a key cannot be used now; says why."""
+        why = BY_ID[id_].why_not(self.key_state)
+        if why:
+            self._said = own(why, MUTED)
+            self._tell()
+        return bool(why)

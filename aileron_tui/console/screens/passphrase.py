@@ -1,11 +1,9 @@
-"""Asking for a passphrase. What is typed is shown as dots, goes to one function, and is wiped."""
+"""Asks for a passphrase, which is shown as dots, passed to one function, and wiped."""
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -16,9 +14,7 @@ from aileron_tui.signing.secret_memory import wipe
 
 
 class PassphraseScreen(Dialog[bool]):
-    """`attempt` takes the passphrase or raises an AileronError; it is slow on purpose, so it happens off the loop."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "unlocks")]
+    """`attempt` takes the passphrase or raises an AileronError. It is slow by design, so it runs in a thread."""
 
     def __init__(self, question: str, about: Content, attempt: Callable[[bytearray], None]) -> None:
         super().__init__()
@@ -32,7 +28,7 @@ class PassphraseScreen(Dialog[bool]):
         yield Input(password=True, placeholder="passphrase")
 
     async def action_submit(self) -> None:
-        """The same as enter in the field."""
+        """Same as enter in the field."""
         await self.query_one(Input).action_submit()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -41,11 +37,11 @@ class PassphraseScreen(Dialog[bool]):
         event.input.value = ""
         event.input.disabled = True
         self.say(own("unlocking…", MUTED))
-        # Without a description Textual writes out the arguments as one.
+        # Without a description Textual would make one from the arguments.
         self.run_worker(partial(self._try, passphrase), thread=True, exit_on_error=False, description="unlock")
 
     def _try(self, passphrase: bytearray) -> None:
-        why: str | None = "it could not be tried"
+        why: str | None = "the passphrase could not be checked"
         try:
             self._attempt(passphrase)
             why = None

@@ -11,7 +11,10 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from aileron_tui.console.actions import KeyScope, bindings, hints
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import footer
+from aileron_tui.console.key_reasons import KeyState
+from aileron_tui.console.key_table import BY_ID, bindings
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
 from aileron_tui.console.widgets.json_view import JsonView, spelled
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -73,7 +76,7 @@ class RawScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="raw-title")
         yield JsonView()
-        yield KeyLine(partial(hints, KeyScope.RAW, overrides=self._keymap))
+        yield KeyLine(partial(footer, KeyScope.RAW, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """Spells it in a thread: it may be long."""
@@ -96,10 +99,8 @@ class RawScreen(Screen[None]):
 
     def action_copy(self) -> None:
         """All of it to the clipboard, exactly."""
-        if not self._text:
-            self._title("still reading: try again in a moment", WARNING)
-        elif len(self._text) > MOST_COPIED:
-            self._title("too long for the clipboard of a terminal", WARNING)
+        if why := BY_ID["copy"].why_not(self.key_state):
+            self._title(why, WARNING)
         else:
             self.app.copy_to_clipboard(self._text)
             self._title("copied")
@@ -114,6 +115,7 @@ class RawScreen(Screen[None]):
         """Leaves."""
         self.dismiss()
 
-    def why_not(self, action: str) -> str:
-        """Why an action cannot be done now, or ""."""
-        return "still reading" if action == "copy" and not self._text else ""
+    @property
+    def key_state(self) -> KeyState:
+        """What decides which keys can be used now."""
+        return KeyState(text_loaded=bool(self._text), text_fits_clipboard=len(self._text) <= MOST_COPIED)

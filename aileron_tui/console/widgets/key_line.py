@@ -12,7 +12,7 @@ from textual import events
 from textual.content import Content
 from textual.geometry import Region
 
-from aileron_tui.console.actions import GAP, KeyHint
+from aileron_tui.console.key_hints import GAP, KeyHint
 from aileron_tui.console.render import ACCENT, own
 from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.surface.arming import Arming
@@ -30,7 +30,7 @@ class Guarded(Protocol):
 
     arming: Arming
 
-    def refuses(self, does: str) -> bool:
+    def refuses(self, action: str) -> bool:
         """Whether a press on this key is dropped now; says why."""
 
 
@@ -116,7 +116,7 @@ class KeyLine(LineWidget):
         if isinstance(self.screen, Guarded):
             if hint is None:
                 self.screen.arming.clicked()
-            elif self.screen.refuses(hint.does):
+            elif self.screen.refuses(hint.action):
                 hint = None
         if hint is not None:
             self._pressed = self._aim(hint)
@@ -128,7 +128,7 @@ class KeyLine(LineWidget):
         hint = self._hint_at(event)
         # A second click may be on its way to a screen that the first one closed.
         if hint is not None and pressed == self._aim(hint) and self.screen.is_active:
-            await self.screen.run_action(hint.does)
+            await self.screen.run_action(hint.action)
 
     def _aim(self, hint: KeyHint) -> tuple[KeyHint, Region, int]:
         return hint, self.region, self.screen.arming.changes if isinstance(self.screen, Guarded) else 0

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
@@ -16,6 +16,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, own
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets import prompt_words as words
@@ -67,16 +69,7 @@ class PromptView(CachedWidget, can_focus=True):
     PromptView .section { margin: 1 0 0 0; }
     PromptView #prompt-empty { height: 1fr; content-align: center middle; text-align: center; display: none; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "travel(-1)", "Up", show=False),
-        Binding("down", "travel(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home", "travel(-1000000000)", "To the start", show=False),
-        Binding("end", "travel(1000000000)", "To the end", show=False),
-        Binding("right", "enter_outline", "Into the outline", show=False),
-        Binding("left", "leave_outline", "Out of the outline", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.PROMPT)]
 
     class Ready(Message):
         """It is there, and shows what it is told to."""
