@@ -14,8 +14,8 @@ from textual import events
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.geometry import Size
 
-from aileron_tui.cli.full_screen import collect_rarely, quick_start
 from aileron_tui.console.app import Console
+from aileron_tui.console.run import collect_rarely, quick_start
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.decision import timestamp
 from aileron_tui.core.request import Request
@@ -86,7 +86,7 @@ async def console(source: Source | Connect, key: key_store.UnlockedKey) -> Async
     with quick_start():
         running = asyncio.create_task(app.run_async(size=SIZE))
         try:
-            await wait_until(lambda: not app.trouble)
+            await wait_until(lambda: not app.sources.trouble)
             await asyncio.sleep(0.5)
             collect_rarely()  # as the command does once it has started
             yield app

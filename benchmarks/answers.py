@@ -10,6 +10,7 @@ from typing import Final
 
 import httpx
 
+from aileron_tui.console.key_table import BY_ID
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.request import Request
@@ -98,7 +99,7 @@ async def _asked(gate: RunningGate, app: ObservedConsole, folder: str) -> Reques
     await wait_until(lambda: id_ in app.board.requests and not app.board.requests[id_].fetching)
     app.board.selected = id_
     app.redraw()
-    await wait_until(lambda: not app._main.obstacle())
+    await wait_until(lambda: not BY_ID["approve"].why_not(app._main.key_state))
     await asyncio.sleep(0.05)
     return app.board.requests[id_]
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.console.actions import MOUSE, KeyAction, KeyGroup, KeyScope, display, of
+from aileron_tui.console.key_actions import KeyAction, KeyGroup, KeyScope
+from aileron_tui.console.key_names import display
+from aileron_tui.console.key_table import MOUSE, of
 
 DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "keys.md"
 

@@ -18,7 +18,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.config import load_config
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.surface.answer_delivery import Answer, Refusal, deliver

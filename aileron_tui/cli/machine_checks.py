@@ -14,7 +14,8 @@ from aileron_tui.core.entry_chain import ChainWalker
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Severity
 from aileron_tui.core.values import dataclass
-from aileron_tui.files.config import Config, load_config
+from aileron_tui.files.config import Config
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import Paths, bundled
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger.connection import FILE
@@ -172,11 +173,12 @@ def ledgers(here: Paths) -> Iterator[Check]:
 
 def manifests() -> Check:
     """Whether the bundled manifests are whole."""
-    from aileron_tui.cli.commands.lint import lint  # noqa: PLC0415  # only here
+    from aileron_tui.files.manifest_files import read_folder  # noqa: PLC0415  # only here
 
     folder = bundled("manifests")
-    count, findings = lint([str(folder)])
-    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    found = read_folder(folder)
+    count = found.count
+    errors = sum(finding.severity is Severity.ERROR for finding in found.bundle().findings) + (not count)
     if errors:
         words, mend = f"{errors} errors in {folder}", "`aileron-tui lint` names them. Install the program again."
         return Check("manifests", Status.FAIL, words, mend=mend)
@@ -245,9 +247,9 @@ def _check_console(config: Config) -> None:
     """What only the console understands of its settings, asked only if there are any: it takes long to load."""
     console = config.console
     if console.keys:
-        from aileron_tui.console.actions import keymap  # noqa: PLC0415
+        from aileron_tui.console.keymap import checked_keymap  # noqa: PLC0415
 
-        keymap(console.keys)
+        checked_keymap(console.keys)
     if console.theme:
         from aileron_tui.console.settings import THEMES  # noqa: PLC0415
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from aileron_tui.cli.output import print_error
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.config import load_config
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.signing import key_store
 from aileron_tui.signing.secret_memory import protect_process, wipe

@@ -1,71 +1,73 @@
-"""Where answers are given: asked once more if need be, held for the undo window, sent, and followed to their end."""
+"""How an answer is given: confirmed at high risk, held for the undo window, sent, and followed to its outcome."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from textual.timer import Timer
-
-from aileron_tui.console.render import foreign_line, own
-from aileron_tui.console.timers import call_after
+from aileron_tui.console.port import ConsolePort, Dialogs
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
-from aileron_tui.surface.board import Tone
+from aileron_tui.surface.batch_summary import summarize
+from aileron_tui.surface.board import Board, Tone
+from aileron_tui.surface.held_approval import HeldApproval, Stoppable, is_outdated
 
 if TYPE_CHECKING:
-    from aileron_tui.console.app import Console
     from aileron_tui.core.request import Request
 
-_AT_ONCE: Final = 4
-_DRAWN_LATER: Final = 0.05
+_ANSWERS: Final = "answers"
+_REDRAW_DELAY: Final = 0.05
 _CHANGED: Final = "it changed before it was sent: look again"
 
 
 class AnswerFlow:
-    """The answers of one console. Sending is work of the app, so it outlives every screen."""
+    """The answers of one console. Sending is work of the app, so it outlives every screen.
 
-    def __init__(self, console: "Console") -> None:
-        self._console = console
-        self._board = console.board
-        self._held: tuple[Answer, float, Timer] | None = None
-        self._soon: Timer | None = None
-        self._hands: dict[str, ThreadPoolExecutor] = {}
-        self._sent: dict[str, Answer] = {}
+    `not_taken` is called with the name of a source that did not take an answer.
+    """
+
+    def __init__(self, port: ConsolePort, dialogs: Dialogs, not_taken: Callable[[str], None]) -> None:
+        self._port = port
+        self._dialogs = dialogs
+        self._not_taken = not_taken
+        self._board = port.board
+        self._held: HeldApproval | None = None
+        self._redraw_timer: Stoppable | None = None
+        self._edits_being_sent: dict[str, Answer] = {}
         self.edited: Answer | None = None
 
     @property
     def shown(self) -> "Request | None":
-        """The request to draw: as it was edited, if that is what will be, or is being, approved."""
-        item = self._board.current
-        if item is None or (item.edited_from and not item.state.decidable):
-            return item
-        held = self._held[0] if self._held else None
-        for answer in (self.edited, held, self._sent.get(item.key)):
-            if answer is not None and answer.edits is not None and answer.item.key == item.key:
+        """The request to draw: with its edits, if the edited call will be or is being approved."""
+        request = self._board.current
+        if request is None or (request.edited_from and not request.state.decidable):
+            return request
+        held = self._held.answer if self._held else None
+        for answer in (self.edited, held, self._edits_being_sent.get(request.key)):
+            if answer is not None and answer.edits is not None and answer.item.key == request.key:
                 return answer.item
-        return item
-
-    def close(self) -> None:
-        """Begins nothing more; what is being sent is seen through."""
-        for hands in self._hands.values():
-            hands.shutdown(wait=False, cancel_futures=True)
+        return request
 
     # one answer
 
     def approve(self) -> None:
-        """Approves what is shown; high risk is asked once more."""
+        """Approves the request that is shown; high risk must be confirmed."""
         answer = self.edited or self._answer(Verdict.APPROVE)
         if answer is None:
             return
         if answer.item.prompt.risk.level is RiskLevel.HIGH:
-            self._ask_once_more(answer)
+            self._dialogs.confirm_high_risk(answer.item, partial(self._confirmed, answer))
         else:
+            self._hold(answer)
+
+    def _confirmed(self, answer: Answer, sure: bool | None) -> None:
+        if sure and is_outdated(self._board, answer):
+            self._port.show_message(_CHANGED, Tone.WARN)
+        elif sure:
             self._hold(answer)
 
     def deny(self) -> None:
@@ -75,99 +77,63 @@ class AnswerFlow:
 
     def deny_with_reason(self) -> None:
         """Asks for the reason, then denies."""
-        answer = self._answer(Verdict.DENY)
-        if answer is None:
-            return
-        from aileron_tui.console.screens.reason import ReasonScreen  # noqa: PLC0415  # screens load when opened
+        if answer := self._answer(Verdict.DENY):
+            self._dialogs.ask_reason(answer.item, partial(self._deny_because, answer))
 
-        item = answer.item
-
-        def denied(reason: str | None) -> None:
-            if reason is not None:
-                self._send(Answer(item, Verdict.DENY, reason))
-
-        self._console.push_screen(ReasonScreen(item.prompt.action, self._console.arming), denied)
+    def _deny_because(self, answer: Answer, reason: str | None) -> None:
+        if reason is not None:
+            self._send(replace(answer, reason=reason))
 
     def _answer(self, verdict: Verdict) -> Answer | None:
-        item = self._board.current
-        return Answer(item, verdict) if item else None
-
-    def _ask_once_more(self, answer: Answer) -> None:
-        from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen  # noqa: PLC0415
-        from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415
-
-        settings, prompt = self._console.settings, answer.item.prompt
-        question = own("⚠ High risk. Approve ", "bold $text-error") + foreign_line(prompt.action) + own("?")
-
-        def confirmed(sure: bool | None) -> None:
-            if sure and self._outdated(answer):
-                self._console.hint(_CHANGED, Tone.WARN)
-            elif sure:
-                self._hold(answer)
-
-        if settings.high_risk == "type":
-            self._console.push_screen(TypedConfirmScreen(question, prompt.action), confirmed)
-        elif settings.high_risk == "passphrase" and self._console.keys.lockable:
-            self._console.push_screen(LockScreen(self._console.keys, "Approve with your passphrase"), confirmed)
-        else:
-            detail = foreign_line(prompt.risk.reason)
-            self._console.push_screen(ConfirmScreen(question, detail, self._console.arming), confirmed)
+        request = self._board.current
+        return Answer(request, verdict) if request else None
 
     # the undo window
 
     def _hold(self, answer: Answer) -> None:
-        """Keeps an approval back for a moment; low risk goes out at once. A second approval sends the first."""
-        seconds = self._console.settings.undo_seconds
+        """Holds an approval for the undo window; low risk is sent at once. A second approval sends the first."""
+        seconds = self._port.settings.undo_seconds
         if self._held:
             self._send(self._release(self._held))
         if not seconds or answer.item.prompt.risk.level is RiskLevel.LOW:
             self._send(answer)
             return
-        timer = call_after(self._console, seconds, self._time_is_up)
-        self._held = (answer, monotonic() + seconds, timer)
+        timer = self._port.call_after(seconds, self._undo_window_over)
+        self._held = HeldApproval(answer, monotonic() + seconds, timer)
         self._board.set_pill(answer.item.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
-        self._console.redraw()
+        self._port.redraw()
 
-    def _time_is_up(self) -> None:
+    def _undo_window_over(self) -> None:
         if self._held:
             self._send(self._release(self._held))
 
     @property
-    def held(self) -> float:
+    def held_seconds(self) -> float:
         """Seconds until a held approval is sent, 0 if there is none."""
-        return max(0.1, self._held[1] - monotonic()) if self._held else 0.0
+        return self._held.seconds_left if self._held else 0.0
 
     def take_back(self) -> None:
         """Undo: nothing is sent."""
-        if not self._held:
-            self._console.hint("there is nothing to take back")
-            return
-        answer = self._release(self._held)
-        self._board.clear_pill(answer.item.key)
-        self._console.hint("taken back: nothing was sent")
-        self._console.redraw()
+        if self._held:
+            answer = self._release(self._held)
+            self._board.clear_pill(answer.item.key)
+            self._port.show_message("taken back: nothing was sent")
+            self._port.redraw()
 
-    def _release(self, held: tuple[Answer, float, Timer]) -> Answer:
-        held[2].stop()
+    def _release(self, held: HeldApproval) -> Answer:
+        held.timer.stop()
         self._held = None
-        self._console.arming.moved()  # where its undo could be clicked there may be another key now
-        return held[0]
+        self._port.arming.moved()  # another key may be now where its undo could be clicked
+        return held.answer
 
-    def look_again(self) -> None:
-        """After news from a source: an approval over what is no longer shown is not sent, its edit is forgotten."""
+    def board_changed(self) -> None:
+        """After events from a source: drops an edit or a held approval of something that is no longer what is shown."""
         if self.edited and not self._board.is_waiting(self.edited.item.key):
             self.edited = None
-        if self._held:
-            answer = self._held[0]
-            if self._outdated(answer):
-                self._release(self._held)
-                self._board.clear_pill(answer.item.key)
-                self._console.hint(_CHANGED, Tone.WARN)
-
-    def _outdated(self, answer: Answer) -> bool:
-        """Whether the request is another now than the one that was answered; an edited call is fetched and kept."""
-        now = self._board.requests.get(answer.item.key)
-        return answer.edits is None and now is not None and now.digest != answer.item.digest
+        if self._held and is_outdated(self._board, self._held.answer):
+            answer = self._release(self._held)
+            self._board.clear_pill(answer.item.key)
+            self._port.show_message(_CHANGED, Tone.WARN)
 
     # sending
 
@@ -175,159 +141,164 @@ class AnswerFlow:
         if self.edited and self.edited.item.key == answer.item.key:
             self.edited = None
         if answer.edits is not None:
-            self._sent[answer.item.key] = answer
+            self._edits_being_sent[answer.item.key] = answer
         self._board.set_pill(answer.item.key, "sending…")
         self._board.marked.discard(answer.item.key)
-        self._work(answer.item.source, partial(self._deliver, [answer], self._settled))
-        self._draw_soon()
+        self._port.run_blocking(_ANSWERS, answer.item.source, partial(self._deliver, [answer], self._delivered))
+        self._redraw_soon()
 
-    def _draw_soon(self) -> None:
-        """The answer goes before the picture: most are taken before the word would have been drawn."""
-        if self._soon is None:
-            self._soon = call_after(self._console, _DRAWN_LATER, self._draw)
+    def _redraw_soon(self) -> None:
+        """The answer is sent before the screen is drawn: most are taken before `sending…` would be visible."""
+        if self._redraw_timer is None:
+            self._redraw_timer = self._port.call_after(_REDRAW_DELAY, self._redraw)
 
-    def _draw(self) -> None:
-        if self._soon:
-            self._soon.stop()
-        self._soon = None
-        self._console.redraw()
+    def _redraw(self) -> None:
+        if self._redraw_timer:
+            self._redraw_timer.stop()
+        self._redraw_timer = None
+        self._port.redraw()
 
     @property
-    def draws_soon(self) -> bool:
-        """Whether an answer is on its way, and the board will be drawn in a moment anyway."""
-        return self._soon is not None
+    def redraws_soon(self) -> bool:
+        """Whether an answer is being sent and the board will be drawn in a moment anyway."""
+        return self._redraw_timer is not None
 
-    def _deliver(self, answers: list[Answer], told: Callable[[Delivery], None]) -> None:
-        """Off the loop: sends one answer to its source, or several to the same one after the other."""
+    def _deliver(self, answers: list[Answer], delivered: Callable[[Delivery], None]) -> None:
+        """In a thread: sends answers to their source, one after the other."""
         for answer in answers:
-            source = self._console.source_of(answer.item)
-            outcome = deliver(source, answer) if source else Delivery(answer, False, _unsent(answer.item))
-            self._console.call_later(told, outcome)
+            source = self._port.source(answer.item.source)
+            delivery = deliver(source, answer) if source else Delivery(answer, False, _not_connected(answer.item))
+            self._port.report(delivered, delivery)
 
-    def _settled(self, outcome: Delivery) -> None:
-        """The pill tells the truth."""
-        key = outcome.answer.item.key
-        sent = self._sent.pop(key, None)
-        if outcome.taken:
-            if sent is not None:
-                self._board.record_approved_edit(sent.item)
+    def _delivered(self, delivery: Delivery) -> None:
+        """The pill shows what really happened."""
+        key = delivery.answer.item.key
+        edited = self._edits_being_sent.pop(key, None)
+        if delivery.taken:
+            if edited is not None:
+                self._board.record_approved_edit(edited.item)
             self._board.answered_here.add(key)
-            self._board.set_pill(key, "running…" if outcome.answer.verdict is Verdict.APPROVE else "denied")
+            self._board.set_pill(key, "running…" if delivery.answer.verdict is Verdict.APPROVE else "denied")
         else:
             self._board.clear_pill(key)
-            self._console.hint(outcome.words, outcome.tone)
-            self._console.vaults.ask(outcome.answer.item.source)
-        self._draw()
-
-    def _settled_one_of(self, outcomes: list[Delivery], count: int, outcome: Delivery) -> None:
-        self._settled(outcome)
-        outcomes.append(outcome)
-        if len(outcomes) == count > 1:
-            self._summed_up(outcomes)
-
-    def _summed_up(self, outcomes: list[Delivery]) -> None:
-        counts = {"approved": 0, "denied": 0, "skipped": 0}
-        for outcome in outcomes:
-            verdict = "approved" if outcome.answer.verdict is Verdict.APPROVE else "denied"
-            counts[verdict if outcome.taken else "skipped"] += 1
-        words = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-        why = "; ".join(dict.fromkeys(outcome.words for outcome in outcomes if not outcome.taken))
-        self._console.hint(f"{words} ({why})" if why else words, Tone.WARN if why else Tone.GOOD)
-        self._board.marked -= {outcome.answer.item.key for outcome in outcomes}
-        self._console.redraw()
-
-    def _work(self, source: str, task: Callable[[], None]) -> None:
-        """Off the loop. Each source has hands of its own: a slow one keeps nobody waiting but its own."""
-        if source not in self._hands:
-            self._hands[source] = ThreadPoolExecutor(_AT_ONCE, f"desk {source}".rstrip())
-        self._hands[source].submit(task)
+            self._port.show_message(delivery.words, delivery.tone)
+            self._not_taken(delivery.answer.item.source)
+        self._redraw()
 
     # editing
 
     def edit(self) -> None:
-        """Opens the form; what comes of it is shown as a difference before it can be approved."""
-        from aileron_tui.console.screens.edit import EditScreen  # noqa: PLC0415
-
-        item = self._board.current
-        if item is None:
+        """Opens the form; the edited call is shown with its differences before it can be approved."""
+        request = self._board.current
+        if request is None:
             return
+        edits = self.edited.edits if self.edited and self.edited.item.key == request.key else None
+        self._dialogs.edit_inputs(request, edits, partial(self._fetch_edited, request))
 
-        def edited(edits: JsonObject | None) -> None:
-            if edits:
-                self._board.set_pill(item.key, "fetching the edited call…", brief="fetching…")
-                self._console.redraw()
-                self._work(item.source, partial(self._fetch_edited, item, edits))
+    def _fetch_edited(self, request: "Request", edits: JsonObject | None) -> None:
+        if edits:
+            self._board.set_pill(request.key, "fetching the edited call…", brief="fetching…")
+            self._port.redraw()
+            self._port.run_blocking(_ANSWERS, request.source, partial(self._preview_edited, request, edits))
 
-        so_far = self.edited.edits if self.edited and self.edited.item.key == item.key else None
-        self._console.push_screen(EditScreen(item, so_far), edited)
-
-    def _fetch_edited(self, item: "Request", edits: JsonObject) -> None:
-        source = self._console.source_of(item)
+    def _preview_edited(self, request: "Request", edits: JsonObject) -> None:
+        """In a thread: the request as it would be with the edits."""
+        source = self._port.source(request.source)
         try:
             if source is None:
                 raise AileronError("not connected")
-            # What it is compared with is what was shown here, not what the source says was asked.
-            edited = replace(source.refresh(item.id, edits), source=item.source)
-            edited = replace(edited, edited_from=item.edited_from or item.prompt)
+            # It is compared with what was shown here, not with what the source says was asked.
+            edited = replace(source.refresh(request.id, edits), source=request.source)
+            edited = replace(edited, edited_from=request.edited_from or request.prompt)
             answer = Answer(edited, Verdict.APPROVE, "", edits)
         except AileronError as error:
-            self._console.call_later(self._not_edited, item, str(error))
+            self._port.report(self._edit_failed, request, str(error))
         else:
-            self._console.call_later(self._show_edited, answer)
+            self._port.report(self._show_edited, answer)
 
-    def _not_edited(self, item: "Request", why: str) -> None:
-        self._board.clear_pill(item.key)
-        self._console.hint(why, Tone.BAD)
-        self._console.redraw()
+    def _edit_failed(self, request: "Request", why: str) -> None:
+        self._board.clear_pill(request.key)
+        self._port.show_message(why, Tone.BAD)
+        self._port.redraw()
 
     def _show_edited(self, answer: Answer) -> None:
         self._board.clear_pill(answer.item.key)
         if self._board.selected == answer.item.key:
             self.edited = answer
-        self._console.redraw()
+        self._port.redraw()
 
-    def forget_edit(self) -> None:
-        """Back to what the agent sent."""
+    def discard_edit(self) -> None:
+        """Shows again what the agent sent."""
         self.edited = None
 
-    # several at once
+    # previews
+
+    def refresh_preview(self) -> None:
+        """Fetches the preview of the selected request again."""
+        if request := self._board.current:
+            self._board.set_pill(request.key, "fetching again…")
+            self._port.redraw()
+            self._port.run_blocking("previews", request.source, partial(self._refresh, request))
+
+    def _refresh(self, request: "Request") -> None:
+        source, why = self._port.source(request.source), ""
+        try:
+            if source is not None:
+                source.refresh(request.id)
+        except AileronError as error:
+            why = str(error)
+        self._port.report(self._refreshed, request, why)
+
+    def _refreshed(self, request: "Request", why: str) -> None:
+        self._board.clear_pill(request.key)
+        if why:
+            self._port.show_message(why, Tone.WARN)
+        self._port.redraw()
+
+    # batches
 
     def mark(self) -> None:
-        """Marks the request for a batch, or unmarks it."""
-        item = self._board.current
-        if item is None or not self._board.is_waiting(item.key):
-            self._console.hint("only a waiting request can be marked")
-            return
-        self._board.marked ^= {item.key}
-        self._console.redraw()
+        """Marks the selected request for a batch, or unmarks it."""
+        self._board.marked ^= {self._board.selected}
+        self._port.redraw()
 
     def batch(self, verdict: Verdict) -> None:
-        """The sheet of marked requests, without those that something is already being done about."""
-        from aileron_tui.console.screens.batch import BatchChoice, BatchScreen  # noqa: PLC0415
+        """Opens the sheet of marked requests, without those that are being answered already."""
+        requests = ready_marked(self._board)
+        problems = {request.key: why for request in requests if (why := self._port.answer_problem(request))}
+        self._dialogs.review_batch(requests, verdict, problems, self._send_batch)
 
-        board = self._board
-        waiting = [key for key in board.listed if key in board.marked and board.is_waiting(key)]
-        marked = [board.requests[key] for key in waiting if not board.pill(key).words]
-        busy = board.pill(waiting[0]).words if waiting else ""
-        nothing = f"it cannot be answered now: {busy}" if busy else "nothing is marked: space marks a request"
-        if why := self._console.unable() or ("" if marked else nothing):
-            self._console.hint(why)
-            return
-        start = BatchChoice.APPROVE if verdict is Verdict.APPROVE else BatchChoice.DENY
-        unable = {item.key: why for item in marked if (why := self._console.unable(item))}
-        self._console.push_screen(BatchScreen(marked, start, unable, self._console.arming), self._send_all)
-
-    def _send_all(self, chosen: "list[tuple[Request, Verdict]] | None") -> None:
+    def _send_batch(self, chosen: "list[tuple[Request, Verdict]] | None") -> None:
         if not chosen:
             return
-        for item, _ in chosen:
-            self._board.set_pill(item.key, "sending…")
-        self._console.redraw()
-        told = partial(self._settled_one_of, [], len(chosen))
-        for source in dict.fromkeys(item.source for item, _ in chosen):
-            answers = [Answer(item, verdict) for item, verdict in chosen if item.source == source]
-            self._work(source, partial(self._deliver, answers, told))
+        for request, _ in chosen:
+            self._board.set_pill(request.key, "sending…")
+        self._port.redraw()
+        delivered = partial(self._delivered_in_batch, [], len(chosen))
+        for source in dict.fromkeys(request.source for request, _ in chosen):
+            answers = [Answer(request, verdict) for request, verdict in chosen if request.source == source]
+            self._port.run_blocking(_ANSWERS, source, partial(self._deliver, answers, delivered))
+
+    def _delivered_in_batch(self, deliveries: list[Delivery], count: int, delivery: Delivery) -> None:
+        self._delivered(delivery)
+        deliveries.append(delivery)
+        if len(deliveries) == count > 1:
+            self._port.show_message(*summarize(deliveries))
+            self._board.marked -= {one.answer.item.key for one in deliveries}
+            self._port.redraw()
 
 
-def _unsent(item: "Request") -> str:
-    return f"{f'{item.source} is ' if item.source else ''}not connected: nothing was sent"
+def ready_marked(board: Board) -> "list[Request]":
+    """The marked requests that wait and about which nothing is being done."""
+    return [board.requests[key] for key in waiting_marked(board) if not board.pill(key).words]
+
+
+def waiting_marked(board: Board) -> list[str]:
+    """The keys of the marked and listed requests that wait."""
+    if not board.marked:
+        return []
+    return [key for key in board.listed if key in board.marked and board.is_waiting(key)]
+
+
+def _not_connected(request: "Request") -> str:
+    return f"{f'{request.source} is ' if request.source else ''}not connected: nothing was sent"

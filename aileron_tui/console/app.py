@@ -1,38 +1,39 @@
-"""The console: holds the board, the links to the sources and the desk, which outlive every screen."""
+"""The console: builds its parts, connects them, and holds what outlives every screen."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import App, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
-from aileron_tui.console import actions
-from aileron_tui.console.actions import FETCHED_ONCE, NO_LOCK, NO_LOG
 from aileron_tui.console.answer_flow import AnswerFlow
-from aileron_tui.console.render import MUTED, foreign_line, own
+from aileron_tui.console.dialogs import ConsoleDialogs
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import bindings
+from aileron_tui.console.keymap import checked_keymap
+from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
+from aileron_tui.console.sources import Sources, SourceThreads
 from aileron_tui.console.terminal_driver import TerminalDriver
 from aileron_tui.console.textual_internals import running_driver
 from aileron_tui.console.themes import THEMES, ansi_color_for
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.console.widgets.key_line import KeyLine
-from aileron_tui.core.errors import AileronError
-from aileron_tui.core.visible_text import clip, inline, prepare
+from aileron_tui.core.visible_text import prepare
 from aileron_tui.files.paths import bundled
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Board, Tone
 from aileron_tui.surface.source import Keyholder, Source, Upstream
-from aileron_tui.surface.source_listener import Reach, SourceListener
+from aileron_tui.surface.source_listener import Reach, SourceStatus
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -41,12 +42,12 @@ if TYPE_CHECKING:
     from aileron_tui.core.request import Request
     from aileron_tui.runtime.source_events import SourceEvent
 
-_IDLE_LOOK: Final = 5.0
-_QUIET: Final = 1.0
+_IDLE_CHECK_SECONDS: Final = 5.0
+_PREPARE_DELAY: Final = 1.0
+_PREPARE_PAUSE: Final = 0.05
 _FRAME: Final = 1 / 60
-_BREATH: Final = 0.05
-_LONGEST_REASON: Final = 200
-_SHOWN: Final = frozenset({"snapshot", "unreadable"})
+_MESSAGE_SECONDS: Final = 3
+_CHANGE_WITHOUT_REQUESTS: Final = frozenset({"snapshot", "unreadable"})
 _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "warning"}
 
 
@@ -57,24 +58,21 @@ def _action_commands() -> "type[Provider]":
 
 
 class Console(App[None]):
-    """One operator's console on one source or several. One that cannot be heard never stands in the way of another."""
+    """One operator's console on one source or several. It is the `ConsolePort` of its parts."""
 
     TITLE = "aileron"
     CSS_PATH: ClassVar[list[str]] = [  # type: ignore[assignment]  # Textual says so of its own subclasses too
         str(bundled("styles") / name) for name in ("base.tcss", "main.tcss")
     ]
     COMMANDS = {_action_commands}  # noqa: RUF012  # as Textual declares it
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "quit", show=False, priority=True, system=True),
-        Binding("ctrl+z", "suspend_process", show=False, system=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.EVERYWHERE)]
 
-    class Heard(Message):
-        """A source told something, or fell silent; it lies in its link."""
+    class SourcesReported(Message):
+        """A source reported events, or its connection changed; its listener has the details."""
 
         def can_replace(self, message: Message) -> bool:
-            """Many of these mean no more than one."""
-            return isinstance(message, Console.Heard)
+            """One of these stands for many."""
+            return isinstance(message, Console.SourcesReported)
 
     def __init__(
         self,
@@ -87,353 +85,272 @@ class Console(App[None]):
     ) -> None:
         self.settings = settings or ConsoleSettings()
         super().__init__(driver_class=TerminalDriver, ansi_color=ansi_color_for(self.settings.theme))
-        self.set_reactive(App.ansi_color, None)  # from now on as the look has it, which can be changed
+        self.set_reactive(App.ansi_color, None)  # from now on the theme decides, which can be changed
         self.arming = Arming(self.settings.arm_seconds)
-        self.keymap_in_use = actions.keymap(self.settings.keymap)
+        self.keymap_in_use = checked_keymap(self.settings.keymap)
         self.keys = keys
         self.read_only = read_only
         self.log_lines = log_lines
         self.board = Board()
-        self.links = _links(upstreams, keys, self._heard)
-        self.vaults = VaultUnlocking(self)
-        self.desk = AnswerFlow(self)
-        self._touched = monotonic()
-        self._pulse: asyncio.TimerHandle | None = None
-        self._took_in = 0.0
-        self._next: Timer | None = None
-        self._main = MainScreen(self)
+        self.sources = Sources(upstreams, keys, self._reported)
+        self.threads = SourceThreads()
+        dialogs = ConsoleDialogs(self, self.settings, keys, self.arming)
+        self.vaults = VaultUnlocking(self, dialogs)
+        self.answers = AnswerFlow(self, dialogs, self.vaults.check)
+        self._main = MainScreen(self, self.answers, self.vaults)
+        self._last_input = monotonic()
+        self._loop_check: asyncio.TimerHandle | None = None
+        self._last_processed = 0.0
+        self._processing_timer: Timer | None = None
         for theme in THEMES:
             self.register_theme(theme)
-        self._dress()
+        self._apply_dark_theme_early()
 
-    # life
+    # start and end
 
     def get_default_screen(self) -> "Screen[None]":
-        """The one that is always there."""
+        """The screen under all others."""
         return self._main
 
     def get_system_commands(self, screen: "Screen[object]") -> Iterator[SystemCommand]:  # noqa: ARG002  # Textual's
-        """What the palette offers beside the table of actions."""
-        yield SystemCommand("look", "Other colours, until you leave.", self.search_themes)
+        """What the palette offers besides the table of keys."""
+        yield SystemCommand("theme", "Other colours, until you quit.", self.search_themes)
 
-    def _dress(self) -> None:
-        """Takes on an ordinary dark look before anything is drawn, so that the styles are not read twice."""
-        look = self.get_theme(self.settings.theme)
-        if look and look.dark and not look.ansi:
-            self.set_reactive(App.theme, look.name)
+    def _apply_dark_theme_early(self) -> None:
+        """Applies an ordinary dark theme before anything is drawn, so that the styles are not computed twice."""
+        theme = self.get_theme(self.settings.theme)
+        if theme and theme.dark and not theme.ansi:
+            self.set_reactive(App.theme, theme.name)
             self.stylesheet.set_variables(self.get_css_variables())
 
     def on_mount(self) -> None:
-        """Shows the frame first: nothing else is loaded before it is on the terminal."""
+        """Draws the frame first: nothing else is loaded before it is on the terminal."""
         self.theme = self.settings.theme
         self.set_keymap(self.keymap_in_use)
         self.app_resume_signal.subscribe(self, self._resumed)
-        self._say_title()
+        self._show_title()
         if self.keys.lockable and self.keys.key is None:
-            self._cover("Unlock your key")
+            self._show_lock("Unlock your key")
         if self.settings.lock_minutes and self.keys.lockable:
-            self.set_interval(_IDLE_LOOK, self._lock_when_idle)
+            self.set_interval(_IDLE_CHECK_SECONDS, self._lock_when_idle)
         if isinstance(driver := running_driver(self), TerminalDriver):
             driver.on_continue = self.arming.held_up
-        self._beat()
+        self._check_loop()
 
     def on_ready(self) -> None:
-        """Begins to listen when the first frame was drawn."""
-        self.call_after_refresh(self._begin)
+        """Starts to listen after the first frame is drawn."""
+        self.call_after_refresh(self._start)
 
-    def _begin(self) -> None:
-        self._main.furnish()
-        for link in self.links.values():
-            link.start()
-        call_after(self, _QUIET, self._prepare)
+    def _start(self) -> None:
+        self._main.mount_prompt()
+        self.sources.start()
+        call_after(self, _PREPARE_DELAY, self._prepare_text)
 
-    def _prepare(self) -> None:
-        """What the first text in another script would have to wait for, a little at a time and beside the loop."""
+    def _prepare_text(self) -> None:
+        """Builds what the first text in another script would wait for, a little at a time and off the loop."""
 
         def work() -> None:
             worker = get_current_worker()
             for _ in prepare():
                 if worker.is_cancelled:
                     return
-                sleep(_BREATH)
+                sleep(_PREPARE_PAUSE)
 
         self.run_worker(work, thread=True, group="preparation", exit_on_error=False, description="character classes")
 
     def on_unmount(self) -> None:
-        """Hangs up. An answer that is still held is not sent."""
-        if self._pulse:
-            self._pulse.cancel()
-        self.desk.close()
-        for link in self.links.values():
-            link.stop()
-
-    @property
-    def several(self) -> bool:
-        """Whether there is more than one source, so that one has to say which."""
-        return len(self.links) > 1
-
-    @property
-    def trouble(self) -> str:
-        """Why not every source can be heard, or ""."""
-        silent = [link.standing for link in self.links.values() if link.standing.reach is not Reach.LIVE]
-        return next((standing.why or standing.reach for standing in silent), "")
-
-    def source_of(self, item: "Request") -> Source | None:
-        """Where a request came from, while that can be reached."""
-        link = self.links.get(item.source)
-        return link.source if link else None
-
-    def redraw(self) -> None:
-        """Shows the board as it is now."""
-        self._main.redraw()
-
-    def _heard(self) -> None:
-        self.post_message(self.Heard())
-
-    def on_console_heard(self) -> None:
-        """Takes in what the sources told, at once, but not more often than it can be drawn."""
-        if self._next is not None:
-            return
-        soon = self._took_in + _FRAME - monotonic()
-        if soon > 0:
-            self._next = call_after(self, soon, self._take_in)
-        else:
-            self._take_in()
-
-    def _take_in(self) -> None:
-        """What the sources told. A request never takes the focus and never moves the cursor."""
-        self._took_in, self._next = monotonic(), None
-        new: list[str] = []
-        heard: list[SourceEvent] = []
-        changed = False
-        for link in self.links.values():
-            before = link.standing
-            told = link.take()
-            if told:
-                new += self.board.receive(told)
-                heard += told
-            if link.standing is not before:
-                changed = True
-                self._stands(link)
-            self.vaults.heard(link.name, told)
-        self.desk.look_again()
-        reminders = sum(happening.data.get("reminder") is True for happening in heard)
-        if new or reminders:
-            self._announce(len(new) or reminders)
-        if changed or any(happening.items or happening.name in _SHOWN for happening in heard):
-            self._say_title()
-            if not self.desk.draws_soon:
-                self.redraw()
-
-    def _stands(self, link: SourceListener) -> None:
-        """A source is heard again, or no more."""
-        if link.standing.reach is Reach.LIVE:
-            self.vaults.ask(link.name)
-        else:
-            self.board.source_lost(link.standing.since, link.name)
-
-    def _announce(self, count: int) -> None:
-        """Bell and notification. Only a number goes into an escape sequence, never a word from outside."""
-        if self.settings.bell:
-            self.bell()
-        if self.settings.notify:
-            words = "1 request waits" if count == 1 else f"{count} requests wait"
-            self._tell_terminal(f"\x1b]9;aileron: {words}\x07\x1b]777;notify;aileron;{words}\x07")
-
-    def _say_title(self) -> None:
-        count = self.board.waiting_count
-        self._tell_terminal(f"\x1b]0;{f'({count}) ' if count else ''}aileron\x07")
-
-    def _tell_terminal(self, sequence: str) -> None:
-        driver = running_driver(self)
-        if driver and not self.is_headless:
-            driver.write(sequence)
-
-    # looking
-
-    def unable(self, item: "Request | None" = None) -> str:
-        """Why nothing can be answered now, or not this request, or ""."""
-        if self.read_only:
-            return "this console only reads"
-        if self.keys.lockable and self.keys.key is None:
-            return "locked"
-        if item is None:
-            live = any(link.standing.reach is Reach.LIVE for link in self.links.values())
-            return "" if live else "not connected"
-        standing = self.links[item.source].standing
-        if standing.reach is Reach.LIVE:
-            return ""
-        why = f": {clip(inline(standing.why), _LONGEST_REASON)}" if standing.why else ""
-        return f"{f'{item.source} is ' if self.several else ''}not connected{why}"
-
-    def fetch_again(self) -> None:
-        """A fresh preview of what is shown."""
-        item = self.board.current
-        if item is None:
-            self.hint(self.unable() or "there is no request")
-        elif why := self.unable(item) or ("" if item.refreshable else FETCHED_ONCE):
-            self.hint(why)
-        else:
-            self.board.set_pill(item.key, "fetching again…")
-            self.redraw()
-            work = partial(self._fetch_again, item)
-            self.run_worker(work, thread=True, group="previews", exit_on_error=False, description="fetch again")
-
-    def _fetch_again(self, item: "Request") -> None:
-        source, why = self.source_of(item), ""
-        try:
-            if source is not None:
-                source.refresh(item.id)
-        except AileronError as error:
-            why = str(error)
-        self.call_from_thread(self._fetched_again, item, why)
-
-    def _fetched_again(self, item: "Request", why: str) -> None:
-        self.board.clear_pill(item.key)
-        if why:
-            self.hint(why, Tone.WARN)
-        self.redraw()
-
-    def open_history(self) -> None:
-        """Everything that was."""
-        from aileron_tui.console.screens.history import HistoryScreen  # noqa: PLC0415
-        from aileron_tui.surface.history_reader import HistoryReader  # noqa: PLC0415  # screens load when opened
-
-        archive = HistoryReader(lambda: {name: link.source for name, link in self.links.items()})
-        self.push_screen(HistoryScreen(archive, keymap=self.keymap_in_use))
-
-    def open_raw(self) -> None:
-        """The exact call and preview."""
-        from aileron_tui.console.screens.raw import RawScreen  # noqa: PLC0415
-
-        item = self.desk.shown
-        if item is None:
-            self.hint("there is no request")
-        else:
-            self.push_screen(RawScreen(item, keymap=self.keymap_in_use))
-
-    def open_help(self) -> None:
-        """Every key."""
-        from aileron_tui.console.screens.help import HelpScreen  # noqa: PLC0415
-
-        self.push_screen(HelpScreen(keymap=self.keymap_in_use))
-
-    def open_log(self) -> None:
-        """What the agent of the demo was told."""
-        from aileron_tui.console.screens.agent_log import AgentLogScreen  # noqa: PLC0415
-
-        if self.log_lines is None:
-            self.hint(NO_LOG)
-        else:
-            self.push_screen(AgentLogScreen(self.log_lines))
-
-    def copy_identity(self) -> None:
-        """Id and digest to the clipboard."""
-        item = self.board.current
-        if item is None:
-            self.hint("there is no request")
-        else:
-            self.copy_to_clipboard(f"{inline(item.id)} {item.digest}")  # a newline would run what is pasted
-            self.hint("id and digest copied")
-
-    def hint(self, words: str, tone: Tone = Tone.QUIET) -> None:
-        """A short word to the operator, for a moment."""
-        self.unsay()
-        self.notify(foreign_line(words).plain, severity=_SEVERITY.get(tone, "information"), timeout=3, markup=False)
-
-    def unsay(self) -> None:
-        """Takes the short word away: it is over, or another one comes."""
-        self.call_later(self.clear_notifications)  # in turn, as Textual takes in what it is to show
-
-    # lock and leave
-
-    def lock(self, why: str = "Locked") -> None:
-        """Wipes the key and covers the screen; a held approval is taken back."""
-        if not self.keys.lockable:
-            self.hint(NO_LOCK)
-            return
-        if self.desk.held:
-            self.desk.take_back()
-        self.keys.lock()
-        for link in self.links.values():
-            link.hang_up()
-        self._cover(why)
-
-    def _cover(self, why: str) -> None:
-        from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415
-
-        self.push_screen(LockScreen(self.keys, why))
-
-    def _lock_when_idle(self) -> None:
-        if self.keys.key is not None and monotonic() - self._touched > self.settings.lock_minutes * 60:
-            self.lock("Locked after a while without a key")
-
-    # what shows that somebody is there, and what may make an answer an accident
-
-    async def on_event(self, event: events.Event) -> None:
-        """Looks at every key and press before anything else does."""
-        if isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded:
-            self._touched = monotonic()
-            self._came(event)
-        await super().on_event(event)
-
-    def _came(self, event: events.Key | events.MouseDown | events.Paste) -> None:
-        self.arming.late(monotonic() - event.time)
-        if not self.app_focus:
-            self.arming.focused()  # the report of it is late, or will not come
-        if isinstance(event, events.Key):
-            self.arming.key_came()
-        elif isinstance(event, events.MouseDown):
-            self.arming.press_came()
-            under, _ = self.get_widget_at(event.x, event.y)
-            if not isinstance(under, KeyLine):
-                self.arming.clicked()
-            self._main.show_state()
-
-    def on_app_focus(self) -> None:
-        """The click or switch that brought the window forward is no answer."""
-        self.arming.focused()
-        self._main.show_state()
-
-    def on_app_blur(self) -> None:
-        """From now on it is known who has the focus."""
-        self.arming.blurred()
-
-    def _resumed(self, _: object) -> None:
-        """After ctrl+z, or a stop from elsewhere: the terminal has forgotten what was drawn."""
-        self.arming.held_up()
-        self._main.show_state()
-        self.screen.refresh(layout=True)
-
-    def _beat(self) -> None:
-        """Shows that the loop runs. Not a timer of Textual's: it happens often, and must cost nothing."""
-        self.arming.beat()
-        if seconds := self.settings.arm_seconds:
-            self._pulse = asyncio.get_running_loop().call_later(seconds, self._beat)
+        """Closes every connection. A held approval is not sent."""
+        if self._loop_check:
+            self._loop_check.cancel()
+        self.threads.close()
+        self.sources.stop()
 
     def leave(self) -> None:
-        """Quits; asks first if something waits. Nothing is decided by quitting."""
-        from aileron_tui.console.screens.confirm import ConfirmScreen  # noqa: PLC0415
+        """Quits; asks first if requests are waiting. Quitting decides nothing."""
+        from aileron_tui.console.screens.confirm import ConfirmScreen  # noqa: PLC0415  # screens load when opened
 
         waiting = self.board.waiting_count
         if not waiting:
             self.exit()
             return
-        words = "1 request waits" if waiting == 1 else f"{waiting:,} requests wait"
-        question = own(f"{words}. Quit all the same?", "bold")
-        here = self.log_lines is not None  # only what runs in this window has its log here
-        end = "the gate in this window ends too" if here else "they go on waiting until they time out"
-        detail = own(f"Quitting decides nothing; {end}.", MUTED)
-        self.push_screen(ConfirmScreen(question, detail), self._left)
+        question = trusted(f"{_waiting(waiting)}. Quit anyway?", "bold")
+        gate_is_here = self.log_lines is not None  # only a gate in this window has its log here
+        rest = "the gate in this window stops too" if gate_is_here else "they keep waiting until they time out"
+        detail = trusted(f"Quitting decides nothing; {rest}.", MUTED)
+        self.push_screen(ConfirmScreen(question, detail), lambda sure: self.exit() if sure else None)
 
-    def _left(self, sure: bool | None) -> None:
-        if sure:
-            self.exit()
+    # events from sources
+
+    def _reported(self) -> None:
+        self.post_message(self.SourcesReported())
+
+    def on_console_sources_reported(self) -> None:
+        """Processes events at once, but no more often than they can be drawn."""
+        if self._processing_timer is not None:
+            return
+        wait = self._last_processed + _FRAME - monotonic()
+        if wait > 0:
+            self._processing_timer = call_after(self, wait, self._process_reports)
+        else:
+            self._process_reports()
+
+    def _process_reports(self) -> None:
+        """Applies what the sources reported. A new request never takes the focus and never moves the cursor."""
+        self._last_processed, self._processing_timer = monotonic(), None
+        new: list[str] = []
+        received: list[SourceEvent] = []
+        status_changed = False
+        for name, source_events, status in self.sources.reports():
+            if source_events:
+                new += self.board.receive(source_events)
+                received += source_events
+            if status:
+                status_changed = True
+                self._status_changed(name, status)
+            self.vaults.events_received(name, source_events)
+        self.answers.board_changed()
+        reminders = sum(event.data.get("reminder") is True for event in received)
+        if new or reminders:
+            self._announce(len(new) or reminders)
+        if status_changed or any(event.items or event.name in _CHANGE_WITHOUT_REQUESTS for event in received):
+            self._show_title()
+            if not self.answers.redraws_soon:
+                self.redraw()
+
+    def _status_changed(self, name: str, status: SourceStatus) -> None:
+        if status.reach is Reach.LIVE:
+            self.vaults.check(name)
+        else:
+            self.board.source_lost(status.since, name)
+
+    def _announce(self, count: int) -> None:
+        """Rings the bell and notifies. Only a number goes into an escape sequence, never foreign text."""
+        if self.settings.bell:
+            self.bell()
+        if self.settings.notify:
+            words = _waiting(count)
+            self._write_to_terminal(f"\x1b]9;aileron: {words}\x07\x1b]777;notify;aileron;{words}\x07")
+
+    def _show_title(self) -> None:
+        count = self.board.waiting_count
+        self._write_to_terminal(f"\x1b]0;{f'({count}) ' if count else ''}aileron\x07")
+
+    def _write_to_terminal(self, sequence: str) -> None:
+        driver = running_driver(self)
+        if driver and not self.is_headless:
+            driver.write(sequence)
+
+    # the port of the console's parts
+
+    @property
+    def statuses(self) -> Mapping[str, SourceStatus]:
+        """The connection status of every source by its name."""
+        return self.sources.statuses
+
+    def source(self, name: str) -> Source | None:
+        """The source with this name, while it is connected."""
+        listener = self.sources.listeners.get(name)
+        return listener.source if listener else None
+
+    def source_label(self, name: str) -> str:
+        """What kind of source it is: `daemon` or `gate`."""
+        return self.sources.listeners[name].label
+
+    def answer_problem(self, request: "Request | None" = None) -> str:
+        """Why this request, or any at all, cannot be answered now, or ""."""
+        if self.read_only:
+            return "this console is read-only"
+        if self.keys.lockable and self.keys.key is None:
+            return "locked"
+        return self.sources.problem(request)
+
+    def redraw(self) -> None:
+        """Shows the board as it is now."""
+        self._main.redraw()
+
+    def show_message(self, words: str, tone: Tone = Tone.QUIET) -> None:
+        """Shows a short message for a moment, in place of the one before."""
+        self.clear_message()
+        severity = _SEVERITY.get(tone, "information")
+        self.notify(foreign_line(words).plain, severity=severity, timeout=_MESSAGE_SECONDS, markup=False)
+
+    def clear_message(self) -> None:
+        """Removes the message."""
+        self.call_later(self.clear_notifications)  # queued, because Textual queues what it is to show too
+
+    def call_after(self, seconds: float, callback: Callable[[], object]) -> Timer:
+        """Calls back once on the loop."""
+        return call_after(self, seconds, callback)
+
+    def run_blocking(self, kind: str, source: str, task: Callable[[], None]) -> None:
+        """Runs work that waits for a source in a thread."""
+        self.threads.run(kind, source, task)
+
+    def report(self, callback: Callable[..., object], *values: object) -> None:
+        """Calls back on the loop, from any thread."""
+        self.call_later(callback, *values)
+
+    # the lock
+
+    def lock(self, why: str = "Locked") -> None:
+        """Wipes the key and covers the screen; a held approval is taken back."""
+        self.answers.take_back()
+        self.keys.lock()
+        self.sources.disconnect()
+        self._show_lock(why)
+
+    def _show_lock(self, why: str) -> None:
+        from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415  # screens load when opened
+
+        self.push_screen(LockScreen(self.keys, why))
+
+    def _lock_when_idle(self) -> None:
+        if self.keys.key is not None and monotonic() - self._last_input > self.settings.lock_minutes * 60:
+            self.lock("Locked after some time without input")
+
+    # what shows that somebody is there, and what may make an answer an accident
+
+    async def on_event(self, event: events.Event) -> None:
+        """Looks at every key, click and paste before anything else does."""
+        if isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded:
+            self._last_input = monotonic()
+            self._input_received(event)
+        await super().on_event(event)
+
+    def _input_received(self, event: events.Key | events.MouseDown | events.Paste) -> None:
+        self.arming.late(monotonic() - event.time)
+        if not self.app_focus:
+            self.arming.focused()  # the terminal reports the focus late, or not at all
+        if isinstance(event, events.Key):
+            self.arming.key_came()
+        elif isinstance(event, events.MouseDown):
+            self.arming.press_came()
+            clicked, _ = self.get_widget_at(event.x, event.y)
+            if not isinstance(clicked, KeyLine):
+                self.arming.clicked()
+            self._main.show_status()
+
+    def on_app_focus(self) -> None:
+        """The click or switch that brought the window to the front is not an answer."""
+        self.arming.focused()
+        self._main.show_status()
+
+    def on_app_blur(self) -> None:
+        """From now on the focus is known."""
+        self.arming.blurred()
+
+    def _resumed(self, _: object) -> None:
+        """After ctrl+z or SIGSTOP the terminal has lost what was drawn."""
+        self.arming.held_up()
+        self._main.show_status()
+        self.screen.refresh(layout=True)
+
+    def _check_loop(self) -> None:
+        """Tells the arming that the loop runs. Not a Textual timer: this happens often and must cost nothing."""
+        self.arming.beat()
+        if seconds := self.settings.arm_seconds:
+            self._loop_check = asyncio.get_running_loop().call_later(seconds, self._check_loop)
 
 
-def _links(upstreams: Sequence[Upstream], keys: Keyholder, heard: Callable[[], None]) -> dict[str, SourceListener]:
-    links = {upstream.name: SourceListener(upstream, keys, heard) for upstream in upstreams}
-    # A key is a name, a space and an id: only this keeps one source from taking the keys of another.
-    if len(links) < len(upstreams) or (len(links) > 1 and not all(links)) or any(" " in name for name in links):
-        raise AileronError("every source needs a name of its own, in one word")
-    return links
+def _waiting(count: int) -> str:
+    return "1 request is waiting" if count == 1 else f"{count:,} requests are waiting"

@@ -1,43 +1,49 @@
-"""The command palette, from the table of actions. What cannot be done now is listed with the reason.
+"""The command palette, from the table of keys. What cannot be done now is listed with the reason.
 
-The palette never answers: Enter there would decide something that its own list covers.
+The palette never answers: Enter there would decide on a request that the palette covers.
 """
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
 
-from aileron_tui.console.actions import KeyAction, KeyGroup, KeyScope, display, keys_of, of
-from aileron_tui.console.render import MUTED, foreign_line, own
+from aileron_tui.console.key_actions import KeyAction, KeyGroup, KeyScope
+from aileron_tui.console.key_names import display
+from aileron_tui.console.key_reasons import KeyState
+from aileron_tui.console.key_table import keys_of, of
+from aileron_tui.console.render import MUTED, foreign_line, trusted
+
+_ANSWERS_BY_KEY_ONLY: Final = "by its key only: the palette never answers"
 
 
 @runtime_checkable
 class Scoped(Protocol):
-    """A screen whose keys are in the table, and which knows why one of its actions cannot be done now."""
+    """A screen whose keys can be changed, and which knows what decides whether they can be used now."""
 
     SCOPE: KeyScope
 
-    def why_not(self, action: str) -> str:
-        """The reason, or ""."""
+    @property
+    def key_state(self) -> KeyState:
+        """What decides which keys can be used now."""
 
 
 class ActionCommands(Provider):
-    """Every action of the screen from which the palette was opened, then what the app offers beside them.
+    """Every action of the screen from which the palette was opened, then what else the app offers.
 
-    Both from here, as Textual asks several providers in an order that is another one at each start.
+    One provider for both, because Textual asks several in an order that differs at each start.
     """
 
     async def discover(self) -> Hits:
         for action, why in self._actions():
             if action.group is KeyGroup.MOVE:
-                continue  # found by name, but not worth a line before anything is typed
+                continue  # found by name, but not listed before anything is typed
             yield DiscoveryHit(self._title(action, why), partial(self._run, action, why), action.label, action.tooltip)
         for title, words, run, _ in self.app.get_system_commands(self.screen):
-            yield DiscoveryHit(own(title), run, title, words)
+            yield DiscoveryHit(trusted(title), run, title, words)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -49,21 +55,22 @@ class ActionCommands(Provider):
         for title, words, run, _ in self.app.get_system_commands(self.screen):
             score = matcher.match(title)
             if score > 0:
-                yield Hit(score, own(title), run, title, words)
+                yield Hit(score, trusted(title), run, title, words)
 
     def _actions(self) -> Iterator[tuple[KeyAction, str]]:
         screen = self.screen
         if not isinstance(screen, Scoped):
             return
+        state = screen.key_state
         for action in of(screen.SCOPE):
             if not action.fixed:
-                yield action, _obstacle(screen, action)
+                yield action, _ANSWERS_BY_KEY_ONLY if action.key_only else action.why_unavailable(state)
 
     def _title(self, action: KeyAction, why: str) -> Content:
         key = display(keys_of(action, getattr(self.app, "keymap_in_use", None))[0])
         if why:
-            return own(action.label, MUTED) + own(f"  {key}", MUTED) + own("  ") + foreign_line(why, MUTED)
-        return own(action.label) + own(f"  {key}", MUTED)
+            return trusted(action.label, MUTED) + trusted(f"  {key}", MUTED) + trusted("  ") + foreign_line(why, MUTED)
+        return trusted(action.label) + trusted(f"  {key}", MUTED)
 
     async def _run(self, action: KeyAction, why: str) -> None:
         screen: Screen[object] = self.screen
@@ -71,10 +78,4 @@ class ActionCommands(Provider):
             words = f"{action.label}: {foreign_line(why).plain}"
             self.app.notify(words, timeout=3, markup=False)
         else:
-            await screen.run_action(action.method)
-
-
-def _obstacle(screen: Scoped, action: KeyAction) -> str:
-    if action.key_only:
-        return "by its key only: the palette never answers"
-    return screen.why_not(action.id)
+            await screen.run_action(action.action)

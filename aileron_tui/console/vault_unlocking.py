@@ -1,126 +1,120 @@
-"""The vaults of the sources: which are locked, as far as it is known, and the way to unlock one."""
+"""The vaults of the sources: which are locked, as far as is known, and how to unlock one."""
 
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from textual.timer import Timer
-
-from aileron_tui.console.timers import call_after
+from aileron_tui.console.port import ConsolePort, Dialogs
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import UNDER_WAY
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.surface.board import Tone
+from aileron_tui.surface.held_approval import Stoppable
 from aileron_tui.surface.source_listener import Reach
 
 if TYPE_CHECKING:
-    from aileron_tui.console.app import Console
     from aileron_tui.runtime.source_events import SourceEvent
 
-_LOOK_EVERY: Final = 5.0
-_NOTHING: Final = {
+_CHECK_SECONDS: Final = 5.0
+_PROBLEMS: Final = {
     VaultState.MISSING: "it has no vault yet: there is nothing to unlock",
     VaultState.UNLOCKED: "the vault is unlocked already",
 }
 
 
 class VaultUnlocking:
-    """Asked for in threads: after connecting, when a request says that it waits for something, and while locked."""
+    """Checks vaults in threads: after connecting, when a request says that it is stuck, and while one is locked."""
 
-    def __init__(self, console: "Console") -> None:
-        self._console = console
-        self._known: dict[str, VaultState] = {}
-        self._asking: set[str] = set()
-        self._again: Timer | None = None
+    def __init__(self, port: ConsolePort, dialogs: Dialogs) -> None:
+        self._port = port
+        self._dialogs = dialogs
+        self._states: dict[str, VaultState] = {}
+        self._checking: set[str] = set()
+        self._next_check: Stoppable | None = None
 
     @property
     def locked(self) -> list[str]:
-        """The sources whose vault is locked."""
+        """The connected sources whose vault is locked."""
         return [
             name
-            for name, link in self._console.links.items()
-            if link.standing.reach is Reach.LIVE and self._known.get(name) is VaultState.LOCKED
+            for name, status in self._port.statuses.items()
+            if status.reach is Reach.LIVE and self._states.get(name) is VaultState.LOCKED
         ]
 
-    def heard(self, name: str, happenings: "Iterable[SourceEvent]") -> None:
-        """News of a source, which may tell of a request that cannot go on."""
-        if any(item.state in UNDER_WAY and item.reason for happening in happenings for item in happening.items):
-            self.ask(name)
+    def events_received(self, name: str, events: "Iterable[SourceEvent]") -> None:
+        """Checks the vault of a source if one of its approved requests says that it is stuck."""
+        if any(request.state in UNDER_WAY and request.reason for event in events for request in event.items):
+            self.check(name)
 
-    def ask(self, name: str) -> None:
-        """Asks a source, unless that is under way."""
-        source = self._console.links[name].source
-        if source is not None and name not in self._asking:
-            self._asking.add(name)
-            self._console.run_worker(
-                partial(self._ask, name), thread=True, group="vaults", exit_on_error=False, description="ask"
-            )
+    def check(self, name: str) -> None:
+        """Asks a source for the state of its vault, unless it is being asked already."""
+        if self._port.source(name) is not None and name not in self._checking:
+            self._checking.add(name)
+            self._port.run_blocking("vaults", name, partial(self._check, name))
 
-    def _ask(self, name: str) -> None:
-        source = self._console.links[name].source
+    def _check(self, name: str) -> None:
+        source = self._port.source(name)
         found: VaultState | None = None
         try:
             if source is not None:
                 found = source.vault()
         except AileronError:
-            pass  # what is known stays; if the source is in trouble, its link says so
+            pass  # the last known state stays; if the connection is lost, its status says so
         finally:
-            self._console.call_from_thread(self._told, name, found)
+            self._port.report(self._checked, name, found)
 
-    def _told(self, name: str, found: VaultState | None) -> None:
-        self._asking.discard(name)
+    def _checked(self, name: str, found: VaultState | None) -> None:
+        self._checking.discard(name)
         if found is not None:
-            changed = found is not self._known.get(name, VaultState.NONE)
-            self._known[name] = found
+            changed = found is not self._states.get(name, VaultState.NONE)
+            self._states[name] = found
             if changed:
-                self._console.redraw()
-        if self._again:
-            self._again.stop()
-        # Somebody may unlock it elsewhere.
-        self._again = call_after(self._console, _LOOK_EVERY, self._look_again) if self.locked else None
+                self._port.redraw()
+        if self._next_check:
+            self._next_check.stop()
+        # It may be unlocked elsewhere.
+        self._next_check = self._port.call_after(_CHECK_SECONDS, self._check_locked) if self.locked else None
 
-    def _look_again(self) -> None:
+    def _check_locked(self) -> None:
         for name in self.locked:
-            self.ask(name)
+            self.check(name)
 
-    def wanted(self) -> str | None:
-        """Whose vault to unlock: that of the request which is shown, else the first that is locked."""
-        item, locked = self._console.board.current, self.locked
-        if item is not None and item.source in locked:
-            return item.source
+    def to_unlock(self) -> str | None:
+        """Whose vault to unlock: that of the selected request, else the first that is locked."""
+        request, locked = self._port.board.current, self.locked
+        if request is not None and request.source in locked:
+            return request.source
         return locked[0] if locked else None
 
-    def obstacle(self) -> str:
-        """Why nothing can be unlocked, or ""."""
-        if self._console.read_only:
-            return "this console only reads"
-        if self.wanted() is not None:
+    def problem(self) -> str:
+        """Why no vault can be unlocked, or ""."""
+        if self._port.read_only:
+            return "this console is read-only"
+        if self.to_unlock() is not None:
             return ""
-        item = self._console.board.current
-        name = item.source if item else next(iter(self._console.links))
-        return _NOTHING.get(self._known.get(name, VaultState.NONE), "there is no vault to unlock")
+        request = self._port.board.current
+        name = request.source if request else next(iter(self._port.statuses))
+        return _PROBLEMS.get(self._states.get(name, VaultState.NONE), "there is no vault to unlock")
 
     def open(self) -> None:
         """Asks for the passphrase."""
-        from aileron_tui.console.screens.vault import VaultScreen  # noqa: PLC0415  # screens load when opened
-
-        name, why = self.wanted(), self.obstacle()
-        if why or name is None:
-            self._console.hint(why)
-            if item := self._console.board.current:
-                self.ask(item.source)  # what is known may be old
+        name, problem = self.to_unlock(), self.problem()
+        if problem or name is None:
+            self._port.show_message(problem)
+            if request := self._port.board.current:
+                self.check(request.source)  # the known state may be old
             return
-        link = self._console.links[name]
-        shown = name if self._console.several else link.label and f"the {link.label}"
-        self._console.push_screen(VaultScreen(shown, partial(self._unlock, name)), partial(self._opened, name))
+        label = self._port.source_label(name)
+        shown = name if len(self._port.statuses) > 1 else label and f"the {label}"
+        self._dialogs.ask_vault_passphrase(shown, partial(self._unlock, name), partial(self._unlocked, name))
 
     def _unlock(self, name: str, passphrase: bytearray) -> None:
-        source = self._console.links[name].source
+        source = self._port.source(name)
         if source is None:
             raise AileronError("not connected: nothing was sent")
         source.unlock_vault(passphrase)
 
-    def _opened(self, name: str, unlocked: bool | None) -> None:
+    def _unlocked(self, name: str, unlocked: bool | None) -> None:
         if unlocked:
-            self._console.hint("the vault is unlocked", Tone.GOOD)
-            self.ask(name)
+            self._port.show_message("the vault is unlocked", Tone.GOOD)
+            self.check(name)

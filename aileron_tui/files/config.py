@@ -150,12 +150,3 @@ class Config:
     connectors: Mapping[str, ConnectorSettings] = field(default_factory=dict)
     console: ConsoleConfig = field(default_factory=ConsoleConfig)
     sources: tuple[SourceConfig, ...] = ()
-
-
-def load_config(path: Path) -> Config:
-    """The configuration in this file, or the defaults if there is no such file."""
-    if not path.exists():
-        return Config()
-    from aileron_tui.files.config_reader import read_config  # noqa: PLC0415  # only needed if there is a file
-
-    return read_config(path)

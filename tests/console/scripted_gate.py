@@ -49,7 +49,7 @@ class Clock:
         for _ in range(round(seconds * 10)):
             self.now += 0.1
             app.arming.beat()
-        app._main.show_state()
+        app._main.show_status()
 
 
 class ScriptedGate:
@@ -190,7 +190,7 @@ async def console(
     app.arming.clock = clock or app.arming.clock
 
     def connected() -> bool:
-        reached = [app.links[gate.name].standing.reach for gate in gates if not gate.down]
+        reached = [app.sources.listeners[gate.name].standing.reach for gate in gates if not gate.down]
         return app.keys.key is None or all(reach is Reach.LIVE for reach in reached)
 
     async with app.run_test(size=size, notifications=toasts) as pilot:
@@ -214,6 +214,6 @@ def notifications(app: Console) -> str:
 
 
 async def sent(app: Console) -> None:
-    """Waits until every answer so far has reached its gate."""
-    for hands in app.desk._hands.values():
-        await asyncio.wrap_future(hands.submit(lambda: None))
+    """Waits until every answer that was given so far has reached its gate."""
+    for name in app.sources.listeners:
+        await asyncio.wrap_future(app.threads.pool("answers", name).submit(lambda: None))

@@ -186,7 +186,7 @@ async def test_an_edited_call_of_high_risk_must_be_read_too() -> None:
         await pilot.press("e")
         await pilot.pause(0.2)
         await pilot.press("x", "ctrl+s")
-        await wait_until(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: app.answers.edited is not None)
         await pilot.pause(0.3)
         await pilot.press("a")
         await pilot.pause(0.2)

@@ -1,13 +1,27 @@
-"""The table of actions: complete, without clashes, and whole in every form that is made of it."""
+"""The table of keys: complete, without clashes, and the only source of bindings, footers, docs and reasons."""
 
+import importlib
+import inspect
+import pkgutil
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.app import App
+from textual.dom import DOMNode
 
-from aileron_tui.console import actions
-from aileron_tui.console.actions import ACTIONS, KeymapError, KeyScope
+import aileron_tui.console
+from aileron_tui.console.key_actions import KeyAction, KeyScope
+from aileron_tui.console.key_hints import footer, footer_text
+from aileron_tui.console.key_names import display
+from aileron_tui.console.key_reasons import KeyState
+from aileron_tui.console.key_table import ACTIONS, BY_ID, at, bindings, of
+from aileron_tui.console.keymap import KeymapError, checked_keymap
+from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.surface.arming import Arming
+from aileron_tui.surface.board import Pill
+from tests.console.sample_requests import item, worked
 from tests.console.screen_app import async_test
 from tools import keys
 
@@ -20,7 +34,7 @@ PROMISED = {
 
 
 def test_every_promised_key_does_what_was_promised() -> None:
-    found = {key: action.id for action in actions.of(KeyScope.MAIN) for key in action.keys}
+    found = {key: action.id for action in of(KeyScope.MAIN) for key in action.keys}
     assert found == PROMISED | {"l": "log", "U": "vault"}
 
 
@@ -29,27 +43,27 @@ def test_ids_are_unique_and_everything_is_explained() -> None:
     for action in ACTIONS:
         assert action.scopes
         assert action.tooltip.endswith(".")
-        assert re.fullmatch(r"[a-z_]+", action.method)
+        assert re.fullmatch(r"(app\.)?[a-z_]+(\((-?\d+|True|False)\))?", action.action)
 
 
 @pytest.mark.parametrize("scope", KeyScope)
 def test_no_key_does_two_things_in_one_place(scope: KeyScope) -> None:
-    found = [key for action in actions.of(scope) for key in action.keys]
+    found = [key for action in of(scope) for key in action.keys]
     assert len(found) == len(set(found))
-    assert actions.keymap({}) == {}
+    assert checked_keymap({}) == {}
 
 
 @pytest.mark.parametrize("scope", KeyScope)
 def test_bindings_carry_id_and_tooltip_and_leave_fixed_keys_alone(scope: KeyScope) -> None:
-    made = actions.bindings(scope)
-    assert [binding.id for binding in made] == [action.id for action in actions.of(scope) if not action.fixed]
+    made = bindings(scope)
+    assert [binding.id for binding in made] == [action.id for action in of(scope) if action.bound]
     assert all(binding.tooltip and binding.description for binding in made)
 
 
-def test_find_names_the_nearest() -> None:
-    assert actions.find("approve").danger
+def test_an_unknown_action_is_refused_with_the_nearest_name() -> None:
+    assert BY_ID["approve"].danger
     with pytest.raises(KeymapError) as caught:
-        actions.find("aprove")
+        checked_keymap({"aprove": "p"})
     assert caught.value.detail == 'did you mean "approve"?'
 
 
@@ -81,7 +95,7 @@ def test_find_names_the_nearest() -> None:
 )
 def test_a_wrong_keymap_is_refused_in_words(overrides: dict[str, str], words: str) -> None:
     with pytest.raises(KeymapError) as caught:
-        actions.keymap(overrides)
+        checked_keymap(overrides)
     assert words in str(caught.value)
     assert "\x1b" not in f"{caught.value}{caught.value.hint}"
 
@@ -101,13 +115,13 @@ def test_a_wrong_keymap_is_refused_in_words(overrides: dict[str, str], words: st
     ],
 )
 def test_a_sound_keymap_is_taken(overrides: dict[str, str]) -> None:
-    assert actions.keymap(overrides) == overrides
+    assert checked_keymap(overrides) == overrides
 
 
 class Presses(App[None]):
     """Notes which actions ran."""
 
-    BINDINGS = [*actions.bindings(KeyScope.MAIN)]  # noqa: RUF012  # as Textual declares it
+    BINDINGS = [*bindings(KeyScope.MAIN)]  # noqa: RUF012  # as Textual declares it
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +136,7 @@ class Presses(App[None]):
 async def test_a_keymap_swaps_keys_in_textual() -> None:
     app = Presses()
     async with app.run_test() as pilot:
-        app.set_keymap(actions.keymap({"approve": "d", "deny": "a", "down": "n,ctrl+n"}))
+        app.set_keymap(checked_keymap({"approve": "d", "deny": "a", "down": "n,ctrl+n"}))
         await pilot.press("a", "d", "n", "ctrl+n", "j", "question_mark")
     assert [word for word in app.done if word != "help"] == ["deny", "approve", "down", "down"]
     assert "help" in app.done
@@ -133,30 +147,30 @@ async def test_a_keymap_swaps_keys_in_textual() -> None:
     [("?", "?"), ("escape", "esc"), ("ctrl+p", "^p"), ("down", "↓"), ("slash", "/"), ("alt+f4", "alt+f4"), ("+", "+")],
 )
 def test_keys_are_shown_as_people_know_them(key: str, shown: str) -> None:
-    assert actions.display(key) == shown
+    assert display(key) == shown
 
 
 @pytest.mark.parametrize("width", range(20, 200))
 def test_the_footer_fits_and_keeps_the_answer_keys(width: int) -> None:
     for scope in KeyScope:
-        assert len(actions.hint_line(scope, width)) <= width
-    shown = [hint.key for hint in actions.hints(KeyScope.MAIN, width)]
+        assert len(footer_text(scope, width)) <= width
+    shown = [hint.key for hint in footer(KeyScope.MAIN, width)]
     if width >= 23:
         assert shown[:6] + shown[-1:] == ["a", "d", "D", "e", "space", "/", "?"]
     if width >= 40:
-        assert actions.hint_line(KeyScope.MAIN, width).startswith("a approve  d deny  ")
+        assert footer_text(KeyScope.MAIN, width).startswith("a approve  d deny  ")
 
 
 def test_the_footer_says_all_of_it_on_eighty_columns() -> None:
     line = "a approve  d deny  D deny with reason  e edit  space mark  / filter  ? help"
-    assert actions.hint_line(KeyScope.MAIN, 80) == line
+    assert footer_text(KeyScope.MAIN, 80) == line
 
 
 def test_the_footer_follows_the_keymap_and_never_loses_the_first_keys() -> None:
-    checked = actions.keymap({"approve": "ctrl+shift+f12", "deny": "ctrl+shift+f11", "edit": "ctrl+shift+f10"})
-    shown = actions.hints(KeyScope.MAIN, 40, checked)
+    checked = checked_keymap({"approve": "ctrl+shift+f12", "deny": "ctrl+shift+f11", "edit": "ctrl+shift+f10"})
+    shown = footer(KeyScope.MAIN, 40, checked)
     assert shown[0].key == "^shift+f12"
-    assert len(actions.hint_line(KeyScope.MAIN, 40, checked)) <= 40
+    assert len(footer_text(KeyScope.MAIN, 40, checked)) <= 40
     assert shown[-1].key == "?"
 
 
@@ -180,13 +194,106 @@ def test_the_page_of_keys_is_found_stale(monkeypatch: pytest.MonkeyPatch, tmp_pa
     ("key", "id_"), [("?", "help"), ("question_mark", "help"), ("slash", "filter"), ("a", "approve"), ("z", "")]
 )
 def test_what_a_key_does_can_be_asked(key: str, id_: str) -> None:
-    found = actions.at(KeyScope.MAIN, key)
+    found = at(KeyScope.MAIN, key)
     assert (found.id if found else "") == id_
 
 
 def test_what_a_key_does_follows_the_keymap() -> None:
-    checked = actions.keymap({"lock": "z"})
-    found = actions.at(KeyScope.MAIN, "z", checked)
+    checked = checked_keymap({"lock": "z"})
+    found = at(KeyScope.MAIN, "z", checked)
     assert found is not None
     assert found.id == "lock"
-    assert actions.at(KeyScope.MAIN, "L", checked) is None
+    assert at(KeyScope.MAIN, "L", checked) is None
+
+
+def _classes_with_bindings() -> list[type[DOMNode]]:
+    """The classes of the console that declare bindings of their own."""
+    names = [info.name for info in pkgutil.walk_packages(aileron_tui.console.__path__, "aileron_tui.console.")]
+    found = {one for name in names for one in vars(importlib.import_module(name)).values() if inspect.isclass(one)}
+    ours = (one for one in found if issubclass(one, DOMNode) and one.__module__ in names)
+    return [one for one in ours if vars(one).get("BINDINGS")]
+
+
+def test_every_binding_of_the_console_comes_from_the_table() -> None:
+    made = {binding for scope in KeyScope for binding in bindings(scope)}
+    classes = _classes_with_bindings()
+    assert len(classes) > 15
+    foreign = [(cls.__name__, binding) for cls in classes for binding in cls.BINDINGS if binding not in made]
+    assert foreign == []
+
+
+def test_every_bound_entry_of_the_table_is_bound_somewhere_and_has_its_action() -> None:
+    bound = {binding.id: cls for cls in _classes_with_bindings() for binding in cls.BINDINGS}  # type: ignore[union-attr]
+    assert set(bound) == {action.id for action in ACTIONS if action.bound}
+    for cls in _classes_with_bindings():
+        for binding in cls.BINDINGS:
+            name = binding.action.partition("(")[0]  # type: ignore[union-attr]
+            owner = App if name.startswith("app.") else cls
+            assert hasattr(owner, f"action_{name.removeprefix('app.')}"), (cls, binding)
+
+
+def test_only_the_table_makes_bindings() -> None:
+    sources = Path(str(aileron_tui.console.__file__)).parent.rglob("*.py")
+    assert [path.name for path in sources if "Binding(" in path.read_text(encoding="utf-8")] == ["key_table.py"]
+
+
+# Whether a key can be used, and why not.
+
+WAITING = item(replace(worked().prompt, risk=Risk(RiskLevel.NORMAL, "it moves something")))
+HIGH = replace(WAITING, prompt=replace(WAITING.prompt, risk=Risk(RiskLevel.HIGH, "it sends")))
+USABLE = KeyState(request=WAITING, shown=WAITING)
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
+def test_by_default_every_key_can_be_used(action: KeyAction) -> None:
+    assert action.why_not(USABLE) == ""
+
+
+@pytest.mark.parametrize(
+    ("id_", "state", "why"),
+    [
+        ("approve", KeyState(has_request=False), "there is no request"),
+        ("approve", replace(USABLE, answer_problem="locked"), "locked"),
+        ("approve", replace(USABLE, is_waiting=False, pill=Pill("denied")), "nothing to answer here: denied"),
+        ("approve", replace(USABLE, pill=Pill("sending…")), "sending…"),
+        ("approve", replace(USABLE, is_on_screen=False), "it is not on screen yet"),
+        ("approve", replace(USABLE, request=replace(WAITING, deny_only="no")), "it can only be denied here: no"),
+        ("deny", replace(USABLE, request=replace(WAITING, deny_only="no")), ""),
+        ("approve", replace(USABLE, window_too_small=True), "the window is too small to read it"),
+        ("deny", replace(USABLE, window_too_small=True), ""),
+        ("approve", replace(USABLE, shown=replace(WAITING, fetching=True)), "the preview is still being fetched"),
+        ("approve", replace(USABLE, read_to_end=False), ""),
+        ("approve", replace(USABLE, shown=HIGH, read_to_end=False), "high risk: read it to the end first"),
+        (
+            "approve",
+            replace(USABLE, shown=HIGH, read_to_end=False, changed_above=True),
+            "high risk: it changed, read it from the start",
+        ),
+        ("edit", replace(USABLE, pill=Pill("sending…")), "sending…"),
+        ("mark", replace(USABLE, is_waiting=False), "only a waiting request can be marked"),
+        ("approve_marked", KeyState(marked=0), "nothing is marked: space marks a request"),
+        ("deny_marked", KeyState(marked=0, marked_busy="sending…"), "it cannot be answered now: sending…"),
+        ("deny_marked", KeyState(console_problem="not connected"), "not connected"),
+        ("undo", KeyState(holds_approval=False), "there is nothing to take back"),
+        ("refresh", replace(USABLE, answer_problem="not connected"), "not connected"),
+        ("raw", KeyState(details_open=False), "open the detail first"),
+        ("raw", KeyState(details_loaded=False), "the gate no longer has the exact call"),
+        ("copy", KeyState(text_loaded=False), "still loading: try again in a moment"),
+        ("copy", KeyState(text_fits_clipboard=False), "too long for the terminal's clipboard"),
+        ("history.open", KeyState(has_request=False), "there is no request"),
+        ("log", KeyState(has_log=False), "there is a log only in the demo, and where the gate runs in this window"),
+        ("lock", KeyState(lockable=False), "not locked: this key has no passphrase to unlock it with"),
+        ("vault", KeyState(vault_problem="there is no vault to unlock"), "there is no vault to unlock"),
+    ],
+)
+def test_a_key_that_cannot_be_used_says_why(id_: str, state: KeyState, why: str) -> None:
+    assert BY_ID[id_].why_not(state) == why
+
+
+def test_a_key_that_decides_counts_only_once_armed() -> None:
+    arming = Arming(60.0)
+    arming.typed()
+    state = replace(USABLE, arming=arming)
+    for action in ACTIONS:
+        assert action.why_not(state) == ("not yet: you were typing" if action.armed else "")
+        assert action.why_unavailable(state) == ""

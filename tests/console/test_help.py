@@ -4,8 +4,10 @@ import pytest
 from textual.command import CommandList, CommandPalette
 from textual.widgets import Input
 
-from aileron_tui.console.actions import KeyScope, keymap, of
 from aileron_tui.console.command_palette import ActionCommands
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import of
+from aileron_tui.console.keymap import checked_keymap
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
 from tests.console.history_gate import HistoryGate, alone, records
@@ -46,7 +48,7 @@ async def test_every_key_is_explained(size: tuple[int, int]) -> None:
 
 @async_test
 async def test_the_place_one_comes_from_is_first_and_the_users_keys_are_shown() -> None:
-    app = ScreenApp(HelpScreen(KeyScope.HISTORY, keymap=keymap({"history.export": "ctrl+e"})))
+    app = ScreenApp(HelpScreen(KeyScope.HISTORY, keymap=checked_keymap({"history.export": "ctrl+e"})))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         seen = await whole(app, pilot)

@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
-from aileron_tui.console.actions import keymap
+from aileron_tui.console.keymap import checked_keymap
 from aileron_tui.console.screens.export import ExportScreen
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
@@ -395,7 +395,7 @@ async def test_raw_view_and_copy_are_of_the_request_under_the_cursor() -> None:
 
 @async_test
 async def test_a_users_keys_work_and_are_shown() -> None:
-    keys = keymap({"history.search": "f", "down": "n"})
+    keys = checked_keymap({"history.search": "f", "down": "n"})
     app = ScreenApp(HistoryScreen(alone(HistoryGate(records(9))), keymap=keys), keymap=keys)
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 9)

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from textual import events
 
+from aileron_tui.console.key_table import BY_ID
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.console.widgets.request_list import RequestList
@@ -245,8 +246,8 @@ async def test_how_it_ended_fits_the_list_and_the_bar_and_all_of_it_is_in_the_pr
 async def test_only_the_last_word_stands_and_none_once_an_answer_is_taken() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, clock=clock, toasts=True) as (app, pilot):
-        app.hint("the first")
-        app.hint("the second")
+        app.show_message("the first")
+        app.show_message("the second")
         await pilot.pause(0.3)
         assert [str(toast.render()) for toast in app.screen.query("Toast")] == ["the second"]
         await pilot.press("y", "a")
@@ -305,7 +306,7 @@ async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None
         await pilot.press("e")
         await pilot.pause(0.1)
         await pilot.press(*"-new", "ctrl+s")
-        await wait_until(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: app.answers.edited is not None)
         await pilot.pause(0.2)
         assert "r-1-new" in shown(app)
         assert "Approve act-on-1?" in shown(app)
@@ -330,7 +331,7 @@ async def test_an_edited_call_whose_preview_is_still_to_come_is_not_approved() -
         await pilot.press("e")
         await wait_until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("x", "ctrl+s")
-        await wait_until(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: app.answers.edited is not None)
         await pilot.press("a")
         await wait_until(pilot, lambda: "the preview is still being fetched" in notifications(app))
         await sent(app)
@@ -362,13 +363,13 @@ async def test_an_edited_call_is_on_screen_while_it_is_held_and_sent() -> None:
         await pilot.press("e")
         await pilot.pause(0.1)
         await pilot.press("end", *"-new", "ctrl+s")
-        await wait_until(pilot, lambda: app.desk.edited is not None)
-        await wait_until(pilot, lambda: not app.screen.obstacle())  # type: ignore[attr-defined]  # the main screen
+        await wait_until(pilot, lambda: app.answers.edited is not None)
+        await wait_until(pilot, lambda: not BY_ID["approve"].why_not(app.screen.key_state))  # type: ignore[attr-defined]  # the main screen
         await pilot.press("a")
-        await wait_until(pilot, lambda: app.desk.held > 0)
+        await wait_until(pilot, lambda: app.answers.held_seconds > 0)
         await pilot.press("j", "k")
         await wait_until(pilot, lambda: "▎+r-1-new" in shown(app))
-        app.desk._time_is_up()  # a minute is long
+        app.answers._undo_window_over()  # a minute is long
         await wait_until(pilot, lambda: "sending…" in shown(app))
         assert "▎+r-1-new" in shown(app)
         gate.let.set()
@@ -400,7 +401,7 @@ async def test_an_edit_that_makes_a_call_risky_must_be_read_too() -> None:
         await pilot.press("e")
         await wait_until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("end", "x", "ctrl+s")
-        await wait_until(pilot, lambda: app.desk.edited is not None and "line 0" in shown(app))
+        await wait_until(pilot, lambda: app.answers.edited is not None and "line 0" in shown(app))
         await pilot.press("a")
         await wait_until(pilot, lambda: "read it to the end" in notifications(app))
         assert len(app.screen_stack) == 1
@@ -413,13 +414,13 @@ async def test_an_approval_that_goes_out_leaves_the_edit_of_another_request() ->
         await pilot.press("a", "j", "e")
         await wait_until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("end", "x", "ctrl+s")
-        await wait_until(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: app.answers.edited is not None)
         before = app.arming.changes
-        app.desk._time_is_up()  # a minute is long
+        app.answers._undo_window_over()  # a minute is long
         assert app.arming.changes == before + 1  # a click that comes now was meant for the undo
         await wait_until(pilot, lambda: len(gate.decided) == 1)
         await wait_until(pilot, lambda: "▎+r-2x" in shown(app))
-        assert app.desk.edited is not None
+        assert app.answers.edited is not None
 
 
 @async_test
@@ -430,9 +431,9 @@ async def test_an_edit_is_forgotten_by_escape_and_by_moving_on() -> None:
             await pilot.press("e")
             await pilot.pause(0.1)
             await pilot.press("end", "x", "ctrl+s")
-            await wait_until(pilot, lambda: app.desk.edited is not None)
+            await wait_until(pilot, lambda: app.answers.edited is not None)
             await pilot.press(key)
-            assert app.desk.edited is None
+            assert app.answers.edited is None
     assert gate.decided == []
 
 
@@ -465,7 +466,7 @@ async def test_what_is_being_answered_is_not_answered_by_a_batch_too() -> None:
         await wait_until(pilot, lambda: "1 marked" in shown(app))
         await pilot.press("ctrl+s")
         await wait_until(pilot, lambda: gate.decided == [("act-2", Verdict.DENY, "", None)])
-        assert app.desk.held
+        assert app.answers.held_seconds
         await pilot.press("u")
     assert [id_ for id_, *_ in gate.decided] == ["act-2"]
 
@@ -498,14 +499,14 @@ async def test_a_lost_gate_is_said_answers_are_refused_and_it_comes_back() -> No
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
         gate.hang_up()
-        await wait_until(pilot, lambda: bool(app.trouble))
+        await wait_until(pilot, lambda: bool(app.sources.trouble))
         await pilot.pause(0.2)
         assert "not connected since" in shown(app)
         await pilot.press("a")
         await pilot.pause(0.1)
         assert gate.decided == []
         gate.down = False
-        await wait_until(pilot, lambda: not app.trouble)
+        await wait_until(pilot, lambda: not app.sources.trouble)
         await pilot.pause(0.2)
         assert "not connected since" not in shown(app)
         await pilot.press("a")
@@ -550,7 +551,7 @@ async def test_a_console_that_only_reads_answers_nothing() -> None:
     async with console(gate, read_only=True) as (app, pilot):
         await pilot.press("a", "d", "A", "e")
         await pilot.pause(0.2)
-        assert "only reads" in shown(app)
+        assert "read-only" in shown(app)
     assert gate.decided == []
 
 
@@ -606,8 +607,8 @@ async def test_quit_asks_when_something_waits() -> None:
     async with console(gate) as (app, pilot):
         await pilot.press("q")
         await pilot.pause(0.1)
-        assert "1 request waits. Quit all the same?" in shown(app)
-        assert "they go on waiting until they time out" in shown(app)
+        assert "1 request is waiting. Quit anyway?" in shown(app)
+        assert "they keep waiting until they time out" in shown(app)
         await pilot.press("n")
         await pilot.pause(0.1)
         assert app.is_running
@@ -617,11 +618,11 @@ async def test_quit_asks_when_something_waits() -> None:
 
 
 @async_test
-async def test_what_ends_with_this_window_is_not_said_to_go_on() -> None:
+async def test_requests_of_a_gate_in_this_window_do_not_keep_waiting() -> None:
     async with console(ScriptedGate(request(1)), log_lines=lambda: ["gate  12 actions"]) as (app, pilot):
         await pilot.press("q")
-        await wait_until(pilot, lambda: "the gate in this window ends too" in shown(app))
-        assert "go on waiting" not in shown(app)
+        await wait_until(pilot, lambda: "the gate in this window stops too" in shown(app))
+        assert "keep waiting" not in shown(app)
 
 
 @async_test
@@ -666,7 +667,7 @@ def test_hostile_text_never_leaves_its_ground(texts: dict[str, str]) -> None:
                     hostile = replace(request(1000 * number + place, inputs=rows), revision=1)
                     told.append(replace(hostile, prompt=replace(hostile.prompt, action=text)))
                 gate.tell("snapshot", *told)
-                await wait_until(pilot, partial(app.board.requests.__contains__, told[-1].id))
+                await wait_until(pilot, partial(lambda key: key in app.board.requests, told[-1].key))
                 app.board.selected = told[0].id
                 app.redraw()
                 await pilot.pause()

@@ -230,7 +230,7 @@ async def test_what_is_held_is_taken_back_by_a_click() -> None:
         await click(pilot, "a approve")
         await wait_until(pilot, lambda: "u takes it back" in shown(app))
         await click(pilot, "u takes it back")
-        await wait_until(pilot, lambda: not app.desk.held)
+        await wait_until(pilot, lambda: not app.answers.held_seconds)
     assert gate.decided == []
 
 
@@ -297,13 +297,13 @@ async def test_a_reason_is_sent_by_a_click_once_the_form_was_to_be_seen() -> Non
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         bring_forward(app, clock)
         await click(pilot, "D deny with reason")
-        await wait_until(pilot, lambda: isinstance(app.screen, ReasonScreen) and "enter denies" in shown(app))
-        await click(pilot, "enter denies")
+        await wait_until(pilot, lambda: isinstance(app.screen, ReasonScreen) and "enter deny" in shown(app))
+        await click(pilot, "enter deny")
         await sent(app)
         assert gate.decided == []
         await pilot.press(*"no")
         clock.run(app, 0.8)
-        await click(pilot, "enter denies")
+        await click(pilot, "enter deny")
         await wait_until(pilot, lambda: len(gate.decided) == 1)
     assert gate.decided == [("act-1", Verdict.DENY, "no", None)]
 
@@ -315,9 +315,9 @@ async def test_an_edited_call_is_made_and_approved_with_the_mouse() -> None:
         await click(pilot, "e edit")
         await wait_until(pilot, lambda: isinstance(app.screen, EditScreen) and "ctrl+s" in shown(app))
         await pilot.press("end", "x")
-        await click(pilot, "ctrl+s show the difference")
-        await wait_until(pilot, lambda: app.desk.edited is not None)
-        await wait_until(pilot, lambda: "esc forgets the edit" in shown(app))
+        await click(pilot, "ctrl+s show the changes")
+        await wait_until(pilot, lambda: app.answers.edited is not None)
+        await wait_until(pilot, lambda: "esc discards the edit" in shown(app))
         await click(pilot, "a approve")
         await wait_until(pilot, lambda: len(gate.decided) == 1)
     assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1x"})]
@@ -361,7 +361,7 @@ async def test_what_ends_under_a_lock_does_not_open_it() -> None:
         await pilot.press("D")
         await wait_until(pilot, lambda: isinstance(app.screen, ReasonScreen))
         dialog = app.screen
-        app._cover("Locked")
+        app._show_lock("Locked")
         await wait_until(pilot, lambda: isinstance(app.screen, LockScreen))
         dialog.dismiss(None)
         await pilot.pause()

@@ -155,13 +155,13 @@ async def test_what_is_left_as_it_was_drawn_is_what_would_be_drawn() -> None:
 @async_test
 async def test_news_are_taken_in_no_more_often_than_they_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[float] = []
-    take_in = Console._take_in
+    take_in = Console._process_reports
 
     def counted(self: Console) -> None:
         taken.append(monotonic())
         take_in(self)
 
-    monkeypatch.setattr(Console, "_take_in", counted)
+    monkeypatch.setattr(Console, "_process_reports", counted)
     gate = ScriptedGate()
     async with console(gate) as (app, pilot):
         taken.clear()

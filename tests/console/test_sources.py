@@ -50,7 +50,7 @@ def decided(source: ScriptedGate) -> list[tuple[str, Verdict]]:
 
 
 def reach(app: Console, name: str) -> Reach:
-    return app.links[name].standing.reach
+    return app.sources.listeners[name].standing.reach
 
 
 @async_test
@@ -120,7 +120,7 @@ def test_one_goes_away_and_the_others_are_answered(size: tuple[int, int]) -> Non
             app.board.selected = "home act-2"
             app.redraw()
             await wait_until(pilot, lambda: "○ home" in shown(app))
-            await wait_until(pilot, lambda: app.links["home"].standing.why == "nobody answers")
+            await wait_until(pilot, lambda: app.sources.listeners["home"].standing.why == "nobody answers")
             for key in ("a", "d", "D", "e", "r"):
                 app.clear_notifications()
                 await pilot.press(key)
@@ -249,7 +249,7 @@ async def test_an_edit_and_a_fresh_preview_come_from_the_request_s_own_source() 
         await pilot.press("e")
         await pilot.pause(0.1)
         await pilot.press("end", *"-new", "ctrl+s")
-        await wait_until(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: app.answers.edited is not None)
         await wait_until(pilot, lambda: "r-1-new" in shown(app))
         await pilot.press("a")
         await wait_until(pilot, lambda: len(work.decided) == 1)
@@ -278,7 +278,7 @@ async def test_the_filter_finds_a_source_and_quitting_counts_all() -> None:
         await pilot.pause(0.1)
         assert app.board.listed == ["home act-2"]
         await pilot.press("escape", "q")
-        await wait_until(pilot, lambda: "2 requests wait. Quit all the same?" in shown(app))
+        await wait_until(pilot, lambda: "2 requests are waiting. Quit anyway?" in shown(app))
 
 
 @async_test
@@ -312,11 +312,11 @@ async def test_a_reason_from_outside_is_shown_and_not_obeyed(monkeypatch: pytest
     async with app.run_test(size=(80, 24)) as pilot:
         for name, text in list(HOSTILE.items())[::6]:
             why[0] = text[:1000]
-            await wait_until(pilot, lambda text=text: app.links["home"].standing.why == text[:1000])  # type: ignore[misc]
+            await wait_until(pilot, lambda text=text: app.sources.listeners["home"].standing.why == text[:1000])  # type: ignore[misc]
             assert "▲ home offline since" in shown(app)
             assert unsafe(app) == [], name
             away = replace(request(1), source="home")
-            assert UNSAFE.findall(app.unable(away)) == [], name
+            assert UNSAFE.findall(app.answer_problem(away)) == [], name
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ async def test_locking_hangs_up_everywhere_and_unlocking_connects_again() -> Non
     async with console([work, home], keys=Lockable()) as (app, pilot):
         await pilot.press("L")
         await wait_until(pilot, lambda: isinstance(app.screen, LockScreen))
-        assert [link.source for link in app.links.values()] == [None, None]
+        assert [link.source for link in app.sources.listeners.values()] == [None, None]
         for source in (work, home):
             source.tell("pending", request(9))  # what was on its way when the connection ended
         await pilot.press(*"anything", "enter")
@@ -409,5 +409,5 @@ async def test_locking_hangs_up_everywhere_and_unlocking_connects_again() -> Non
             source.hang_up()
             source.down = False
         await wait_until(pilot, lambda: work.connections == home.connections == 2)
-        await wait_until(pilot, lambda: not app.trouble)
+        await wait_until(pilot, lambda: not app.sources.trouble)
     assert decided(work) == decided(home) == []

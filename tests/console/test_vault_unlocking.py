@@ -100,7 +100,7 @@ def test_where_there_is_nothing_to_unlock_it_is_said(vault: VaultState, words: s
     @async_test
     async def run() -> None:
         async with console(daemon("", 1, vault=vault)) as (app, pilot):
-            await wait_until(pilot, lambda: words in app.vaults.obstacle())
+            await wait_until(pilot, lambda: words in app.vaults.problem())
             await pilot.press("U")
             await wait_until(pilot, lambda: words in notifications(app))
             assert not isinstance(app.screen, VaultScreen)
@@ -122,7 +122,7 @@ async def test_it_is_the_vault_of_the_request_that_is_shown() -> None:
         await wait_until(pilot, lambda: "It goes to home and nowhere else." in shown(app))
         await pilot.press(*"open sesame", "enter")
         await wait_until(pilot, lambda: app.vaults.locked == ["work"])
-        assert app.vaults.wanted() == "work"
+        assert app.vaults.to_unlock() == "work"
     assert work.tried == []
 
 
@@ -130,7 +130,7 @@ async def test_it_is_the_vault_of_the_request_that_is_shown() -> None:
 async def test_a_call_that_waits_for_the_vault_says_so_and_goes_on() -> None:
     work = daemon("", 1, vault=VaultState.UNLOCKED)
     async with console(work) as (app, pilot):
-        await wait_until(pilot, lambda: "already" in app.vaults.obstacle())
+        await wait_until(pilot, lambda: "already" in app.vaults.problem())
         app.board.answered_here.add("act-1")
         work.vault_state = VaultState.LOCKED
         waiting = replace(request(1), state=RequestState.RUNNING, reason=LOCKED)
@@ -151,7 +151,7 @@ async def test_a_console_that_only_reads_unlocks_nothing() -> None:
     async with console(work, read_only=True) as (app, pilot):
         await wait_until(pilot, lambda: app.vaults.locked == [""])
         await pilot.press("U")
-        await wait_until(pilot, lambda: "only reads" in notifications(app))
+        await wait_until(pilot, lambda: "read-only" in notifications(app))
         assert not isinstance(app.screen, VaultScreen)
 
 

@@ -49,7 +49,7 @@ def test_quitting_within_the_window_sends_nothing(open_house: House) -> None:
         terminal.press("a")
         terminal.until("u takes it back")
         terminal.press("q")
-        terminal.until("Quit all the same?")
+        terminal.until("Quit anyway?")
         terminal.press("y")
         assert terminal.end() == 0
     assert folder_of(open_house) == ("d-inbox",)

@@ -49,7 +49,7 @@ def test_without_the_agent_it_says_how_to_be_one(house: House) -> None:
         terminal.press("q")
         terminal.until("team@example.com")
         terminal.press("q")
-        terminal.until("Quit all the same?")
+        terminal.until("Quit anyway?")
         terminal.press("y")
         assert terminal.end() == 0
         assert clean(terminal)

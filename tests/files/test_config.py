@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.files.config import Config, ConfigError, SourceConfig, load_config
+from aileron_tui.files.config import Config, ConfigError, SourceConfig
+from aileron_tui.files.config_file import load_config
 
 WHOLE = """
 [policy]

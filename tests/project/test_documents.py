@@ -14,13 +14,13 @@ import pytest
 from aileron_tui import __version__, cli
 from aileron_tui.cli import COMMANDS
 from aileron_tui.cli.exit_codes import FAILED, USAGE
-from aileron_tui.console.actions import keymap
+from aileron_tui.console.keymap import checked_keymap
 from aileron_tui.console.settings import THEMES
 from aileron_tui.core.action import read_action
 from aileron_tui.core.connector import read_connector
 from aileron_tui.core.suite import read_suite
 from aileron_tui.demo.sample_credentials import sample_config
-from aileron_tui.files.config import load_config
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import bundled
 from aileron_tui.gate.installed_bundle import install, sandbox_settings
 from aileron_tui.sandbox.connector_package import PublisherKeyring
@@ -172,7 +172,7 @@ def test_toml_of_the_documents_is_valid(place: str, text: str, tmp_path: Path) -
         file = tmp_path / "config.toml"
         file.write_text(text)
         console = load_config(file).console
-        keymap(console.keys)
+        checked_keymap(console.keys)
         assert console.theme in ("", *THEMES)
 
 

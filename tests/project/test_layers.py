@@ -1,10 +1,11 @@
-"""The core runs without I/O libraries, and the command line starts without anything heavy."""
+"""The core runs without I/O libraries, the command line starts without anything heavy, and no imports go in circles."""
 
 import json
 import pkgutil
 import subprocess
 import sys
 
+import grimp
 import pytest
 
 import aileron_tui.core
@@ -40,3 +41,57 @@ def test_version_imports_nothing_but_itself() -> None:
 def test_a_command_imports_only_what_it_needs(words: list[str], allowed: set[str]) -> None:
     code = f"from aileron_tui.cli import main\ntry:\n    main({words!r})\nexcept SystemExit:\n    pass"
     assert not loaded_by(code) & (HEAVY - allowed)
+
+
+def import_graph() -> dict[str, set[str]]:
+    """What every module imports, also inside functions and for type checking only."""
+    graph = grimp.build_graph("aileron_tui", exclude_type_checking_imports=False, cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """One circle of imports for each group of modules that import each other."""
+    found: list[list[str]] = []
+    done: set[str] = set()
+    for start in sorted(imports):
+        if start not in done and (circle := shortest_circle(imports, start)):
+            found.append(circle)
+            done.update(circle)
+    return found
+
+
+def shortest_circle(imports: dict[str, set[str]], start: str) -> list[str]:
+    """The shortest way from a module over its imports back to itself, or nothing."""
+    came_from: dict[str, str] = {}
+    to_visit = [start]
+    for module in to_visit:
+        for imported in sorted(imports[module]):
+            if imported == start:
+                way = [start, module]
+                while way[-1] != start:
+                    way.append(came_from[way[-1]])
+                return way[::-1]
+            if imported not in came_from:
+                came_from[imported] = module
+                to_visit.append(imported)
+    return []
+
+
+def test_no_modules_import_each_other() -> None:
+    imports = import_graph()
+    assert len(imports) > 200
+    named = [" -> ".join(circle) for circle in circles(imports)]
+    assert named == []
+
+
+def test_circles_of_imports_are_found_and_named() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"f"}, "f": {"e"}, "g": set()}) == [
+        ["a", "b", "c", "a"],
+        ["e", "f", "e"],
+    ]
+
+
+def test_imports_in_functions_and_for_type_checking_count() -> None:
+    imports = import_graph()
+    assert "aileron_tui.console.screens.history" in imports["aileron_tui.console.screens.opening"]
+    assert "aileron_tui.core.request" in imports["aileron_tui.surface.answer_delivery"]

@@ -6,12 +6,14 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.cli.exit_codes import OK
-from aileron_tui.cli.full_screen import announce_delay, check_terminal, quick_start, show
+from aileron_tui.cli.exit_codes import FAILED, OK
+from aileron_tui.cli.full_screen import announce_delay, check_terminal
+from aileron_tui.console.run import quick_start, run_app
 from aileron_tui.console.settings import THEMES, ConsoleSettings, default_theme
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.config import Config, ConfigError, load_config
+from aileron_tui.files.config import Config, ConfigError
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.signing import key_store
 from aileron_tui.signing.errors import NoKey
@@ -84,7 +86,8 @@ def _open(options: ConsoleOptions) -> int:
                 sys.stderr.write(f"{inline(choice.note)}\n")
         sources = upstreams(opened, config, surface="console", at_exit=stack if temporary else None)
         log_lines = gate.log_lines if gate else None
-        return show(Console(sources, key, settings, log_lines=log_lines, read_only=options.read_only))[0]
+        console = Console(sources, key, settings, log_lines=log_lines, read_only=options.read_only)
+        return FAILED if run_app(console)[0] else OK
 
 
 def _source_options(options: ConsoleOptions) -> SourceOptions:
@@ -95,7 +98,7 @@ def _source_options(options: ConsoleOptions) -> SourceOptions:
 
 def _settings(theme: str | None, config: Config) -> ConsoleSettings:
     """The settings of the configuration, with the theme of the command line."""
-    from aileron_tui.console.actions import keymap  # noqa: PLC0415  # the screen loads it anyway
+    from aileron_tui.console.keymap import checked_keymap  # noqa: PLC0415  # the screen loads it anyway
 
     wanted = theme or config.console.theme or default_theme()
     if wanted not in THEMES:
@@ -112,7 +115,7 @@ def _settings(theme: str | None, config: Config) -> ConsoleSettings:
         bell=console.bell,
         notify=console.notify,
         high_risk=config.policy.high_risk,
-        keymap=keymap(console.keys),
+        keymap=checked_keymap(console.keys),
     )
 
 
@@ -128,7 +131,7 @@ def _ask_first_run(choices: Sequence[SourceChoice], theme: str) -> "FirstRunResu
         missing.insert(0, "No daemon and no gate is running here.")
     from aileron_tui.console.screens.first_run import FirstRun, FirstRunChoice, FirstRunResult  # noqa: PLC0415  # only the first time
 
-    return show(FirstRun(missing, theme))[1] or FirstRunResult(FirstRunChoice.LEAVE)
+    return run_app(FirstRun(missing, theme))[1] or FirstRunResult(FirstRunChoice.LEAVE)
 
 
 def _operator_key(

@@ -6,7 +6,8 @@ import sys
 from contextlib import ExitStack
 
 from aileron_tui.cli.exit_codes import FAILED, OK
-from aileron_tui.cli.full_screen import announce_delay, check_terminal, show
+from aileron_tui.cli.full_screen import announce_delay, check_terminal
+from aileron_tui.console.run import run_app
 from aileron_tui.console.settings import THEMES, default_theme
 from aileron_tui.demo.scripted_agent import AgentLog, ScriptedAgent
 from aileron_tui.files.paths import paths
@@ -59,7 +60,7 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
             ConsoleSettings(theme=theme),
             log_lines=log.lines,
         )
-        return show(console)[0]
+        return FAILED if run_app(console)[0] else OK
 
 
 def _explain(log: AgentLog, home: str) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from aileron_tui.cli.exit_codes import OK
-from aileron_tui.files.config import load_config
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_log import GateLog

@@ -23,7 +23,8 @@ from aileron_tui.core.risk import assess
 from aileron_tui.core.toml_schema import nearest
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.files.config import Config, load_config
+from aileron_tui.files.config import Config
+from aileron_tui.files.config_file import load_config
 from aileron_tui.files.manifest_files import load_bundle
 from aileron_tui.files.paths import bundled, paths
 from aileron_tui.files.private_files import private_folder

@@ -4,13 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from aileron_tui.console.actions import offered
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import dialog_hints
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.files.paths import bundled
@@ -22,11 +24,7 @@ class AgentLogScreen(Screen[None]):
     """Shows lines as they are written. Follows the end unless the operator scrolled up."""
 
     CSS_PATH = str(bundled("styles") / "agent_log.tcss")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,l", "dismiss", "back"),
-        Binding("j", "scroll(1)", "down", show=False),
-        Binding("k", "scroll(-1)", "up", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.LOG)]
     AUTO_FOCUS = "#log"
 
     def __init__(self, lines: Callable[[], Sequence[str]], title: str = "Log") -> None:
@@ -39,7 +37,7 @@ class AgentLogScreen(Screen[None]):
         yield Static(trusted(self._heading, STRONG), id="log-title")
         with VerticalScroll(id="log"):
             yield Static(id="log-lines")
-        yield KeyLine(lambda _: offered(self.BINDINGS))
+        yield KeyLine(lambda _: dialog_hints(KeyScope.LOG))
 
     def on_mount(self) -> None:
         """Starts to update the lines."""

@@ -1,22 +1,23 @@
-"""Asking once more: high risk, or quitting while something waits. The safe choice is the one at hand."""
+"""Confirmations: of high risk, or of quitting while requests are waiting. The safe choice comes first."""
 
 from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from aileron_tui.console.actions import KeyHint
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import at, bindings
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.surface.arming import Arming
 
 
 class ConfirmScreen(Dialog[bool]):
-    """`y` confirms, with an `arming` after a moment; every other key goes back, so that typing on confirms nothing."""
+    """`y` confirms, with an `arming` only after a moment. Every other key goes back: typing confirms nothing."""
 
-    DECIDES = "yes"
+    SCOPE = KeyScope.CONFIRM
 
     def __init__(self, question: Content, detail: Content, arming: Arming | None = None) -> None:
         super().__init__(arming)
@@ -27,19 +28,17 @@ class ConfirmScreen(Dialog[bool]):
         yield Static(self._question, classes="question")
         yield Static(self._detail, classes="detail")
 
-    def keys(self) -> tuple[KeyHint, ...]:
-        return KeyHint("n", "no, go back", "no"), KeyHint("y", "yes", "yes")
-
     def on_key(self, event: events.Key) -> None:
-        """Takes the answer; a `y` that was typed before one could read is dropped, however long it is held down."""
+        """Takes the answer. A `y` that comes too early is dropped, also if the key is held down."""
         event.stop()
-        if event.key != "y":
-            self.action_no()
-        else:
+        action = at(self.SCOPE, event.key)
+        if action is not None and action.armed:
             self.action_yes()
+        else:
+            self.action_no()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Pasted text is no answer."""
+        """Pasted text is not an answer."""
         event.stop()
         self.arming.pasted()
 
@@ -54,7 +53,7 @@ class ConfirmScreen(Dialog[bool]):
 
 
 class TypedInput(Input):
-    """A field that takes keys and nothing else."""
+    """A field that only takes typed text."""
 
     def on_paste(self, event: events.Paste) -> None:
         """Ignores pasted text."""
@@ -62,16 +61,14 @@ class TypedInput(Input):
         event.prevent_default()
 
     def action_paste(self) -> None:
-        """The clipboard is not typed either."""
+        """Ignores the clipboard."""
 
 
 class TypedConfirmScreen(Dialog[bool]):
-    """The name has to be typed; pasting does not count."""
+    """The name must be typed; pasting does not count."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(False)", "goes back"),
-        Binding("enter", "submit", "confirms the typed name"),
-    ]
+    SCOPE = KeyScope.TYPED_CONFIRM
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.TYPED_CONFIRM)]
 
     def __init__(self, question: Content, word: str) -> None:
         super().__init__()
@@ -83,11 +80,11 @@ class TypedConfirmScreen(Dialog[bool]):
         yield TypedInput(placeholder="type the action's name")
 
     async def action_submit(self) -> None:
-        """The same as enter in the field."""
+        """Same as enter in the field."""
         await self.query_one(Input).action_submit()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Confirms only the very name."""
+        """Confirms only the exact name."""
         if event.value == self._word:
             self.dismiss(True)
         else:

@@ -1,4 +1,4 @@
-"""What dialogs share: they open only because somebody asked, and their keys stay in sight and can be clicked."""
+"""What dialogs share: they open only on request, and their keys stay visible and can be clicked."""
 
 from typing import ClassVar, Final, TypeVar
 
@@ -11,8 +11,10 @@ from textual.css.scalar import Scalar
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from aileron_tui.console.actions import KeyHint, offered
-from aileron_tui.console.render import MUTED, own
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import KeyHint, dialog_hints
+from aileron_tui.console.key_table import running
+from aileron_tui.console.render import MUTED, trusted
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.surface.arming import Arming
@@ -20,26 +22,26 @@ from aileron_tui.surface.arming import Arming
 T = TypeVar("T")
 
 _LOW: Final = 20
-_LEAST: Final = 3
-_SOON: Final = 0.02
+_LEAST_ROWS: Final = 3
+_JUST_AFTER: Final = 0.02
 
 
 class Sheet(ModalScreen[T]):
-    """Lies over the screen it was asked from, and closes once."""
+    """A screen over another one, which closes only itself."""
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
-        """Textual closes whatever is on top; after a second click, or under a lock, that is another screen."""
+        """Textual closes the top screen, which after a second click or under a lock is another one."""
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
 
 class Dialog(Sheet[T]):
-    """A box with what it is about, something to say if need be, and the keys. Only a part of class `body` scrolls.
+    """A box with its content, a note and the keys of its scope. Only a part of class `body` scrolls.
 
-    With an `arming` the key named by `DECIDES` counts only once the dialog was to be seen for a moment.
+    With an `arming`, keys that decide count only once the dialog has been visible for a moment.
     """
 
     SHAPE: ClassVar = "dialog"
-    DECIDES: ClassVar = ""
+    SCOPE: ClassVar[KeyScope]
 
     def __init__(self, arming: Arming | None = None) -> None:
         super().__init__()
@@ -52,57 +54,59 @@ class Dialog(Sheet[T]):
             yield KeyLine(lambda _: self.keys())
 
     def parts(self) -> ComposeResult:
-        """What it is about."""
+        """The content."""
         raise NotImplementedError
 
     def keys(self) -> tuple[KeyHint, ...]:
-        """The keys that do something here."""
-        return offered(self.BINDINGS)
+        """The keys to show."""
+        return dialog_hints(self.SCOPE)
 
     def on_mount(self) -> None:
-        """Nobody can have read it yet."""
+        """Nobody has read it yet."""
         self.arming.uncovered()
         self.screen_layout_refresh_signal.subscribe(self, self._fit)
 
     def on_screen_resume(self) -> None:
-        """What was covered has to be read again."""
+        """A dialog that was covered must be read again."""
         self.arming.uncovered()
 
     def say(self, words: Content) -> None:
-        """Something to know, above the keys; there is room for it before it is said, so that it moves nothing."""
+        """Shows a note above the keys. Its room is reserved, so that nothing moves."""
         self.query_one(".note", Static).update(words)
 
-    def refuses(self, does: str) -> bool:
-        """An answer that comes too early is dropped; says why."""
-        if does != self.DECIDES:
+    def refuses(self, action: str) -> bool:
+        """Whether a key is dropped: one that decides and comes too early. Says why."""
+        found = running(self.SCOPE, action)
+        if found is None or not found.armed:
             self.arming.clicked()
             return False
         why = self.arming.obstacle()
         if why:
             self.arming.dropped()
-            self.say(own(f"not yet: {why}", MUTED))
-            self._wait_for_it()
+            self.say(trusted(f"not yet: {why}", MUTED))
+            self._clear_when_armed()
         return bool(why)
 
-    def _wait_for_it(self) -> None:
-        """That it is too early is said as long as it is."""
+    def _clear_when_armed(self) -> None:
+        """Removes the note as soon as the key would count."""
         if left := self.arming.remaining():
-            call_after(self, left + _SOON, self._wait_for_it)
+            call_after(self, left + _JUST_AFTER, self._clear_when_armed)
         else:
             self.say(Content(""))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Where there is little room, none is given away."""
+        """Uses less space in a low window."""
         self.set_class(event.size.height < _LOW, "-low")
 
     def _fit(self, _: object) -> None:
-        """What scrolls gets the rows that the other parts leave, so that these stay in sight."""
+        """Limits the part that scrolls to the rows that the other parts leave, so that these stay visible."""
         box = self.query_one(".dialog", Vertical)
         for body in box.query(".body"):
             others = [child for child in box.displayed_children if child is not body]
             taken = sum(child.outer_size.height + child.styles.margin.height for child in others)
             highest = box.styles.max_height
             rows = int(self.size.height * (highest.value / 100 if highest else 1))
-            # The same again would lay out everything again, for ever.
-            if (room := Scalar.from_number(max(_LEAST, rows - box.gutter.height - taken))) != body.styles.max_height:
+            room = Scalar.from_number(max(_LEAST_ROWS, rows - box.gutter.height - taken))
+            # Setting the same height again would start another layout, forever.
+            if room != body.styles.max_height:
                 body.styles.max_height = room

@@ -4,11 +4,13 @@ import json
 from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Input, Label, RadioButton, RadioSet, Static, TextArea
 
-from aileron_tui.console.actions import KeyHint, offered
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import KeyHint, dialog_hints, hint
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
@@ -35,11 +37,8 @@ class EditScreen(Dialog[JsonObject | None]):
     """
     AUTO_FOCUS = "Input, TextArea, RadioSet"
     SHAPE = "dialog sheet"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "submit", "show the difference", key_display="ctrl+s"),
-        Binding("tab", "app.focus_next", "next field"),
-        Binding("escape", "dismiss", "forget it"),
-    ]
+    SCOPE = KeyScope.EDIT
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.EDIT)]
 
     def __init__(self, request: Request, edits: JsonObject | None = None) -> None:
         """`edits` are the changes so far, if the form was open before."""
@@ -59,11 +58,11 @@ class EditScreen(Dialog[JsonObject | None]):
 
     def keys(self) -> tuple[KeyHint, ...]:
         if not self._inputs:
-            return (KeyHint("esc", "back", "dismiss"),)
-        save, next_field, cancel = offered(self.BINDINGS)
-        choose = (KeyHint("space", "choose", "choose"),) if any(map(choices, self._inputs)) else ()
-        others = (next_field,) if len(self._inputs) > 1 else ()
-        return save, *choose, *others, cancel
+            return (hint("edit.cancel", label="back"),)
+        submit, choose, next_field, cancel = dialog_hints(KeyScope.EDIT)
+        if_choices = (choose,) if any(map(choices, self._inputs)) else ()
+        if_several = (next_field,) if len(self._inputs) > 1 else ()
+        return submit, *if_choices, *if_several, cancel
 
     def _field(self, number: int, field: dict[str, Any]) -> ComposeResult:
         label = foreign_line(str(field.get("label") or field.get("name")))

@@ -6,13 +6,15 @@ from typing import ClassVar, TypeAlias
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Button, Input, Static
 from textual.worker import get_current_worker
 
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, trusted
 from aileron_tui.console.screens.dialog import Sheet
 from aileron_tui.core.errors import AileronError
@@ -29,7 +31,7 @@ class _Stopped(Exception):
 class ExportScreen(Sheet[Content | None]):
     """Closes with a message to show, or None. Only the second button replaces a file, and it never has the focus."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.EXPORT)]
 
     class Progressed(Message):
         """This many requests were written."""

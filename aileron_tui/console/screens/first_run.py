@@ -7,14 +7,16 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from aileron_tui.console.actions import KeyHint
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import hint
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
 from aileron_tui.console.themes import THEMES, ansi_color_for
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -48,8 +50,8 @@ _CHOICES: Final = {
     FirstRunChoice.RUN_KEY: ("Start with a temporary key", "No passphrase. The key exists only until you quit."),
     FirstRunChoice.LEAVE: ("Quit", "Nothing is changed."),
 }
-_CHOICE_KEYS: Final = (KeyHint("enter", "choose", "go_on"), KeyHint("q", "quit", "leave"))
-_PASSPHRASE_KEYS: Final = (KeyHint("enter", "continue", "go_on"), KeyHint("esc", "back", "back"))
+_CHOICE_KEYS: Final = (hint("first_run.go_on"), hint("first_run.leave"))
+_PASSPHRASE_KEYS: Final = (hint("first_run.go_on", label="continue"), hint("first_run.back"))
 _PURPOSE: Final = "You approve or deny what AI agents are about to do, before it happens."
 _LOW_HEIGHT: Final = 24
 
@@ -57,13 +59,7 @@ _LOW_HEIGHT: Final = 24
 class FirstRunScreen(Screen[FirstRunResult]):
     """Offers the choices; creating a key asks for its passphrase twice, on this screen."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", show=False),
-        Binding("q", "leave", show=False),
-        Binding("ctrl+c", "leave", show=False, priority=True),
-        Binding("j", "move(1)", show=False),
-        Binding("k", "move(-1)", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.FIRST_RUN)]
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__()

@@ -7,14 +7,17 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from aileron_tui.console.actions import MOUSE, KeyAction, KeyGroup, KeyScope, bindings, display, hints, keys_of, of
+from aileron_tui.console.key_actions import KeyAction, KeyGroup, KeyScope
+from aileron_tui.console.key_hints import footer
+from aileron_tui.console.key_names import display
+from aileron_tui.console.key_table import MOUSE, bindings, keys_of, of
 from aileron_tui.console.render import ACCENT, MUTED, STRONG, trusted
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.files.paths import bundled
@@ -45,7 +48,7 @@ class KeyTable(Widget):
         return trusted("\n").join(lines[1:]) if lines else trusted("No matching keys.", MUTED)
 
     def _scope_lines(self, scope: KeyScope) -> Iterator[Content]:
-        found = [action for action in of(scope) if self._matches(action)]
+        found = [action for action in of(scope) if action.in_help and self._matches(action)]
         if not found:
             return
         yield trusted("")
@@ -92,12 +95,7 @@ class HelpScreen(ModalScreen[None]):
     """A sheet over the screen it was opened from."""
 
     CSS_PATH = str(bundled("styles") / "help.tcss")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings(KeyScope.HELP),
-        Binding("question_mark,f1", "back", "back", show=False),
-        Binding("j,down", "scroll(1)", "down", show=False),
-        Binding("k,up", "scroll(-1)", "up", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.HELP)]
     SCOPE: ClassVar = KeyScope.HELP
     AUTO_FOCUS = "#help-keys"
 
@@ -114,7 +112,7 @@ class HelpScreen(ModalScreen[None]):
             yield Input(placeholder="search", id="help-words", compact=True, max_length=60)
             with VerticalScroll(id="help-keys"):
                 yield KeyTable(self._scope, self._keymap)
-            yield KeyLine(partial(hints, KeyScope.HELP, overrides=self._keymap))
+            yield KeyLine(partial(footer, KeyScope.HELP, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """Hides the search field until it is needed."""

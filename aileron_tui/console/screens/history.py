@@ -19,8 +19,11 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from aileron_tui.console import history_words as words
-from aileron_tui.console.actions import KeyScope, bindings, hints
 from aileron_tui.console.history_loader import HistoryLoader, PageFailed, PageLoaded
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import footer
+from aileron_tui.console.key_reasons import KeyState
+from aileron_tui.console.key_table import BY_ID, bindings
 from aileron_tui.console.render import MUTED, trusted
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets.chart import MAX_DAYS, Chart
@@ -101,7 +104,7 @@ class HistoryScreen(Screen[None]):
                 yield HistoryTable(show_source=self._reader.several)
                 yield Static(id="history-empty")
             yield RequestDetail()
-        yield KeyLine(partial(hints, KeyScope.HISTORY, overrides=self._keymap))
+        yield KeyLine(partial(footer, KeyScope.HISTORY, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """Loads the newest page and the chart."""
@@ -259,7 +262,7 @@ class HistoryScreen(Screen[None]):
 
     def action_open(self) -> None:
         """Shows the detail, or hides it."""
-        if self.query_one(HistoryTable).current is None:
+        if self._unavailable("history.open"):
             return
         self.set_class(not self.has_class("-detail"), "-detail")
         if self.has_class("-detail"):
@@ -324,7 +327,7 @@ class HistoryScreen(Screen[None]):
     def action_copy(self) -> None:
         """Copies the id, and the digest if it is known."""
         record = self.query_one(HistoryTable).current
-        if record:
+        if not self._unavailable("copy") and record:
             digest = f" {self._request.digest}" if self._request else ""
             self.app.copy_to_clipboard(f"{inline(record.id)}{digest}")  # a newline would run what is pasted
             self._show_message(trusted("id and digest copied" if digest else "id copied", MUTED))
@@ -333,11 +336,8 @@ class HistoryScreen(Screen[None]):
         """Shows the exact call, if the gate still has it."""
         from aileron_tui.console.screens.raw import RawScreen  # noqa: PLC0415  # screens load when opened
 
-        if self._request:
+        if not self._unavailable("raw") and self._request:
             self.app.push_screen(RawScreen(self._request, keymap=self._keymap))
-        else:
-            opened = self.has_class("-detail")
-            self._show_message(trusted("no longer available" if opened else "open the detail first", MUTED))
 
     def action_export(self) -> None:
         """Writes everything the search finds to a file."""
@@ -375,10 +375,18 @@ class HistoryScreen(Screen[None]):
         else:
             self.dismiss()
 
-    def why_not(self, action: str) -> str:
-        """Why an action is not possible now; "" if it is."""
-        if action in ("history.open", "copy", "raw") and self.query_one(HistoryTable).current is None:
-            return "there is no request"
-        if action == "raw" and self._request is None:
-            return "the detail is not open, or the source no longer has the request"
-        return ""
+    @property
+    def key_state(self) -> KeyState:
+        """What decides which keys can be used now."""
+        return KeyState(
+            has_request=self.query_one(HistoryTable).current is not None,
+            details_open=self.has_class("-detail"),
+            details_loaded=self._request is not None,
+        )
+
+    def _unavailable(self, id_: str) -> bool:
+        """Whether a key cannot be used now; says why."""
+        why = BY_ID[id_].why_not(self.key_state)
+        if why:
+            self._show_message(trusted(why, MUTED))
+        return bool(why)

@@ -1,7 +1,12 @@
 """The locked console: nothing of any request is on screen, and nothing can be answered."""
 
-from aileron_tui.console.actions import KeyHint
-from aileron_tui.console.render import foreign_line, own
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import bindings
+from aileron_tui.console.render import foreign_line, trusted
 from aileron_tui.console.screens.passphrase import PassphraseScreen
 from aileron_tui.surface.source import Keyholder
 
@@ -9,8 +14,8 @@ from aileron_tui.surface.source import Keyholder
 class LockScreen(PassphraseScreen):
     """Asks for the passphrase of the operator's key."""
 
-    def __init__(self, keys: Keyholder, why: str = "Locked") -> None:
-        super().__init__(why, own("key ") + foreign_line(keys.name), keys.unlock)
+    SCOPE = KeyScope.LOCK
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.LOCK)]
 
-    def keys(self) -> tuple[KeyHint, ...]:
-        return KeyHint("enter", "unlocks", "submit"), KeyHint("ctrl+q", "quits", "app.quit")
+    def __init__(self, keys: Keyholder, why: str = "Locked") -> None:
+        super().__init__(why, trusted("key ") + foreign_line(keys.name), keys.unlock)

@@ -1,24 +1,20 @@
-"""Asking for a passphrase. What is typed is shown as dots, goes to one function, and is wiped."""
+"""Asks for a passphrase, which is shown as dots, passed to one function, and wiped."""
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from aileron_tui.console.render import MUTED, foreign_line, own
+from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.core.errors import AileronError
 from aileron_tui.signing.secret_memory import wipe
 
 
 class PassphraseScreen(Dialog[bool]):
-    """`attempt` takes the passphrase or raises an AileronError; it is slow on purpose, so it happens off the loop."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "unlocks")]
+    """`attempt` takes the passphrase or raises an AileronError. It is slow by design, so it runs in a thread."""
 
     def __init__(self, question: str, about: Content, attempt: Callable[[bytearray], None]) -> None:
         super().__init__()
@@ -27,12 +23,12 @@ class PassphraseScreen(Dialog[bool]):
         self._attempt = attempt
 
     def parts(self) -> ComposeResult:
-        yield Static(own(self._question, "bold"), classes="question")
+        yield Static(trusted(self._question, "bold"), classes="question")
         yield Static(self._about, classes="foreign-name")
         yield Input(password=True, placeholder="passphrase")
 
     async def action_submit(self) -> None:
-        """The same as enter in the field."""
+        """Same as enter in the field."""
         await self.query_one(Input).action_submit()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -40,12 +36,12 @@ class PassphraseScreen(Dialog[bool]):
         passphrase = bytearray(event.value.encode())
         event.input.value = ""
         event.input.disabled = True
-        self.say(own("unlocking…", MUTED))
-        # Without a description Textual writes out the arguments as one.
+        self.say(trusted("unlocking…", MUTED))
+        # Without a description Textual would make one from the arguments.
         self.run_worker(partial(self._try, passphrase), thread=True, exit_on_error=False, description="unlock")
 
     def _try(self, passphrase: bytearray) -> None:
-        why: str | None = "it could not be tried"
+        why: str | None = "the passphrase could not be checked"
         try:
             self._attempt(passphrase)
             why = None
@@ -62,4 +58,4 @@ class PassphraseScreen(Dialog[bool]):
         field = self.query_one(Input)
         field.disabled = False
         field.focus()
-        self.say(own("✗ ", "$text-error") + foreign_line(why))
+        self.say(trusted("✗ ", "$text-error") + foreign_line(why))

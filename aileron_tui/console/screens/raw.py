@@ -11,7 +11,10 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from aileron_tui.console.actions import KeyScope, bindings, hints
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import footer
+from aileron_tui.console.key_reasons import KeyState
+from aileron_tui.console.key_table import BY_ID, bindings
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, trusted
 from aileron_tui.console.widgets.json_view import JsonView, json_text
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -75,7 +78,7 @@ class RawScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="raw-title")
         yield JsonView()
-        yield KeyLine(partial(hints, KeyScope.RAW, overrides=self._keymap))
+        yield KeyLine(partial(footer, KeyScope.RAW, overrides=self._keymap))
 
     def on_mount(self) -> None:
         """Makes the text in a thread, because it may be long."""
@@ -98,10 +101,8 @@ class RawScreen(Screen[None]):
 
     def action_copy(self) -> None:
         """Copies the whole text to the clipboard."""
-        if not self._text:
-            self._show_title("still loading: try again in a moment", WARNING)
-        elif len(self._text) > MAX_COPIED:
-            self._show_title("too long for the terminal's clipboard", WARNING)
+        if why := BY_ID["copy"].why_not(self.key_state):
+            self._show_title(why, WARNING)
         else:
             self.app.copy_to_clipboard(self._text)
             self._show_title("copied")
@@ -116,6 +117,7 @@ class RawScreen(Screen[None]):
         """Closes the screen."""
         self.dismiss()
 
-    def why_not(self, action: str) -> str:
-        """Why an action is not possible now; "" if it is."""
-        return "still loading" if action == "copy" and not self._text else ""
+    @property
+    def key_state(self) -> KeyState:
+        """What decides which keys can be used now."""
+        return KeyState(text_loaded=bool(self._text), text_fits_clipboard=len(self._text) <= MAX_COPIED)

@@ -3,9 +3,11 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widgets import Input, Static
 
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import foreign_line, trusted
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.surface.arming import Arming
@@ -14,11 +16,8 @@ from aileron_tui.surface.arming import Arming
 class ReasonScreen(Dialog[str | None]):
     """One line of text. Enter denies, escape goes back."""
 
-    DECIDES = "submit"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "goes back"),
-        Binding("enter", "submit", "denies"),
-    ]
+    SCOPE = KeyScope.REASON
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.REASON)]
 
     def __init__(self, action: str, arming: Arming | None = None) -> None:
         super().__init__(arming)

@@ -5,7 +5,8 @@ from functools import partial
 
 from textual.content import Content
 
-from aileron_tui.console.actions import KeyHint, KeyScope, hints
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_hints import KeyHint, footer
 from aileron_tui.console.render import MUTED, trusted
 from aileron_tui.console.widgets.key_line import KeyLine, LinePart
 
@@ -18,7 +19,7 @@ class AnswerBar(KeyLine):
     DEFAULT_CSS = "AnswerBar { height: 2; dock: bottom; padding: 0 1; }"
 
     def __init__(self, keymap: Mapping[str, str], *, leave_out: tuple[str, ...] = ()) -> None:
-        super().__init__(partial(hints, KeyScope.MAIN, overrides=keymap, leave_out=leave_out))
+        super().__init__(partial(footer, KeyScope.MAIN, overrides=keymap, leave_out=leave_out))
         self._status: tuple[Content, tuple[KeyHint, ...]] = (Content(""), ())
 
     def show(self, words: str, style: str = MUTED, *keys: KeyHint) -> None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import ClassVar, Final
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -15,6 +15,8 @@ from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
 
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.states import RequestState
@@ -107,10 +109,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         "HistoryTable { height: 1fr; overflow-x: hidden; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }"
     )
     COMPONENT_CLASSES: ClassVar[set[str]] = {"history--cursor"}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "page(-1)", "page up", show=False),
-        Binding("pagedown", "page(1)", "page down", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.HISTORY_TABLE)]
 
     @dataclass()
     class Highlighted(Message):

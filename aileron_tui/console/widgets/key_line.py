@@ -12,7 +12,7 @@ from textual import events
 from textual.content import Content
 from textual.geometry import Region
 
-from aileron_tui.console.actions import GAP, KeyHint
+from aileron_tui.console.key_hints import GAP, KeyHint
 from aileron_tui.console.render import ACCENT, trusted
 from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.surface.arming import Arming
@@ -29,7 +29,7 @@ class Guarded(Protocol):
 
     arming: Arming
 
-    def refuses(self, does: str) -> bool:
+    def refuses(self, action: str) -> bool:
         """Whether a press on this key is ignored now; if so, shows why."""
 
 
@@ -118,7 +118,7 @@ class KeyLine(LineWidget):
         if isinstance(self.screen, Guarded):
             if hint is None:
                 self.screen.arming.clicked()
-            elif self.screen.refuses(hint.does):
+            elif self.screen.refuses(hint.action):
                 hint = None
         if hint is not None:
             self._pressed = self._press_state(hint)
@@ -130,7 +130,7 @@ class KeyLine(LineWidget):
         hint = self._hint_at(event)
         # A second click may be on its way to a screen that the first one closed.
         if hint is not None and pressed == self._press_state(hint) and self.screen.is_active:
-            await self.screen.run_action(hint.does)
+            await self.screen.run_action(hint.action)
 
     def _press_state(self, hint: KeyHint) -> tuple[KeyHint, Region, int]:
         """Everything that must be the same when the button is released."""

@@ -6,13 +6,15 @@ from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, trusted
 from aileron_tui.console.widgets import prompt_words as words
 from aileron_tui.console.widgets.cached_widget import CachedWidget
@@ -47,16 +49,7 @@ class PromptView(CachedWidget, can_focus=True):
     PromptView .section { margin: 1 0 0 0; }
     PromptView #prompt-empty { height: 1fr; content-align: center middle; text-align: center; display: none; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "travel(-1)", "Up", show=False),
-        Binding("down", "travel(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home", "travel(-1000000000)", "To the start", show=False),
-        Binding("end", "travel(1000000000)", "To the end", show=False),
-        Binding("right", "enter_outline", "Into the outline", show=False),
-        Binding("left", "leave_outline", "Out of the outline", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.PROMPT)]
 
     class Ready(Message):
         """The view is mounted and can show a request."""

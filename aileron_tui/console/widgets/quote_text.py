@@ -8,13 +8,15 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
 
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import segments
 from aileron_tui.console.widgets.json_outline import JsonOutline
 from aileron_tui.console.widgets.long_text import DrawnRow, LongText
@@ -48,16 +50,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         "quote--fold",
         "quote--cursor",
     }
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "step(-1)", "Up", show=False),
-        Binding("down", "step(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home", "edge(-1)", "To the start", show=False),
-        Binding("end", "edge(1)", "To the end", show=False),
-        Binding("left", "fold(True)", "Fold", show=False),
-        Binding("right", "fold(False)", "Unfold", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.QUOTE)]
 
     class RowsChanged(Message):
         """Other rows are on screen, or more rows were counted."""

@@ -7,13 +7,15 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.actions import SkipAction
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_table import bindings
 from aileron_tui.console.textual_internals import update_scrollbars
 from aileron_tui.console.widgets.cached_widget import CachedWidget, TextChange
 from aileron_tui.core.decision import moment
@@ -70,12 +72,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
     to redraw those that changed. The cursor is the board's selection, so it stays on its request when rows move.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "page(-1)", "page up", show=False),
-        Binding("pagedown", "page(1)", "page down", show=False),
-        Binding("home", "edge(-1)", "to the first", show=False),
-        Binding("end", "edge(1)", "to the last", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.REQUEST_LIST)]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "waiting--row",
         "waiting--chosen",

@@ -1,0 +1,75 @@
+"""Opens the dialogs in which the operator confirms, explains, edits and unlocks. Their screens load when opened."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from aileron_tui.console.render import foreign_line, trusted
+from aileron_tui.console.settings import ConsoleSettings
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.surface.arming import Arming
+from aileron_tui.surface.source import Keyholder
+
+if TYPE_CHECKING:
+    from aileron_tui.core.request import Request
+
+
+class ConsoleDialogs:
+    """The dialogs of one app."""
+
+    def __init__(self, app: App[Any], settings: ConsoleSettings, keys: Keyholder, arming: Arming) -> None:
+        self._app = app
+        self._settings = settings
+        self._keys = keys
+        self._arming = arming
+
+    def confirm_high_risk(self, request: "Request", done: Callable[[bool | None], None]) -> None:
+        """Asks again before a request of high risk is approved: for a key, the action's name or the passphrase."""
+        from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen  # noqa: PLC0415
+        from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415
+
+        prompt = request.prompt
+        question = trusted("⚠ High risk. Approve ", "bold $text-error") + foreign_line(prompt.action) + trusted("?")
+        if self._settings.high_risk == "type":
+            self._app.push_screen(TypedConfirmScreen(question, prompt.action), done)
+        elif self._settings.high_risk == "passphrase" and self._keys.lockable:
+            self._app.push_screen(LockScreen(self._keys, "Approve with your passphrase"), done)
+        else:
+            self._app.push_screen(ConfirmScreen(question, foreign_line(prompt.risk.reason), self._arming), done)
+
+    def ask_reason(self, request: "Request", done: Callable[[str | None], None]) -> None:
+        """Asks why a request is denied."""
+        from aileron_tui.console.screens.reason import ReasonScreen  # noqa: PLC0415
+
+        self._app.push_screen(ReasonScreen(request.prompt.action, self._arming), done)
+
+    def edit_inputs(
+        self, request: "Request", edits: JsonObject | None, done: Callable[[JsonObject | None], None]
+    ) -> None:
+        """Shows the form for the inputs, with the edits made so far."""
+        from aileron_tui.console.screens.edit import EditScreen  # noqa: PLC0415
+
+        self._app.push_screen(EditScreen(request, edits), done)
+
+    def review_batch(
+        self,
+        requests: "list[Request]",
+        verdict: Verdict,
+        problems: Mapping[str, str],
+        done: "Callable[[list[tuple[Request, Verdict]] | None], None]",
+    ) -> None:
+        """Shows the sheet of marked requests; `problems` says by key why some cannot be answered now."""
+        from aileron_tui.console.screens.batch import BatchChoice, BatchScreen  # noqa: PLC0415
+
+        start = BatchChoice.APPROVE if verdict is Verdict.APPROVE else BatchChoice.DENY
+        self._app.push_screen(BatchScreen(requests, start, problems, self._arming), done)
+
+    def ask_vault_passphrase(
+        self, source: str, unlock: Callable[[bytearray], None], done: Callable[[bool | None], None]
+    ) -> None:
+        """Asks for the passphrase of a daemon's vault; `unlock` tries it in a thread."""
+        from aileron_tui.console.screens.vault import VaultScreen  # noqa: PLC0415
+
+        self._app.push_screen(VaultScreen(source, unlock), done)

@@ -1,0 +1,143 @@
+"""Why a key cannot be used now: pure functions of what its screen knows."""
+
+from typing import TYPE_CHECKING, Final
+
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.surface.board import Pill
+
+if TYPE_CHECKING:
+    from aileron_tui.core.request import Request
+    from aileron_tui.surface.arming import Arming
+
+_LONGEST_REASON: Final = 120
+_NO_REQUEST: Final = "there is no request"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyState:
+    """What a screen knows that decides which of its keys can be used. The defaults rule out none of them.
+
+    `request` is the selected request, `shown` the same as it is drawn, with its edits. `answer_problem` says why this
+    request cannot be answered whatever it is, `console_problem` why none can.
+    """
+
+    has_request: bool = True
+    details_open: bool = True
+    details_loaded: bool = True
+    text_loaded: bool = True
+    text_fits_clipboard: bool = True
+    request: "Request | None" = None
+    shown: "Request | None" = None
+    pill: Pill = Pill("")
+    is_waiting: bool = True
+    is_on_screen: bool = True
+    window_too_small: bool = False
+    read_to_end: bool = True
+    changed_above: bool = False
+    arming: "Arming | None" = None
+    answer_problem: str = ""
+    console_problem: str = ""
+    marked: int = 1
+    marked_busy: str = ""
+    holds_approval: bool = True
+    lockable: bool = True
+    has_log: bool = True
+    vault_problem: str = ""
+
+
+def always_available(_: KeyState) -> str:
+    """Nothing rules the key out."""
+    return ""
+
+
+def without_request(state: KeyState) -> str:
+    """The key acts on a request."""
+    return "" if state.has_request else _NO_REQUEST
+
+
+def not_decidable(state: KeyState) -> str:
+    """The key answers the request that is shown, or edits it first."""
+    if why := without_request(state) or state.answer_problem:
+        return why
+    if not state.is_waiting:
+        return f"nothing to answer here: {state.pill.short}"
+    return state.pill.words or ("" if state.is_on_screen else "it is not on screen yet")
+
+
+def not_approvable(state: KeyState) -> str:
+    """The key approves the request that is shown, which a person must be able to read in full."""
+    request, shown = state.request, state.shown or state.request
+    if (why := not_decidable(state)) or request is None or shown is None:
+        return why
+    if request.deny_only:
+        return f"it can only be denied here: {clip(inline(request.deny_only), _LONGEST_REASON)}"
+    if state.window_too_small:
+        return "the window is too small to read it"
+    if shown.fetching:
+        return "the preview is still being fetched"
+    if shown.prompt.risk.level is RiskLevel.HIGH and not state.read_to_end:
+        return (
+            f"high risk: {'it changed, read it from the start' if state.changed_above else 'read it to the end first'}"
+        )
+    return ""
+
+
+def not_markable(state: KeyState) -> str:
+    """The key marks a request for a batch."""
+    return without_request(state) or ("" if state.is_waiting else "only a waiting request can be marked")
+
+
+def nothing_marked(state: KeyState) -> str:
+    """The key answers the marked requests."""
+    if state.console_problem or state.marked:
+        return state.console_problem
+    busy = state.marked_busy
+    return f"it cannot be answered now: {busy}" if busy else "nothing is marked: space marks a request"
+
+
+def not_refreshable(state: KeyState) -> str:
+    """The key fetches the preview again."""
+    if why := without_request(state) or state.answer_problem:
+        return why
+    once = state.request is not None and not state.request.refreshable
+    return "its preview was fetched once, before it was asked" if once else ""
+
+
+def nothing_to_undo(state: KeyState) -> str:
+    """The key takes back an approval that is not sent yet."""
+    return "" if state.holds_approval else "there is nothing to take back"
+
+
+def no_raw_view(state: KeyState) -> str:
+    """The key shows the exact call of a request, which the history has to look up first."""
+    if why := without_request(state):
+        return why
+    if not state.details_open:
+        return "open the detail first"
+    return "" if state.details_loaded else "the gate no longer has the exact call"
+
+
+def not_copyable(state: KeyState) -> str:
+    """The key copies the request, or all of a text."""
+    if why := without_request(state):
+        return why
+    if not state.text_loaded:
+        return "still loading: try again in a moment"
+    return "" if state.text_fits_clipboard else "too long for the terminal's clipboard"
+
+
+def not_lockable(state: KeyState) -> str:
+    """The key locks the console."""
+    return "" if state.lockable else "not locked: this key has no passphrase to unlock it with"
+
+
+def no_log(state: KeyState) -> str:
+    """The key shows the log."""
+    return "" if state.has_log else "there is a log only in the demo, and where the gate runs in this window"
+
+
+def no_vault(state: KeyState) -> str:
+    """The key unlocks the vault of a daemon."""
+    return state.vault_problem

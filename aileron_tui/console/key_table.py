@@ -1,0 +1,308 @@
+"""Every key of the console in one table.
+
+Bindings, footers, help, command palette, docs/keys.md and the answer to "can this key be used now?" all come from it.
+An action's id is what a user's keymap names.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final
+
+from textual.binding import Binding
+
+from aileron_tui.console import key_reasons as reasons
+from aileron_tui.console.fixed_keys import FIXED_KEYS
+from aileron_tui.console.key_actions import KeyAction, KeyGroup, KeyScope
+from aileron_tui.console.key_names import same_form
+
+_HISTORY: Final = (KeyScope.HISTORY,)
+_LISTS: Final = (KeyScope.MAIN, KeyScope.HISTORY)
+_ASIDE: Final = (KeyScope.HISTORY, KeyScope.RAW, KeyScope.HELP)
+
+ACTIONS: Final = (
+    KeyAction(
+        "approve",
+        "a",
+        "approve",
+        "Approve the request that is shown. High risk asks once more.",
+        KeyGroup.ANSWER,
+        rank=1,
+        danger=True,
+        key_only=True,
+        armed=True,
+        why_unavailable=reasons.not_approvable,
+    ),
+    KeyAction(
+        "deny",
+        "d",
+        "deny",
+        "Deny the request that is shown. Nothing runs.",
+        KeyGroup.ANSWER,
+        rank=2,
+        danger=True,
+        key_only=True,
+        armed=True,
+        why_unavailable=reasons.not_decidable,
+    ),
+    KeyAction(
+        "deny_reason",
+        "D",
+        "deny with reason",
+        "Deny the request that is shown and tell the agent why.",
+        KeyGroup.ANSWER,
+        rank=3,
+        short="reason",
+        danger=True,
+        armed=True,
+        why_unavailable=reasons.not_decidable,
+    ),
+    KeyAction(
+        "edit",
+        "e",
+        "edit",
+        "Change the inputs, then approve the edited call.",
+        KeyGroup.ANSWER,
+        rank=4,
+        why_unavailable=reasons.not_decidable,
+    ),
+    KeyAction(
+        "mark",
+        "space",
+        "mark",
+        "Mark the request for a batch, or unmark it.",
+        KeyGroup.ANSWER,
+        rank=5,
+        why_unavailable=reasons.not_markable,
+    ),
+    KeyAction(
+        "approve_marked",
+        "A",
+        "approve marked",
+        "Review the marked requests, each set to approve.",
+        KeyGroup.ANSWER,
+        rank=12,
+        why_unavailable=reasons.nothing_marked,
+    ),
+    KeyAction(
+        "deny_marked",
+        "X",
+        "deny marked",
+        "Review the marked requests, each set to deny.",
+        KeyGroup.ANSWER,
+        rank=13,
+        why_unavailable=reasons.nothing_marked,
+    ),
+    KeyAction(
+        "undo",
+        "u",
+        "undo",
+        "Take back an approval that is not sent yet.",
+        KeyGroup.ANSWER,
+        rank=9,
+        why_unavailable=reasons.nothing_to_undo,
+    ),
+    KeyAction("down", "j,down", "down", "Go to the next one; pgdn and end go further.", KeyGroup.MOVE, _LISTS),
+    KeyAction("up", "k,up", "up", "Go to the previous one; pgup and home go further.", KeyGroup.MOVE, _LISTS),
+    KeyAction("next_pane", "tab", "next pane", "Go to the next pane.", KeyGroup.MOVE, _LISTS),
+    KeyAction("focus_prompt", "enter", "read", "Go into the prompt to read it. Enter never answers.", KeyGroup.MOVE),
+    KeyAction("history.first", "g,home", "newest", "Go to the newest request.", KeyGroup.MOVE, _HISTORY),
+    KeyAction("history.last", "G,end", "oldest", "Go to the oldest request loaded so far.", KeyGroup.MOVE, _HISTORY),
+    KeyAction("filter", "/", "filter", "Show only waiting requests that contain these words.", KeyGroup.LOOK, rank=6),
+    KeyAction("clear_filter", "escape", "clear filter", "Show all waiting requests again.", KeyGroup.LOOK),
+    KeyAction("history", "h", "history", "Show everything that was asked, decided and done.", KeyGroup.LOOK, rank=8),
+    KeyAction(
+        "raw",
+        "v",
+        "raw",
+        "Show the exact inputs and preview as JSON.",
+        KeyGroup.LOOK,
+        _LISTS,
+        rank=10,
+        why_unavailable=reasons.no_raw_view,
+    ),
+    KeyAction(
+        "refresh",
+        "r",
+        "fetch again",
+        "Fetch the preview again.",
+        KeyGroup.LOOK,
+        rank=11,
+        why_unavailable=reasons.not_refreshable,
+    ),
+    KeyAction(
+        "log",
+        "l",
+        "log",
+        "Show the log of the demo's agent, or of the gate that runs in this window.",
+        KeyGroup.LOOK,
+        rank=8,
+        optional=True,
+        why_unavailable=reasons.no_log,
+    ),
+    KeyAction(
+        "history.search",
+        "/",
+        "search",
+        "Search action, connector, agent, inputs, edits, reason and outcome. `word*` finds words that start with it.",
+        KeyGroup.LOOK,
+        _HISTORY,
+        rank=1,
+    ),
+    KeyAction(
+        "history.open",
+        "enter",
+        "detail",
+        "Show everything about the request.",
+        KeyGroup.LOOK,
+        _HISTORY,
+        rank=2,
+        why_unavailable=reasons.without_request,
+    ),
+    KeyAction(
+        "history.outcome",
+        "o",
+        "outcome",
+        "Show only requests with one outcome; press again for the next.",
+        KeyGroup.LOOK,
+        _HISTORY,
+        rank=3,
+    ),
+    KeyAction(
+        "history.chart",
+        "c",
+        "chart",
+        "Show decisions per day and the time to decide.",
+        KeyGroup.LOOK,
+        _HISTORY,
+        rank=5,
+    ),
+    KeyAction("history.export", "x", "export", "Write the requests found to a file.", KeyGroup.LOOK, _HISTORY, rank=4),
+    KeyAction("history.reload", "r", "reload", "Load the newest page again.", KeyGroup.LOOK, _HISTORY, rank=9),
+    KeyAction(
+        "help.search",
+        "/",
+        "search",
+        "Show only keys whose description matches.",
+        KeyGroup.LOOK,
+        (KeyScope.HELP,),
+        rank=1,
+    ),
+    KeyAction(
+        "copy",
+        "y",
+        "copy",
+        "Copy the id and the digest; in the raw view, the whole text.",
+        KeyGroup.LOOK,
+        (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW),
+        rank=14,
+        why_unavailable=reasons.not_copyable,
+    ),
+    KeyAction(
+        "help",
+        "?,f1",
+        "help",
+        "Show every key and what it does.",
+        KeyGroup.CONSOLE,
+        (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW),
+        rank=7,
+    ),
+    KeyAction(
+        "vault",
+        "U",
+        "unlock the daemon's vault",
+        "Unlock a daemon's vault with its passphrase.",
+        KeyGroup.CONSOLE,
+        why_unavailable=reasons.no_vault,
+    ),
+    KeyAction(
+        "lock",
+        "L",
+        "lock",
+        "Lock the console. Answering needs the passphrase again.",
+        KeyGroup.CONSOLE,
+        rank=15,
+        why_unavailable=reasons.not_lockable,
+    ),
+    KeyAction("quit", "q", "quit", "Quit. Asks first if requests are waiting.", KeyGroup.CONSOLE, rank=16),
+    KeyAction("back", "escape,q", "back", "Close this and go back.", KeyGroup.CONSOLE, _ASIDE, rank=6),
+    KeyAction(
+        "command_palette",
+        "ctrl+p",
+        "commands",
+        "Find a command by its name.",
+        KeyGroup.CONSOLE,
+        (KeyScope.MAIN, *_ASIDE),
+        fixed=True,
+        bound=False,
+    ),
+    *FIXED_KEYS,
+)
+
+MOUSE: Final = (
+    (
+        "click a key",
+        "Does what the key does, under the same conditions; a click that brings the window to the front does nothing.",
+    ),
+    ("click a request", "Selects it; never answers. In a one-line list, goes to the next request, then to the first."),
+    ("click it again", "In the history: opens the details."),
+    ("click the word", "In the sheet of marked requests: switches between approve, deny and leave."),
+    ("click ▾ or ▸", "Folds or unfolds a part of JSON."),
+    ("wheel", "Scrolls what is under the pointer."),
+)
+"""What the mouse does, and with what."""
+
+BY_ID: Final[Mapping[str, KeyAction]] = {action.id: action for action in ACTIONS}
+
+
+def _by_scope() -> Mapping[KeyScope, tuple[KeyAction, ...]]:
+    found: defaultdict[KeyScope, list[KeyAction]] = defaultdict(list)
+    for action in ACTIONS:
+        for scope in action.scopes:
+            found[scope].append(action)
+    return {scope: tuple(actions) for scope, actions in found.items()}
+
+
+_BY_SCOPE: Final = _by_scope()
+
+
+def of(scope: KeyScope) -> tuple[KeyAction, ...]:
+    """The actions of a scope, in the order of the table."""
+    return _BY_SCOPE[scope]
+
+
+def bindings(scope: KeyScope) -> list[Binding]:
+    """A scope's keys for Textual. A user's keymap changes them through their ids."""
+    return [
+        Binding(
+            action.key,
+            action.action,
+            action.label,
+            show=bool(action.rank),
+            priority=action.priority,
+            tooltip=action.tooltip,
+            id=action.id,
+            system=scope is KeyScope.EVERYWHERE,
+        )
+        for action in of(scope)
+        if action.bound
+    ]
+
+
+def keys_of(action: KeyAction, overrides: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The keys of an action under a checked keymap."""
+    written = (overrides or {}).get(action.id)
+    return action.keys if written is None else tuple(written.split(","))
+
+
+def at(scope: KeyScope, key: str, overrides: Mapping[str, str] | None = None) -> KeyAction | None:
+    """What a key does in a scope; `?` and `question_mark` are the same key."""
+    wanted = same_form(key)
+    for action in of(scope):
+        if any(same_form(one) == wanted for one in keys_of(action, overrides)):
+            return action
+    return None
+
+
+def running(scope: KeyScope, action: str) -> KeyAction | None:
+    """The entry of a scope that runs this Textual action."""
+    return next((one for one in of(scope) if one.action == action), None)

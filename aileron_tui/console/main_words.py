@@ -1,0 +1,125 @@
+"""What the main screen says: notes in the header, notes on the request, and the status line above the keys."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from textual.content import Content
+
+from aileron_tui.console.answer_flow import AnswerFlow, ready_marked, waiting_marked
+from aileron_tui.console.key_hints import KeyHint, hint
+from aileron_tui.console.key_reasons import KeyState
+from aileron_tui.console.key_table import BY_ID
+from aileron_tui.console.port import ConsolePort
+from aileron_tui.console.render import MUTED, foreign_line, trusted
+from aileron_tui.console.vault_unlocking import VaultUnlocking
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.visible_text import Visible, cells, clip
+from aileron_tui.surface.board import Pill, Tone
+
+if TYPE_CHECKING:
+    from aileron_tui.core.request import Request
+
+_SHORT_REMARK: Final = 60
+_TONES: Final = {Tone.QUIET: MUTED, Tone.GOOD: "$text-success", Tone.WARN: "$text-warning", Tone.BAD: "$text-error"}
+_READY: Final = "bold $text-success"
+
+
+class PromptOnScreen(NamedTuple):
+    """What the main screen knows about the prompt it draws; `changed_above` costs more, so it is asked last."""
+
+    too_small: bool
+    read_to_end: bool
+    changed_above: Callable[[], bool]
+
+
+class StatusLine(NamedTuple):
+    """Whether an answer counts now, and keys that belong to that."""
+
+    words: str
+    style: str = MUTED
+    keys: tuple[KeyHint, ...] = ()
+
+
+def key_state(port: ConsolePort, answers: AnswerFlow, vaults: VaultUnlocking, prompt: PromptOnScreen) -> KeyState:
+    """What decides which keys can be used now."""
+    board, request = port.board, port.board.current
+    shown = answers.shown or request
+    waiting = waiting_marked(board)
+    return KeyState(
+        has_request=request is not None,
+        request=request,
+        shown=shown,
+        pill=board.pill(request.key) if request else Pill(""),
+        is_waiting=board.is_waiting(board.selected),
+        is_on_screen=shown is not None and port.arming.on_screen(shown.key, shown.digest),
+        window_too_small=prompt.too_small,
+        read_to_end=prompt.read_to_end,
+        changed_above=shown is not None and _is_unread_high_risk(shown, prompt) and prompt.changed_above(),
+        arming=port.arming,
+        answer_problem=port.answer_problem(request) if request else "",
+        console_problem=port.answer_problem(),
+        marked=len(ready_marked(board)),
+        marked_busy=board.pill(waiting[0]).words if waiting else "",
+        holds_approval=answers.held_seconds > 0,
+        lockable=port.keys.lockable,
+        has_log=port.log_lines is not None,
+        vault_problem=vaults.problem(),
+    )
+
+
+def _is_unread_high_risk(request: "Request", prompt: PromptOnScreen) -> bool:
+    return request.prompt.risk.level is RiskLevel.HIGH and not prompt.read_to_end
+
+
+def status_line(port: ConsolePort, answers: AnswerFlow, state: KeyState, *, filtering: bool) -> StatusLine:
+    """What to say about answering now."""
+    keymap, board = port.keymap_in_use, port.board
+    if seconds := answers.held_seconds:
+        undo = hint("undo", keymap, label="takes it back")
+        return StatusLine(f"approved, sent in {seconds:.0f} s —", "$text-warning", (undo,))
+    if filtering:
+        keys = hint("filter.leave_filter", label="goes back"), hint("clear_filter", keymap, label="shows all")
+        return StatusLine("filter:", MUTED, keys)
+    if board.current is None:
+        return StatusLine("nothing to answer")
+    if not state.is_waiting:
+        return StatusLine(f"{state.pill.short} · nothing to answer here")
+    if why := BY_ID["approve"].why_not(state):
+        return StatusLine(f"◌ {why}")
+    if answers.edited:
+        approve = hint("approve", keymap, label="approves the edited call")
+        return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discards the edit")))
+    return StatusLine("● ready for your answer", _READY)
+
+
+def header_notes(port: ConsolePort, vaults: VaultUnlocking, *, narrow: bool) -> tuple[str, ...]:
+    """What else the header says, most important first."""
+    board = port.board
+    show_all = hint("clear_filter", port.keymap_in_use, label="shows all").text
+    notes = {
+        "⚠ vault locked": vaults.locked,
+        f"⚠ {board.unreadable_count:,} unreadable": board.unreadable_count,
+        "⚠ key" if narrow else "⚠ insecure key": port.keys.insecure,
+        "read only": port.read_only,
+        f"{len(board.marked)} marked": board.marked,
+        "filtered" if narrow else f"filtered, {show_all}": board.filter,
+    }
+    return tuple(words for words, applies in notes.items() if applies)
+
+
+def request_note(port: ConsolePort, request: "Request | None", *, name_source: bool, brief: bool) -> Content | None:
+    """Which source the request comes from, if the list does not show it, and its pill."""
+    if request is None:
+        return None
+    parts: list[Content] = []
+    if name_source:
+        label = port.source_label(request.source)
+        name = trusted("from ", MUTED) + foreign_line(request.source, "bold")
+        parts.append(name + trusted(f", a {label}", MUTED) if label else name)
+    if (remark := port.board.remark(request.key)).words:
+        # A source's remark on a waiting request is foreign text, and must not take the room for the request itself.
+        is_foreign = not port.board.pill(request.key).words
+        room = _SHORT_REMARK if is_foreign and brief else cells(remark.words)
+        shown = trusted(clip(Visible(remark.words), room), _TONES[remark.tone])
+        parts.append(trusted("it says: ", MUTED) + shown if is_foreign else shown)
+    return trusted(" · ", MUTED).join(parts) if parts else None

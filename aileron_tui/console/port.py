@@ -1,0 +1,120 @@
+"""What the parts of the console need from the app, so that they need not know the app itself."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from aileron_tui.surface.board import Board, Tone
+
+if TYPE_CHECKING:
+    from aileron_tui.console.settings import ConsoleSettings
+    from aileron_tui.core.decision import Verdict
+    from aileron_tui.core.jsontext import JsonObject
+    from aileron_tui.core.request import Request
+    from aileron_tui.surface.arming import Arming
+    from aileron_tui.surface.held_approval import Stoppable
+    from aileron_tui.surface.source import Keyholder, Source
+    from aileron_tui.surface.source_listener import SourceStatus
+
+
+class ConsolePort(Protocol):
+    """The app as its parts see it."""
+
+    @property
+    def board(self) -> Board:
+        """What the console knows about requests."""
+
+    @property
+    def arming(self) -> "Arming":
+        """Whether an answer counts now."""
+
+    @property
+    def settings(self) -> "ConsoleSettings":
+        """How the user wants the console to behave."""
+
+    @property
+    def keys(self) -> "Keyholder":
+        """The operator's signing key."""
+
+    @property
+    def keymap_in_use(self) -> Mapping[str, str]:
+        """The user's own keys by action id."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether this console may not answer."""
+
+    @property
+    def log_lines(self) -> Callable[[], Sequence[str]] | None:
+        """The log of the demo's agent or of the gate in this window, if there is one."""
+
+    # sources
+
+    @property
+    def statuses(self) -> "Mapping[str, SourceStatus]":
+        """The connection status of every source by its name."""
+
+    def source(self, name: str) -> "Source | None":
+        """The source with this name, while it is connected."""
+
+    def source_label(self, name: str) -> str:
+        """What kind of source it is: `daemon` or `gate`."""
+
+    def answer_problem(self, request: "Request | None" = None) -> str:
+        """Why this request, or any at all, cannot be answered now, or ""."""
+
+    # the screen
+
+    def redraw(self) -> None:
+        """Shows the board as it is now."""
+
+    def show_message(self, words: str, tone: Tone = Tone.QUIET) -> None:
+        """Shows a short message for a moment, in place of the one before."""
+
+    def clear_message(self) -> None:
+        """Removes the message."""
+
+    def lock(self) -> None:
+        """Locks the console."""
+
+    def leave(self) -> None:
+        """Quits; asks first if requests are waiting."""
+
+    # time and threads
+
+    def call_after(self, seconds: float, callback: Callable[[], object]) -> "Stoppable":
+        """Calls back once on the loop."""
+
+    def run_blocking(self, kind: str, source: str, task: Callable[[], None]) -> None:
+        """Runs work that waits for a source in a thread. Neither other sources nor other kinds of work wait for it."""
+
+    def report(self, callback: Callable[..., object], *values: object) -> None:
+        """Calls back on the loop, from any thread."""
+
+
+class Dialogs(Protocol):
+    """What the operator is asked. Each dialog calls `done` with its result, None if it was cancelled."""
+
+    def confirm_high_risk(self, request: "Request", done: Callable[[bool | None], None]) -> None:
+        """Asks again before a request of high risk is approved, in the way that the settings name."""
+
+    def ask_reason(self, request: "Request", done: Callable[[str | None], None]) -> None:
+        """Asks why a request is denied."""
+
+    def edit_inputs(
+        self, request: "Request", edits: "JsonObject | None", done: "Callable[[JsonObject | None], None]"
+    ) -> None:
+        """Shows the form for the inputs, with the edits made so far."""
+
+    def review_batch(
+        self,
+        requests: "list[Request]",
+        verdict: "Verdict",
+        problems: Mapping[str, str],
+        done: "Callable[[list[tuple[Request, Verdict]] | None], None]",
+    ) -> None:
+        """Shows the sheet of marked requests; `problems` says by key why some cannot be answered now."""
+
+    def ask_vault_passphrase(
+        self, source: str, unlock: Callable[[bytearray], None], done: Callable[[bool | None], None]
+    ) -> None:
+        """Asks for the passphrase of a daemon's vault; `unlock` tries it in a thread."""

@@ -1,0 +1,55 @@
+"""Runs a full-screen app so that it starts fast and a signal leaves the terminal and the files clean."""
+
+import asyncio
+import gc
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+T = TypeVar("T")
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
+_LOADED_SECONDS: Final = 1.0
+_FULL_COLLECTION: Final = 1000
+
+
+def run_app(app: "App[T]") -> tuple[int, T | None]:
+    """Runs an app until it ends or the process receives a signal. Returns its return code and its result."""
+
+    async def run() -> T | None:
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, app.exit)
+        loop.call_later(_LOADED_SECONDS, collect_rarely)
+        return await app.run_async()
+
+    # A warning that is logged somewhere must not be printed over the screen.
+    logging.getLogger("aileron_tui").addHandler(logging.NullHandler())
+    with quick_start():
+        result = asyncio.run(run())
+    return app.return_code or 0, result
+
+
+@contextmanager
+def quick_start() -> Iterator[None]:
+    """Turns the garbage collector off while the program starts, because what is loaded then is kept anyway."""
+    usual = gc.get_threshold()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*usual)
+        gc.enable()
+
+
+def collect_rarely() -> None:
+    """Excludes what is loaded from garbage collection: a full collection would block the loop noticeably."""
+    gc.freeze()
+    gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION)
+    gc.enable()

@@ -1,0 +1,41 @@
+"""Opens the screens besides the main one. Each is loaded only when it is opened."""
+
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from aileron_tui.console.port import ConsolePort
+
+if TYPE_CHECKING:
+    from aileron_tui.core.request import Request
+
+
+def open_history(app: App[Any], port: ConsolePort) -> None:
+    """Everything that was asked, decided and done."""
+    from aileron_tui.console.screens.history import HistoryScreen  # noqa: PLC0415
+    from aileron_tui.surface.history_reader import HistoryReader  # noqa: PLC0415
+
+    reader = HistoryReader(lambda: {name: port.source(name) for name in port.statuses})
+    app.push_screen(HistoryScreen(reader, keymap=port.keymap_in_use))
+
+
+def open_raw(app: App[Any], port: ConsolePort, request: "Request") -> None:
+    """The exact call and preview of a request."""
+    from aileron_tui.console.screens.raw import RawScreen  # noqa: PLC0415
+
+    app.push_screen(RawScreen(request, keymap=port.keymap_in_use))
+
+
+def open_log(app: App[Any], port: ConsolePort) -> None:
+    """The log of the demo's agent, or of the gate in this window."""
+    from aileron_tui.console.screens.agent_log import AgentLogScreen  # noqa: PLC0415
+
+    if port.log_lines:
+        app.push_screen(AgentLogScreen(port.log_lines))
+
+
+def open_help(app: App[Any], port: ConsolePort) -> None:
+    """Every key."""
+    from aileron_tui.console.screens.help import HelpScreen  # noqa: PLC0415
+
+    app.push_screen(HelpScreen(keymap=port.keymap_in_use))

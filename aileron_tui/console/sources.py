@@ -1,0 +1,109 @@
+"""The sources of one console: a listener for each, their connection status, and threads for blocking work."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.surface.source import Keyholder, Upstream
+from aileron_tui.surface.source_listener import Reach, SourceListener, SourceStatus
+
+if TYPE_CHECKING:
+    from aileron_tui.core.request import Request
+    from aileron_tui.runtime.source_events import SourceEvent
+
+_THREADS: Final = 4
+_LONGEST_REASON: Final = 200
+
+
+class SourceReport(NamedTuple):
+    """What a source reported since the last time; `status` only if it changed."""
+
+    name: str
+    events: "list[SourceEvent]"
+    status: SourceStatus | None
+
+
+class Sources:
+    """One source or several. A source that cannot be reached does not hold up the others.
+
+    `reported` is called from the threads of the listeners.
+    """
+
+    def __init__(self, upstreams: Sequence[Upstream], keys: Keyholder, reported: Callable[[], None]) -> None:
+        self.listeners = {upstream.name: SourceListener(upstream, keys, reported) for upstream in upstreams}
+        names = self.listeners
+        # A request's key is the source's name, a space and an id, so that no source can use the keys of another.
+        if len(names) < len(upstreams) or (len(names) > 1 and not all(names)) or any(" " in name for name in names):
+            raise AileronError("every source needs a name of its own, in one word")
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one, so that a request must say where it comes from."""
+        return len(self.listeners) > 1
+
+    @property
+    def statuses(self) -> Mapping[str, SourceStatus]:
+        """The connection status of every source by its name."""
+        return {name: listener.standing for name, listener in self.listeners.items()}
+
+    def start(self) -> None:
+        """Starts to listen."""
+        for listener in self.listeners.values():
+            listener.start()
+
+    def stop(self) -> None:
+        """Closes every connection for good."""
+        for listener in self.listeners.values():
+            listener.stop()
+
+    def disconnect(self) -> None:
+        """Closes every connection; they are opened again once the key is unlocked."""
+        for listener in self.listeners.values():
+            listener.hang_up()
+
+    def reports(self) -> "Iterator[SourceReport]":
+        """What every source reported since the last time."""
+        for name, listener in self.listeners.items():
+            before = listener.standing
+            events = listener.take()
+            yield SourceReport(name, events, listener.standing if listener.standing is not before else None)
+
+    def problem(self, request: "Request | None" = None) -> str:
+        """Why this request, or any at all, cannot be answered because of its connection, or ""."""
+        if request is None:
+            return "" if any(status.reach is Reach.LIVE for status in self.statuses.values()) else "not connected"
+        status = self.listeners[request.source].standing
+        if status.reach is Reach.LIVE:
+            return ""
+        why = f": {clip(inline(status.why), _LONGEST_REASON)}" if status.why else ""
+        return f"{f'{request.source} is ' if self.several else ''}not connected{why}"
+
+    @property
+    def trouble(self) -> str:
+        """Why not every source is connected, or ""."""
+        lost = [status for status in self.statuses.values() if status.reach is not Reach.LIVE]
+        return next((status.why or status.reach for status in lost), "")
+
+
+class SourceThreads:
+    """Threads for blocking work. Each kind of work has its own for each source, so that none waits for another."""
+
+    def __init__(self) -> None:
+        self._pools: dict[tuple[str, str], ThreadPoolExecutor] = {}
+
+    def run(self, kind: str, source: str, task: Callable[[], None]) -> None:
+        """Runs a task."""
+        self.pool(kind, source).submit(task)
+
+    def pool(self, kind: str, source: str) -> ThreadPoolExecutor:
+        """The threads for one kind of work on one source."""
+        if (kind, source) not in self._pools:
+            self._pools[kind, source] = ThreadPoolExecutor(_THREADS, f"{kind} {source}".rstrip())
+        return self._pools[kind, source]
+
+    def close(self) -> None:
+        """Starts nothing more; running tasks are not interrupted."""
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
