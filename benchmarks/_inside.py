@@ -17,7 +17,7 @@ from textual.geometry import Size
 from aileron_tui.cli.full_screen import collect_rarely, quick_start
 from aileron_tui.console.app import Console
 from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.core.decision import timestamp
+from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.request_reader import Item
 from aileron_tui.runtime.source_events import SourceEvent, read_events
 from aileron_tui.signing import key_store

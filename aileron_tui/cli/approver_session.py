@@ -13,11 +13,11 @@ from shlex import quote
 from typing import Final, TextIO
 
 from aileron_tui.cli.output import columns, write
-from aileron_tui.core.decision import moment
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt import lines
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.times import moment
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, wrap
 from aileron_tui.files.config import load_config
 from aileron_tui.files.paths import paths

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from aileron_tui.core.decision import moment
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import moment
 
 OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
     RequestState.EXECUTED: ("✓", "done"),

@@ -14,21 +14,19 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.call_inputs import faults
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.event_feed import EventFeed
-from aileron_tui.gate.gate_state import GateSetup, GateState, log, utc_now
+from aileron_tui.gate.gate_state import GateSetup, GateState, log
 from aileron_tui.gate.installed_bundle import described, install, look_at, settings_of
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
-from aileron_tui.gate.outbox import Outbox
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
-from aileron_tui.ledger import history_search
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.store import EntryDraft, open_ledger, open_reader, open_results
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.signing.approvers import Approvers
 
@@ -67,11 +65,11 @@ class Gate:
         settings = settings_of(setup.config, setup.cache, setup.keyring)
         with contextlib.ExitStack() as undo:
             undo.callback(context.pool.shutdown, wait=False)
-            context.recorder = LedgerRecorder(await asyncio.to_thread(Ledger, self.ledger_path))
+            context.recorder = LedgerRecorder(await asyncio.to_thread(open_ledger, self.ledger_path))
             undo.callback(context.recorder.close)
-            context.outbox = Outbox(setup.data / OUTBOX_FILE)
+            context.outbox = open_results(setup.data / OUTBOX_FILE)
             undo.callback(context.outbox.close)
-            context.reader = LedgerReader(self.ledger_path)
+            context.reader = open_reader(self.ledger_path)
             undo.callback(context.reader.close)
             context.installed = await asyncio.to_thread(install, setup.manifests, settings)
             await context.recorder.record(
@@ -156,7 +154,7 @@ class Gate:
             return Reply(200, {"status": "pending_approval" if live.state is RequestState.PENDING else "running"})
         try:
             answer = self._context.outbox.find(id_)
-            if answer is None and (record := history_search.find(self._context.reader, id_)):
+            if answer is None and (record := self._context.reader.find(id_)):
                 answer = recovery.told(self._context.reader, record)
             return await self._asking.delivered(answer) if answer else replies.unknown(id_)
         except AileronError as error:

@@ -4,7 +4,7 @@ Everything here reads the ledger with a connection of its own and may take a whi
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -15,10 +15,9 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.http_request import Refusal
 from aileron_tui.ledger import history_pages
-from aileron_tui.ledger import history_search as ledger_search
 from aileron_tui.ledger.history_pages import SEARCH, Query, past, search
-from aileron_tui.ledger.reader import LedgerReader, read_entry, translating
-from aileron_tui.ledger.request_index import decision_of
+from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.store import LedgerReader, open_reader
 
 __all__ = ["AUDIT", "SEARCH", "AuditSearch", "audit", "audit_event", "past", "read_audit", "read_search", "search"]
 
@@ -26,11 +25,6 @@ AUDIT: Final = ("since", "audit_id", "connector_fqn", "class", "limit")
 
 _MOST_EVENTS: Final = 1000
 _EVENTS: Final = 100
-_FEW: Final = 1000
-_OF_CONNECTOR: Final = """
-SELECT seq, data FROM steps JOIN entries USING (seq)
-WHERE request IN (SELECT id FROM requests WHERE connector = ?) ORDER BY seq DESC
-"""
 _PLAIN: Final = re.compile(r"[a-z_]{4,64}", re.ASCII)
 _AUDIT_ID: Final = re.compile(r"audit-(?:([0-9]{1,15})|([A-Za-z][A-Za-z0-9-]{1,100}))", re.ASCII)
 
@@ -94,9 +88,8 @@ def audit(ledger: Path, wanted: AuditSearch) -> JsonObject:
             "events": [event] if event and _wanted(event, wanted) and str(event["timestamp"]) >= wanted.since else []
         }
     events: list[Json] = []
-    with LedgerReader(ledger) as reader, translating(ledger):
-        for seq, data in _rows(reader, wanted):
-            entry = read_entry(ledger, seq, data)
+    with open_reader(ledger) as reader:
+        for entry in reader.newest_entries(wanted.connector, _stored_text(wanted.class_)):
             if entry.time < wanted.since:
                 break
             event = _event(reader, entry)
@@ -107,22 +100,11 @@ def audit(ledger: Path, wanted: AuditSearch) -> JsonObject:
     return {"events": events}
 
 
-def _rows(reader: LedgerReader, wanted: AuditSearch) -> Iterable[tuple[int, bytes]]:
-    """The entries that may be wanted, newest first. SQLite passes over the others faster than we could read them."""
-    db = reader.db
-    if wanted.connector and _is_rare(reader, wanted.connector):
-        return db.execute(_OF_CONNECTOR, (wanted.connector,))
-    if _PLAIN.fullmatch(wanted.class_):
-        kind = next((kind for kind, class_ in _CLASSES.items() if class_ == wanted.class_), None)
-        needle = (kind or wanted.class_).encode()
-        return db.execute("SELECT seq, data FROM entries WHERE instr(data, ?) ORDER BY seq DESC", (needle,))
-    return db.execute("SELECT seq, data FROM entries ORDER BY seq DESC")
-
-
-def _is_rare(reader: LedgerReader, connector: str) -> bool:
-    """Whether so few requests are of a connector that it is quicker to look for those than to go through the newest."""
-    query = "SELECT count(*) FROM (SELECT 1 FROM requests WHERE connector = ? LIMIT ?)"
-    return int(reader.db.execute(query, (connector, _FEW + 1)).fetchone()[0]) <= _FEW
+def _stored_text(class_: str) -> str:
+    """What the bytes of an entry that fails with this class must contain, or "" if that is not known."""
+    if not _PLAIN.fullmatch(class_):
+        return ""
+    return next((kind for kind, name in _CLASSES.items() if name == class_), class_)
 
 
 def audit_event(ledger: Path, audit_id: str) -> JsonObject | None:
@@ -130,13 +112,12 @@ def audit_event(ledger: Path, audit_id: str) -> JsonObject | None:
     found = _AUDIT_ID.fullmatch(audit_id)
     if found is None:
         return None
-    with LedgerReader(ledger) as reader:
+    with open_reader(ledger) as reader:
         if found[2]:
             entries = [entry for entry in reader.of_request(found[2]) if entry.kind in _ENDS]
         else:
-            with translating(ledger):
-                rows = reader.db.execute("SELECT seq, data FROM entries WHERE seq = ?", (int(found[1]),)).fetchall()
-            entries = [read_entry(ledger, *row) for row in rows]
+            entry = reader.entry(int(found[1]))
+            entries = [entry] if entry else []
         event = _event(reader, entries[-1]) if entries else None
     return event if event and event["audit_id"] == audit_id else None
 
@@ -164,7 +145,7 @@ def _decided(reader: LedgerReader, entry: Entry) -> JsonObject | None:
         return None
     statement, signer = found
     word = "approved" if statement.verdict is Verdict.APPROVE else "denied"
-    record = ledger_search.find(reader, entry.request)
+    record = reader.find(entry.request)
     payload = _about(reader, entry) | {
         "aileron.approval.decision": word,
         "aileron.approval.edited": statement.edits is not None,
@@ -178,7 +159,7 @@ def _decided(reader: LedgerReader, entry: Entry) -> JsonObject | None:
 
 
 def _about(reader: LedgerReader, entry: Entry) -> JsonObject:
-    record = ledger_search.find(reader, entry.request)
+    record = reader.find(entry.request)
     if record is None:
         return {"aileron.approval.action": str(entry.body.get("action", ""))} if entry.body.get("action") else {}
     payload: JsonObject = {

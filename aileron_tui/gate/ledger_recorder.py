@@ -8,7 +8,7 @@ from concurrent.futures import Future
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.store import EntryDraft, Ledger
 
 _Job = tuple[Sequence[EntryDraft], "Future[Head]"]
 

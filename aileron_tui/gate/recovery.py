@@ -3,23 +3,21 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import timestamp
 from aileron_tui.gate import agent_replies
 from aileron_tui.gate.call_inputs import faults, fingerprint
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState
 from aileron_tui.gate.op_runner import OpRunner
-from aileron_tui.gate.outbox import StoredResult
 from aileron_tui.gate.request_handler import RequestHandler
-from aileron_tui.ledger import history_search
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.request_index import decision_of
-from aileron_tui.ledger.writer import EntryDraft
+from aileron_tui.ledger.history_filter import HistoryFilter
+from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.store import EntryDraft, LedgerReader, StoredResult
 
 _ANSWERS_KEPT: Final = timedelta(days=1)
 _UNCOLLECTED_KEPT: Final = timedelta(days=7)
@@ -28,10 +26,8 @@ _NEWEST: Final = 100
 
 async def recover(context: GateState, asking: RequestHandler, running: OpRunner) -> None:
     """Settles every request the ledger has no end for, and answers that were recorded but not kept."""
-    unfinished = history_search.HistoryFilter(
-        outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING)
-    )
-    for record in reversed(list(history_search.every(context.reader, unfinished))):
+    unfinished = HistoryFilter(outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING))
+    for record in reversed(list(context.reader.every(unfinished))):
         if record.outcome != RequestState.PENDING and (answer := context.outbox.find(record.id)):
             error = _error(answer)
             await context.recorder.record(
@@ -46,8 +42,8 @@ async def recover(context: GateState, asking: RequestHandler, running: OpRunner)
             live = await running.interrupt(live)
         context.enter(live)
         asking.open(live)
-    unrun = history_search.HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
-    for record in history_search.page(context.reader, unrun, limit=_NEWEST):
+    unrun = HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
+    for record in context.reader.page(unrun, limit=_NEWEST):
         await _keep_answer(context, record)
     now = context.clock()
     context.outbox.forget(timestamp(now - _ANSWERS_KEPT), timestamp(now - _UNCOLLECTED_KEPT))

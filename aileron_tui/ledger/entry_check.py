@@ -20,7 +20,7 @@ from dataclasses import field
 from datetime import timedelta
 from typing import Final, Protocol
 
-from aileron_tui.core.decision import Statement, moment
+from aileron_tui.core.decision import Statement
 from aileron_tui.core.entry_chain import (
     GENESIS,
     BodyRemoved,
@@ -36,13 +36,13 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
+from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger.ended_requests import EndedRequests
 from aileron_tui.ledger.entry_rules import EVENTS, VERDICTS, WINDOW, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import Stored
 from aileron_tui.ledger.request_standing import daemon_of, objection, read_told
+from aileron_tui.ledger.store import IdSet, Stored, open_id_set
 
 _LATE: Final = timedelta(minutes=1)
 _KEYS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED})
@@ -114,7 +114,7 @@ class _Verification:
     walker: ChainWalker = field(default_factory=ChainWalker)
     heads: list[str] = field(default_factory=lambda: [""] * WINDOW)
     requests: dict[str, _OpenRequest] = field(default_factory=dict)
-    finished: EndedRequests = field(default_factory=EndedRequests)
+    finished: IdSet = field(default_factory=open_id_set)
     decisions: Counter[str] = field(default_factory=Counter)
     key_changes: list[int] = field(default_factory=list)
     latest: str = ""

@@ -4,7 +4,6 @@ The writer refuses an entry that breaks a rule, inside the transaction that woul
 wins however many come at once; verification finds it if it is there all the same.
 """
 
-import sqlite3
 from typing import Final
 
 from aileron_tui.core.decision import Verdict
@@ -12,8 +11,9 @@ from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestEvent, advance
 from aileron_tui.ledger.errors import EntryRefused
-from aileron_tui.ledger.request_index import Decision
-from aileron_tui.ledger.request_standing import RequestStanding, daemon_of, objection, read_told, standing
+from aileron_tui.ledger.recorded_decision import Decision
+from aileron_tui.ledger.request_standing import RequestStanding, daemon_of, objection, read_told
+from aileron_tui.ledger.store import RequestLookup
 
 WINDOW: Final = 2**16
 """How many entries back the head in a signed decision may lie."""
@@ -37,18 +37,18 @@ def ungated(entry: Entry) -> bool:
     return entry.kind != EntryKind.REQUESTED and entry.body.get("gated") is False
 
 
-def admit(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> None:
+def admit(ledger: RequestLookup, entry: Entry, decision: Decision | None) -> None:
     """Refuses an entry that cannot follow: InvalidTransition names the state a request is in."""
     if entry.kind not in _RULED:
         return
-    known = standing(db, entry.request)
+    known = ledger.standing(entry.request)
     if entry.kind == EntryKind.TOLD:
         _admit_told(entry, known)
     elif entry.kind == EntryKind.EDITED:
         if known is None or known.surface != ELSEWHERE:
             raise EntryRefused("only an answer from elsewhere can be told to have been edited", entry.request)
     elif entry.kind == EntryKind.DECIDED:
-        _admit_decision(db, entry, known, decision)
+        _admit_decision(ledger, entry, known, decision)
     else:
         _admit_step(entry, known)
 
@@ -74,7 +74,7 @@ def _admit_told(entry: Entry, known: RequestStanding | None) -> None:
 
 
 def _admit_decision(
-    db: sqlite3.Connection, entry: Entry, known: RequestStanding | None, decision: Decision | None
+    ledger: RequestLookup, entry: Entry, known: RequestStanding | None, decision: Decision | None
 ) -> None:
     if decision is None:
         raise EntryRefused("a decision needs its signed envelope", entry.request)
@@ -83,17 +83,9 @@ def _admit_decision(
     if statement.request != entry.request:
         raise EntryRefused("the decision was signed for another request", statement.request)
     oldest = max(known.seq if known else 0, entry.seq - WINDOW + 1)
-    if position(db, statement.head, oldest, entry.seq) is None:
+    if ledger.position(statement.head, oldest, entry.seq) is None:
         raise EntryRefused(
             "the decision was signed over a ledger head that is not of this request's time",
             statement.head,
             "Sign over the head that came with the prompt.",
         )
-
-
-def position(db: sqlite3.Connection, digest: str, oldest: int, before: int) -> int | None:
-    """The number of the entry with this hash in a range, looked for from its end."""
-    raw = bytes.fromhex(digest.removeprefix("sha256:"))
-    query = "SELECT seq FROM entries WHERE seq >= ? AND seq < ? AND +hash = ? ORDER BY seq DESC LIMIT 1"
-    row = db.execute(query, (oldest, before, raw)).fetchone()
-    return row[0] if row else None

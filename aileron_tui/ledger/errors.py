@@ -7,17 +7,13 @@ LedgerError
 ├── LedgerDamaged   the file cannot be what was written
 ├── LedgerUnusable  the system does not let us write: disk full, no permission, input/output error
 ├── EntryTooLarge   one entry beyond the limit
-└── EntryRefused    an entry that cannot follow: a request made twice, a nonce used twice
+├── EntryRefused    an entry that cannot follow: a request made twice, a nonce used twice
+└── ResultsUnusable results of requests can be neither stored nor found
 """
 
-import sqlite3
 from pathlib import Path
-from typing import Final
 
 from aileron_tui.core.errors import AileronError
-
-_DAMAGE: Final = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB"})
-_MISSING: Final = "no such table"
 
 
 class LedgerError(AileronError):
@@ -59,18 +55,5 @@ class EntryRefused(LedgerError):
     """An entry that cannot follow those that are there."""
 
 
-def translated(error: sqlite3.Error, path: Path) -> LedgerError:
-    """SQLite's failure in words for a person."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    text = str(error)
-    if any(name.startswith(kind) for kind in _DAMAGE) or text.startswith(_MISSING):
-        return LedgerDamaged(path, text)
-    if name.startswith("SQLITE_FULL"):
-        return LedgerUnusable("the ledger cannot grow, the disk is full", str(path), "Make room and try again.")
-    if name.startswith("SQLITE_BUSY"):
-        return LedgerHeld("the ledger is busy", str(path), "Another process is writing. Try again.")
-    if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN", "SQLITE_AUTH")):
-        return LedgerUnusable("the ledger cannot be opened or written", f"{path}: {text}", "Check owner and mode.")
-    if name.startswith("SQLITE_CONSTRAINT"):
-        return EntryRefused("the ledger refuses the entry", text)
-    return LedgerUnusable("the ledger cannot be used", f"{path}: {text}", "Check the disk; nothing was recorded.")
+class ResultsUnusable(LedgerError):
+    """Results of requests can be neither stored nor found."""

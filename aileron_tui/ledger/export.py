@@ -16,15 +16,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Final
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.formats import VERSION, NewerFormat
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonError, read_object
+from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import inline
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerNewer
 from aileron_tui.ledger.head import Head, read_head
-from aileron_tui.ledger.reader import LedgerReader, Stored
-from aileron_tui.ledger.writer import LARGEST_ENTRY
+from aileron_tui.ledger.store import LARGEST_ENTRY, LedgerReader, Stored
 
 _LINE: Final = re.compile(rb'\{"hash":"sha256:([0-9a-f]{64})","entry":(\{.*\})\}\n', re.DOTALL)
 # Canonical JSON has the number close to the end.

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from aileron_tui.core.entry_chain import ChainFault, Damage
 from aileron_tui.ledger.entry_check import CheckReport, Signers, verify
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.export import Exported
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.history_search import shown
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.store import LedgerReader
 
 
 def audit(reader: LedgerReader, signers: Signers, expected: Sequence[Head] = ()) -> CheckReport:
@@ -18,7 +16,7 @@ def audit(reader: LedgerReader, signers: Signers, expected: Sequence[Head] = ())
     noted = reader.noted()
     with reader.snapshot():
         heads = [*expected, noted] if noted else expected
-        report = verify(reader.rows(), signers, heads, partial(shown, reader))
+        report = verify(reader.rows(), signers, heads, reader.shown)
         return report if report.fault else replace(report, fault=_around(report, reader))
 
 
@@ -33,7 +31,7 @@ def _around(report: CheckReport, reader: LedgerReader) -> ChainFault | None:
         indexed = {entry.seq for entry in reader.key_changes()}
         if differing := indexed ^ set(report.key_changes):
             return ChainFault(min(differing), Damage.INDEX, "the list of key changes is not that of the entries")
-        if found := reader.check_pages():
+        if found := reader.check_storage():
             return ChainFault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {found}")
     except LedgerDamaged as error:
         return ChainFault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {error.detail}")

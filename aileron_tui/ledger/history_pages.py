@@ -16,11 +16,10 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger import history_search as ledger_search
 from aileron_tui.ledger.errors import LedgerError
-from aileron_tui.ledger.history_search import HistoryFilter
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.request_index import decision_of, edits_of
+from aileron_tui.ledger.history_filter import PAGE, HistoryFilter
+from aileron_tui.ledger.recorded_decision import decision_of, edits_of
+from aileron_tui.ledger.store import open_reader
 
 SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "before", "limit")
 
@@ -62,13 +61,13 @@ def read_search(query: Query) -> HistoryPageQuery:
         tuple(query.get("action", ())),
     )
     before = number(query, "before", 0, None) or None
-    return HistoryPageQuery(wanted, before, number(query, "limit", ledger_search.PAGE, _MOST_REQUESTS))
+    return HistoryPageQuery(wanted, before, number(query, "limit", PAGE, _MOST_REQUESTS))
 
 
 def search(ledger: Path, wanted: HistoryPageQuery) -> JsonObject:
     """One page, newest first; `next` is the `before` of the following one, or null at the end."""
-    with LedgerReader(ledger) as reader:
-        found = ledger_search.page(reader, wanted.filter, before=wanted.before, limit=wanted.limit + 1)
+    with open_reader(ledger) as reader:
+        found = reader.page(wanted.filter, before=wanted.before, limit=wanted.limit + 1)
     page = found[: wanted.limit]
     items: list[Json] = [asdict(record) for record in page]
     return {"items": items, "next": page[-1].seq if len(found) > len(page) else None}
@@ -76,8 +75,8 @@ def search(ledger: Path, wanted: HistoryPageQuery) -> JsonObject:
 
 def past(ledger: Path, request: str) -> JsonObject | None:
     """One request of the past with its entries in order, and what was edited before it was approved, or null."""
-    with LedgerReader(ledger) as reader:
-        record = ledger_search.find(reader, request)
+    with open_reader(ledger) as reader:
+        record = reader.find(request)
         entries = reader.of_request(request)
     if record is None:
         return None

@@ -11,13 +11,12 @@ import json
 import os
 import socket
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject, read_object
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.ledger.errors import LedgerHeld, LedgerUnusable
 from aileron_tui.ledger.head import Head, read_head
 
@@ -39,7 +38,7 @@ class LockFile:
             "pid": os.getpid(),
             "host": socket.gethostname(),
             "role": role,
-            "since": timestamp(datetime.now(UTC)),
+            "since": timestamp(utc_now()),
         }
         self._prefix = json.dumps(self._who, sort_keys=True)[:-1]
 

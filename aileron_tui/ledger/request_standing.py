@@ -11,14 +11,12 @@ An end that the daemon told is the end. An answer that was given here is not, un
 `runtime.edited` may come after either; it says that the answer given elsewhere was to an edited call.
 """
 
-import sqlite3
 from typing import Final
 
-from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import moment, timestamp
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger.errors import EntryRefused
 
 ENDS: Final = frozenset(
     {RequestState.EXECUTED, RequestState.FAILED, RequestState.DENIED, RequestState.WITHDRAWN, RequestState.INTERRUPTED}
@@ -26,9 +24,6 @@ ENDS: Final = frozenset(
 OUTCOMES: Final = ENDS | {RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING}
 ANSWERED: Final = OUTCOMES - {RequestState.PENDING, RequestState.WITHDRAWN}
 """What can follow only when somebody has answered; the failure of a request that nobody answered is the exception."""
-
-_REBUILD: Final = "`aileron-tui history rebuild` makes it anew from the entries."
-_QUERY: Final = "SELECT seq, outcome, daemon, told, surface, edited FROM requests WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +57,6 @@ class DaemonReport:
             "error": self.error,
             "at": self.at,
         }
-
-
-def standing(db: sqlite3.Connection, request: str) -> RequestStanding | None:
-    """Where a request stands as the index has it, or None if it was never made."""
-    row = db.execute(_QUERY, (request,)).fetchone()
-    if row is None:
-        return None
-    try:
-        return RequestStanding(row[0], RequestState(row[1]), bool(row[2]), bool(row[3]), row[4], bool(row[5]))
-    except ValueError:
-        raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None
-
-
-def unfinished(db: sqlite3.Connection, most: int) -> tuple[str, ...]:
-    """The requests of daemons that were approved and of whose end nothing is known, newest first."""
-    query = "SELECT id FROM requests WHERE outcome IN (?, ?) AND daemon != '' ORDER BY seq DESC LIMIT ?"
-    return tuple(row[0] for row in db.execute(query, (RequestState.APPROVED, RequestState.RUNNING, most)))
 
 
 def daemon_of(body: JsonObject) -> str:

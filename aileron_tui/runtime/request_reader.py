@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 from typing import Final
 
-from aileron_tui.core.decision import Statement, Verdict, moment, timestamp
+from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import Prompt, read_prompt
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import moment, timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.waiting import Request
 from aileron_tui.runtime.errors import Untrustworthy

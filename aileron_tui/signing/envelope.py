@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, moment, pae, read_statement, statement_version
+from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, pae, read_statement, statement_version
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read
+from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.approvers import Approver
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason

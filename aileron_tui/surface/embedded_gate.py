@@ -14,8 +14,7 @@ from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.gate_state import GateSetup
 from aileron_tui.gate.server import ListenAddress, opened
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.store import Ledger, open_ledger, open_reader
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey
@@ -79,7 +78,7 @@ class EmbeddedGate:
 def changing_keys(data: Path) -> Iterator[tuple[Ledger, Approvers]]:
     """The ledger of a data folder for a change of keys, beside a gate that may be running, and who may approve now."""
     path = data / LEDGER_FILE
-    with Ledger(path, role="key", guest=True) as ledger, LedgerReader(path) as reader:
+    with open_ledger(path, role="key", guest=True) as ledger, open_reader(path) as reader:
         yield ledger, Approvers.of(reader.key_changes())
 
 

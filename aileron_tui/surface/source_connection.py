@@ -9,6 +9,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.paths import paths
+from aileron_tui.ledger.file_names import DAEMONS
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.surface.source_choice import Chosen, DaemonChoice, GateChoice, InsideChoice
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 def record_folder(name: str) -> Path:
     """Where our own record of a daemon is kept."""
-    from aileron_tui.ledger.connection import DAEMONS  # noqa: PLC0415  # brings the database, which is not needed to paint
-
     return paths().data / DAEMONS / (name or "daemon")
 
 

@@ -24,8 +24,8 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
-from aileron_tui.ledger.connection import FILE
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.store import open_ledger
 from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.runtime.gate_discovery import discover
 from aileron_tui.signing import key_store
@@ -74,7 +74,7 @@ def enrol(folder: Path, passphrase: str | None) -> None:
     """As `key init` does."""
     secret = bytearray(passphrase.encode()) if passphrase else None
     made = key_store.create(folder / "keys", "default", secret)
-    with Ledger(folder / "data" / FILE, role="test") as ledger:
+    with open_ledger(folder / "data" / FILE, role="test") as ledger:
         ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("default", made.public, insecure=made.insecure))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.core.entry_chain import EntryKind
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.store import open_reader
 from aileron_tui.signing import key_store
 
 LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAVFSbLEOFFaBRdGPeLtU17HEBjfXbjY3ZuR/BU9idNG someone"
@@ -63,7 +63,7 @@ def test_a_key_is_made_on_the_terminal_enrolled_and_given_a_new_passphrase(home:
     assert "made key default (passphrase)" in screen
     assert "correct horse" not in screen
     assert stat.S_IMODE((home / "keys" / "default.pem").stat().st_mode) == 0o600
-    with LedgerReader(home / "data" / "ledger.db") as reader:
+    with open_reader(home / "data" / "ledger.db") as reader:
         assert [entry.kind for entry in reader.entries()] == [EntryKind.KEY_ENROLLED]
 
     code, screen = on_a_terminal(home, ["key", "passphrase"], ["wrong horse!\n"])

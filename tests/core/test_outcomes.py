@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.outcomes import QUIET, ending, unheard
+from aileron_tui.core.times import timestamp
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 LATELY, LONG_AGO = timestamp(NOW - QUIET), timestamp(NOW - 2 * QUIET)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from aileron_tui.core.decision import Verdict, timestamp
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.times import timestamp
 from aileron_tui.gate.gate import LEDGER_FILE
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.store import open_ledger, open_reader
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import for_this_run
 from tests.gate.conftest import Bench, ask, code, ending, shown, until
@@ -77,7 +77,7 @@ def test_a_key_revoked_beside_the_running_gate_is_refused_at_once(bench: Bench) 
         async with bench.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             item = await shown(gate, id_)
-            with Ledger(gate.ledger_path, guest=True) as ledger:
+            with open_ledger(gate.ledger_path, guest=True) as ledger:
                 ledger.append(EntryKind.KEY_REVOKED, gate.approvers().revocation("tester"))
             reply = await gate.decide(id_, bench.answer(item))
             assert (reply.status, code(reply)) == (403, "revoked_key")
@@ -174,6 +174,6 @@ def test_a_refused_decision_cannot_fill_the_ledger(bench: Bench) -> None:
             return id_
 
     id_ = until(work())
-    with LedgerReader(bench.data / LEDGER_FILE) as reader:
+    with open_reader(bench.data / LEDGER_FILE) as reader:
         refused = next(entry for entry in reader.of_request(id_) if entry.kind == EntryKind.REFUSED)
     assert len(str(refused.body)) < 1000

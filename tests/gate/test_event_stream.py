@@ -12,7 +12,7 @@ import httpx
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.gate.http_limits import HttpLimits
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.store import open_ledger
 from tests.gate.conftest import Bench, until
 from tests.gate.house import DRAFT, SEND, WAITING, House, error_code, house, session
 
@@ -126,7 +126,7 @@ def test_nothing_more_is_told_to_a_revoked_key(bench: Bench) -> None:
 
 def revoke(bench: Bench) -> None:
     """As `key revoke` does beside a running gate."""
-    with Ledger(bench.data / "ledger.db", role="test", guest=True) as ledger:
+    with open_ledger(bench.data / "ledger.db", role="test", guest=True) as ledger:
         body = {"name": "tester", "fingerprint": bench.key.public.fingerprint}
         ledger.append(EntryKind.KEY_REVOKED, {**body})
 

@@ -20,15 +20,15 @@ from aileron_tui.gate.gate_state import GateLimits
 from aileron_tui.ledger.entry_check import verify
 from aileron_tui.ledger.errors import LedgerUnusable
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.ledger.store import EntryDraft, open_reader
 from aileron_tui.sandbox.connector_package import UNKNOWN_PUBLISHER, PublisherKeyring, load_keyring
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.gate.conftest import ASKER, Bench, ask, code, dig, ending, shown, until
 
 
 def kinds(bench: Bench, request: str = "") -> list[str]:
-    with LedgerReader(bench.data / "ledger.db") as reader:
+    with open_reader(bench.data / "ledger.db") as reader:
         entries = reader.of_request(request) if request else tuple(reader.entries())
         return [entry.kind for entry in entries]
 
@@ -40,7 +40,7 @@ def raw_mail(subject: str) -> str:
 
 def sound(bench: Bench) -> bool:
     """Whether the whole ledger verifies, signatures and all."""
-    with LedgerReader(bench.data / "ledger.db") as reader:
+    with open_reader(bench.data / "ledger.db") as reader:
         return verify(reader.rows(), RecordedSigners()).fault is None
 
 
@@ -438,16 +438,16 @@ def test_a_batch_answers_each_for_itself(bench: Bench) -> None:
 
 
 def test_what_ran_is_never_called_undone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    append = Ledger.append_all
+    append = SqliteLedger.append_all
 
-    def full(ledger: Ledger, drafts: Sequence[EntryDraft]) -> Head:
+    def full(ledger: SqliteLedger, drafts: Sequence[EntryDraft]) -> Head:
         if any(draft.kind == EntryKind.EXECUTED for draft in drafts):
             raise LedgerUnusable("the disk is full")
         return append(ledger, drafts)
 
     async def work() -> None:
         async with bench.gate() as gate:
-            monkeypatch.setattr(Ledger, "append_all", full)
+            monkeypatch.setattr(SqliteLedger, "append_all", full)
             reply = await gate.call("list-drafts", {}, ASKER, agent="agent-1")
             assert (reply.status, code(reply)) == (503, "outcome_not_recorded")
             assert "it ran" in dig(reply.body, "error", "message")

@@ -9,11 +9,14 @@ import pytest
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.states import RequestState
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
-from aileron_tui.gate.outbox import Outbox, StoredResult
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.history_search import find
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.ledger.store import (
+    EntryDraft,
+    StoredResult,
+    open_reader,
+    open_results,
+)
 from tests.gate.conftest import Bench, ask, shown, until
 from tests.gate.test_recovery import left_running
 
@@ -22,16 +25,16 @@ def test_an_agent_that_leaves_while_its_request_is_written_takes_it_with_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writing, go_on = threading.Event(), threading.Event()
-    append = Ledger.append_all
+    append = SqliteLedger.append_all
 
-    def slow(ledger: Ledger, drafts: Sequence[EntryDraft]) -> Head:
+    def slow(ledger: SqliteLedger, drafts: Sequence[EntryDraft]) -> Head:
         if any(draft.kind == EntryKind.REQUESTED for draft in drafts) and not writing.is_set():
             writing.set()
             go_on.wait(10)
         return append(ledger, drafts)
 
     async def work() -> None:
-        monkeypatch.setattr(Ledger, "append_all", slow)
+        monkeypatch.setattr(SqliteLedger, "append_all", slow)
         async with bench.gate() as gate:
             held = asyncio.create_task(ask(gate, wait=30))
             await asyncio.to_thread(writing.wait, 10)
@@ -66,7 +69,7 @@ def test_of_two_who_come_for_one_answer_one_gets_it(bench: Bench) -> None:
 
 def test_an_outcome_that_was_kept_counts_even_if_the_action_is_gone(bench: Bench) -> None:
     id_ = left_running(bench)
-    outbox = Outbox(bench.data / OUTBOX_FILE)
+    outbox = open_results(bench.data / OUTBOX_FILE)
     outbox.put(StoredResult(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
     outbox.close()
     (bench.manifests / "actions" / "send-draft.md").unlink()
@@ -76,7 +79,7 @@ def test_an_outcome_that_was_kept_counts_even_if_the_action_is_gone(bench: Bench
             assert (await gate.result(id_)).body["status"] == "completed"
 
     until(work())
-    with LedgerReader(bench.data / LEDGER_FILE) as reader:
-        record = find(reader, id_)
+    with open_reader(bench.data / LEDGER_FILE) as reader:
+        record = reader.find(id_)
     assert record is not None
     assert record.outcome == RequestState.EXECUTED

@@ -11,18 +11,21 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
-from aileron_tui.gate.outbox import Outbox, StoredResult
-from aileron_tui.ledger.history_search import find
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.store import (
+    EntryDraft,
+    StoredResult,
+    open_ledger,
+    open_reader,
+    open_results,
+)
 from aileron_tui.signing.envelope import read_envelope, sign
 from tests.gate.conftest import Bench, ask, dig, ending, shown, until
 from tests.gate.test_flow import sound
 
 
 def outcome(bench: Bench, id_: str) -> str:
-    with LedgerReader(bench.data / LEDGER_FILE) as reader:
-        record = find(reader, id_)
+    with open_reader(bench.data / LEDGER_FILE) as reader:
+        record = reader.find(id_)
         assert record is not None
         return record.outcome
 
@@ -44,7 +47,7 @@ def waiting_request(bench: Bench, edits: JsonObject | None = None) -> tuple[str,
 def left_running(bench: Bench, edits: JsonObject | None = None) -> str:
     """A request that was approved and started by a gate that was then gone."""
     id_, envelope = waiting_request(bench, edits)
-    with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
+    with open_ledger(bench.data / LEDGER_FILE, role="test") as ledger:
         decided = EntryDraft(EntryKind.DECIDED, {"envelope": json.loads(envelope)}, id_)
         digest = read_statement(read_envelope(envelope.encode()).payload).digest
         ledger.append_all([decided, EntryDraft(EntryKind.RUNNING, {"digest": digest}, id_)])
@@ -134,7 +137,7 @@ def test_an_edited_call_that_is_asked_again_is_not_called_the_agents(bench: Benc
 def test_an_outcome_that_was_kept_is_not_lost(bench: Bench) -> None:
     """The crash came after the op ran and before the ledger said so."""
     id_ = left_running(bench)
-    outbox = Outbox(bench.data / OUTBOX_FILE)
+    outbox = open_results(bench.data / OUTBOX_FILE)
     outbox.put(StoredResult(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
     outbox.close()
 
@@ -156,7 +159,7 @@ def test_a_denial_whose_answer_was_not_kept_is_collected_all_the_same(bench: Ben
             return json.dumps(sign(bench.statement(item, Verdict.DENY, reason="no"), bench.key).fields())
 
     envelope = until(work())
-    with Ledger(bench.data / LEDGER_FILE, role="test") as ledger:
+    with open_ledger(bench.data / LEDGER_FILE, role="test") as ledger:
         ledger.append(EntryKind.DECIDED, {"envelope": json.loads(envelope)}, id_)
 
     async def collect() -> None:
@@ -227,7 +230,7 @@ def test_an_upstream_that_hangs_up_is_a_failure_and_nothing_is_repeated(bench: B
 def test_previews_are_kept_only_where_the_user_says_so(bench: Bench) -> None:
     text = "Here's the recap from this week's standup"
     waiting_request(bench)
-    with LedgerReader(bench.data / LEDGER_FILE) as reader:
+    with open_reader(bench.data / LEDGER_FILE) as reader:
         assert not any(text.encode() in data for _, data, _ in reader.rows())
     assert not any(text.encode() in path.read_bytes() for path in bench.data.iterdir() if path.is_file())
     bench.policy = replace(bench.policy, keep_previews=True)
@@ -237,12 +240,12 @@ def test_previews_are_kept_only_where_the_user_says_so(bench: Bench) -> None:
             await shown(gate, str(gate.waiting()[0]["id"]))
 
     until(work())
-    with LedgerReader(bench.data / LEDGER_FILE) as reader:
+    with open_reader(bench.data / LEDGER_FILE) as reader:
         assert any(text.encode() in data for _, data, _ in reader.rows())
 
 
 def test_answers_are_forgotten_once_given_or_when_nobody_comes(bench: Bench) -> None:
-    outbox = Outbox(bench.data / OUTBOX_FILE)
+    outbox = open_results(bench.data / OUTBOX_FILE)
     for name, ended in (("old", "2026-01-01"), ("new", "2026-02-01")):
         for given in ("given", "uncollected"):
             outbox.put(StoredResult(f"{name}-{given}", {"status": "denied"}), "call", ended)

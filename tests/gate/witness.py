@@ -17,8 +17,8 @@ from aileron_tui.demo.sample_service import SampleService
 from aileron_tui.demo.service_routes import ServiceRequest, ServiceResponse
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.ledger.full_check import audit
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.request_index import decision_of
+from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.store import open_reader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 
 LONGEST_HOLD: Final = 30.0
@@ -102,7 +102,7 @@ class Memory:
 
 def audited(data: Path) -> Memory:
     """What the disk says; the ledger must be whole."""
-    with LedgerReader(data / LEDGER_FILE) as reader:
+    with open_reader(data / LEDGER_FILE) as reader:
         report = audit(reader, RecordedSigners())
         assert report.fault is None, f"the ledger is damaged: {report.fault}"
     return remembered(data)
@@ -111,7 +111,7 @@ def audited(data: Path) -> Memory:
 def remembered(data: Path) -> Memory:
     """What the disk says."""
     made: dict[str, list[Entry]] = {}
-    with LedgerReader(data / LEDGER_FILE) as reader:
+    with open_reader(data / LEDGER_FILE) as reader:
         for entry in reader.entries():
             if entry.request:
                 made.setdefault(entry.request, []).append(entry)

@@ -15,7 +15,6 @@ from typing import IO, Final
 
 from aileron_tui.cli import FAILED, OK
 from aileron_tui.cli.output import columns
-from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.entry_chain import ChainFault, Damage, Entry, EntryKind
 from aileron_tui.core.history_record import HistoryRecord
@@ -23,17 +22,18 @@ from aileron_tui.core.jsontext import JsonObject, plain
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, ending, unheard
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import moment, timestamp
 from aileron_tui.core.visible_text import Visible, block, cells, clip, inline, wrap
-from aileron_tui.ledger import history_pages, history_search
-from aileron_tui.ledger.connection import MAGIC, lock_path
+from aileron_tui.ledger import history_pages
 from aileron_tui.ledger.entry_check import CheckReport, verify
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
 from aileron_tui.ledger.export import Exported, write_csv, write_jsonl
+from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.full_check import audit, audit_export
 from aileron_tui.ledger.head import Head, read_head
+from aileron_tui.ledger.history_filter import ALL, PAGE, HistoryFilter
 from aileron_tui.ledger.lock_file import noted_head
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger, set_aside
+from aileron_tui.ledger.store import LedgerReader, is_ledger, open_ledger, open_reader, set_aside
 from aileron_tui.surface import local_ledgers
 
 NOT_FOUND: Final = 5
@@ -47,9 +47,7 @@ _SOURCE: Final = "the ledger of this daemon instead of the gate's"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     _filters(parser)
-    parser.add_argument(
-        "--limit", type=_positive, default=history_search.PAGE, help=f"at most so many ({history_search.PAGE})"
-    )
+    parser.add_argument("--limit", type=_positive, default=PAGE, help=f"at most so many ({PAGE})")
     parser.add_argument("--before", type=_positive, help="only requests older than this number (`next` of --json)")
     parser.add_argument("--json", action="store_true", help="as one JSON document")
     parser.add_argument("--source", metavar="NAME", help=_SOURCE)
@@ -102,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
             if path == local_ledgers.gate():
                 sys.stdout.write("enrol the keys again: aileron-tui key enroll\n")
         case "rebuild":
-            with Ledger(path, role="history rebuild") as ledger:
+            with open_ledger(path, role="history rebuild") as ledger:
                 ledger.rebuild_index()
             sys.stdout.write("history and search were built anew\n")
         case _:
@@ -117,9 +115,9 @@ def _reading(path: Path, *, history: bool = False) -> Iterator[LedgerReader | No
     The `history` in a ledger of an older version is made anew; the entries themselves can be read as they are.
     """
     if path.exists() or path.is_symlink():
-        with LedgerReader(path) as reader:
+        with open_reader(path) as reader:
             if history and not reader.indexed():
-                Ledger(path, role="history", guest=True).close()
+                open_ledger(path, role="history", guest=True).close()
             yield reader
         return
     if noted := noted_head(lock_path(path)):
@@ -127,8 +125,8 @@ def _reading(path: Path, *, history: bool = False) -> Iterator[LedgerReader | No
     yield None
 
 
-def _wanted(options: argparse.Namespace) -> history_search.HistoryFilter:
-    return history_search.HistoryFilter(
+def _wanted(options: argparse.Namespace) -> HistoryFilter:
+    return HistoryFilter(
         options.search,
         options.since or "",
         options.until or "",
@@ -141,7 +139,7 @@ def _wanted(options: argparse.Namespace) -> history_search.HistoryFilter:
 def _list(path: Path, options: argparse.Namespace) -> int:
     wanted = _wanted(options)
     with _reading(path, history=True) as reader:
-        records = history_search.page(reader, wanted, before=options.before, limit=options.limit) if reader else ()
+        records = reader.page(wanted, before=options.before, limit=options.limit) if reader else ()
     more = records[-1].seq if len(records) == options.limit else None
     if options.json:
         _print_json({"requests": [_fields(record) for record in records], "next": more})
@@ -150,9 +148,7 @@ def _list(path: Path, options: argparse.Namespace) -> int:
     for record in records:
         sys.stdout.write("".join(f"{line}\n" for line in _row(record, width)))
     if not records:
-        sys.stderr.write(
-            "nothing recorded yet\n" if wanted == history_search.ALL and not options.before else "nothing found\n"
-        )
+        sys.stderr.write("nothing recorded yet\n" if wanted == ALL and not options.before else "nothing found\n")
     elif more is not None:
         sys.stderr.write(f"older ones: --before {more}\n")
     return OK
@@ -198,7 +194,7 @@ def _span(seconds: float) -> str:
 
 def _show(path: Path, request: str, *, as_json: bool) -> int:
     with _reading(path, history=True) as reader:
-        record = history_search.find(reader, request) if reader else None
+        record = reader.find(request) if reader else None
         if reader is None or record is None:
             sys.stderr.write(f"error: there is no request {inline(request)}\n")
             return NOT_FOUND
@@ -294,8 +290,8 @@ def _verify(path: Path, against: Head | None, *, as_json: bool, foreign: bool = 
     if not foreign:
         with _reading(path) as reader:
             report = audit(reader, signers, expected) if reader else verify((), signers, expected)
-    elif _is_database(path):
-        with LedgerReader(path, foreign=True) as reader:
+    elif is_ledger(path):
+        with open_reader(path, foreign=True) as reader:
             report = audit(reader, signers, expected)
     else:
         report = audit_export(Exported(path), signers, expected)
@@ -350,7 +346,7 @@ def _counted(count: int, one: str, many: str) -> str:
 
 def _export(ledger: Path, options: argparse.Namespace) -> int:
     wanted = _wanted(options)
-    if options.format == "jsonl" and wanted != history_search.ALL:
+    if options.format == "jsonl" and wanted != ALL:
         raise LedgerError(
             "a part of the ledger cannot be verified",
             "filters work with --format csv only",
@@ -392,19 +388,11 @@ def _export(ledger: Path, options: argparse.Namespace) -> int:
     return OK
 
 
-def _write(reader: LedgerReader, kind: str, wanted: history_search.HistoryFilter, out: IO[bytes]) -> None:
+def _write(reader: LedgerReader, kind: str, wanted: HistoryFilter, out: IO[bytes]) -> None:
     if kind == "jsonl":
         write_jsonl(reader, out, datetime.now(UTC))
     else:
-        write_csv(history_search.every(reader, wanted), out)
-
-
-def _is_database(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError as error:
-        raise LedgerError("cannot read the file", f"{path}: {error.strerror}") from None
+        write_csv(reader.every(wanted), out)
 
 
 def _print_json(document: JsonObject) -> None:

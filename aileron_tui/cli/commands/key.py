@@ -13,9 +13,8 @@ from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import paths
-from aileron_tui.ledger.connection import FILE
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.store import Ledger, open_ledger, open_reader
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.errors import KeyFault, NoKey
@@ -150,7 +149,7 @@ def _passphrase(key: key_store.StoredKey) -> None:
 def _gate() -> Iterator[tuple[Ledger, Approvers]]:
     """The ledger of this home, for a key change beside whoever else writes it, and who may approve now."""
     path = paths().data / FILE
-    with Ledger(path, role="key", guest=True) as ledger, LedgerReader(path) as reader:
+    with open_ledger(path, role="key", guest=True) as ledger, open_reader(path) as reader:
         yield ledger, Approvers.of(reader.key_changes())
 
 
@@ -158,7 +157,7 @@ def _enrolled() -> Approvers:
     path = paths().data / FILE
     if not path.exists():
         return Approvers()
-    with LedgerReader(path) as reader:
+    with open_reader(path) as reader:
         return Approvers.of(reader.key_changes())
 
 

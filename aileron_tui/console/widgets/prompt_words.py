@@ -8,9 +8,9 @@ from textual.content import Content
 from aileron_tui.console.render import ACCENT, DANGER, LOUD, MUTED, STRONG, WARNING, foreign_short, own
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.console.widgets.time_left import ago
-from aileron_tui.core.decision import moment
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.times import moment
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.daemon.request_kinds import ACTION, COMMS_DRAFT, COMMS_SEND, HTTP_REQUEST, SHELL

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from aileron_tui.console.widgets.cached_widget import CachedWidget, TextChange
 from aileron_tui.console.widgets.time_left import ago, clock
-from aileron_tui.core.decision import moment
+from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
 from aileron_tui.surface.board import Board, Pill, Tone

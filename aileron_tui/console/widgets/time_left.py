@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from textual.content import Content
 
 from aileron_tui.console.render import MUTED, WARNING, own
-from aileron_tui.core.decision import moment
+from aileron_tui.core.times import moment
 
 if TYPE_CHECKING:
     from aileron_tui.runtime.request_reader import Item

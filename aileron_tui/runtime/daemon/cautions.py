@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from aileron_tui.core.decision import moment
+from aileron_tui.core.times import moment
 from aileron_tui.runtime.daemon.request_kinds import ACTION, HTTP_REQUEST, KINDS, SAVE, SAVE_AS, SHELL
 from aileron_tui.runtime.request_reader import Item
 

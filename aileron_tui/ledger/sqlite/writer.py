@@ -13,46 +13,34 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.entry_chain import ChainWalker, Entry, EntryKind, encode, link
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.values import dataclass
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.files.private_files import private_folder, write_private
-from aileron_tui.ledger import entry_rules, request_index
-from aileron_tui.ledger.connection import check_file, connect, is_busy, lock_path
-from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable, translated
+from aileron_tui.ledger import entry_rules
+from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable
+from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.lock_file import LockFile
-from aileron_tui.ledger.reader import LedgerView, head_of, read_entry, rows_after, translating
-from aileron_tui.ledger.schema import index_is_current, migrate, reset_index, version
+from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.sqlite import request_index
+from aileron_tui.ledger.sqlite.connection import check_file, connect, is_busy
+from aileron_tui.ledger.sqlite.failures import translated, translating
+from aileron_tui.ledger.sqlite.reader import SqliteView, head_of, read_entry, rows_after
+from aileron_tui.ledger.sqlite.schema import index_is_current, migrate, reset_index, version
+from aileron_tui.ledger.store import LARGEST_ENTRY, LOCK_SECONDS, EntryDraft, LedgerView
 
-LARGEST_ENTRY: Final = 4 * 1024 * 1024
 FOR_GUESTS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED})
 
-_WAIT: Final = 2.0
 _PATIENCE: Final = 10.0
 _PAUSE: Final = 0.002
 
 
-@dataclass(frozen=True, slots=True)
-class EntryDraft:
-    """A fact that is not yet in the ledger."""
-
-    kind: EntryKind
-    body: JsonObject = field(default_factory=dict)
-    request: str = ""
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-class Ledger:
+class SqliteLedger:
     """The writer. Safe to use from several threads; every append is one transaction on the disk."""
 
     def __init__(  # noqa: PLR0913  # all but the place has a default that serves a gate
@@ -62,8 +50,8 @@ class Ledger:
         role: str = "gate",
         guest: bool = False,
         shared: bool = False,
-        wait: float = _WAIT,
-        clock: Callable[[], datetime] = _now,
+        wait: float = LOCK_SECONDS,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:
         private_folder(path.parent)
         self.path = path
@@ -128,7 +116,7 @@ class Ledger:
     def _commit(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
         self._begin()
         try:
-            head = self._extend(choose(LedgerView(self._db, self.path)))
+            head = self._extend(choose(SqliteView(self._db, self.path)))
             self._db.execute("COMMIT")
         except BaseException:
             if self._db.in_transaction:
@@ -169,7 +157,7 @@ class Ledger:
     def _extend(self, drafts: Sequence[EntryDraft]) -> Head:
         head = head_of(self._db, self.path)
         seq, previous = head.seq, head.hash
-        now = timestamp(self._clock())
+        now, view = timestamp(self._clock()), SqliteView(self._db, self.path)
         for draft in drafts:
             if self._guest and draft.kind not in FOR_GUESTS:
                 raise EntryRefused("only the process that holds the ledger can record this", draft.kind)
@@ -179,8 +167,8 @@ class Ledger:
             if len(data) > LARGEST_ENTRY:
                 limit = f"{len(data):,} bytes; {LARGEST_ENTRY:,} are allowed"
                 raise EntryTooLarge(f"an entry of kind {draft.kind} is too large", limit, "Send less at once.")
-            decision = request_index.decision_of(entry)
-            entry_rules.admit(self._db, entry, decision)
+            decision = decision_of(entry)
+            entry_rules.admit(view, entry, decision)
             previous = link(previous, data)
             self._db.execute("INSERT INTO entries VALUES (?, ?, ?)", (seq, data, bytes.fromhex(previous[7:])))
             request_index.record(self._db, entry, decision)
@@ -228,7 +216,7 @@ class Ledger:
             raise
 
 
-def set_aside(path: Path, *, wait: float = _WAIT, clock: Callable[[], datetime] = _now) -> Path:
+def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:
     """Moves a ledger that cannot be used into a folder beside it and begins a new one; returns the folder."""
     private_folder(path.parent)
     holder = LockFile(lock_path(path), "history set-aside")
@@ -246,7 +234,7 @@ def set_aside(path: Path, *, wait: float = _WAIT, clock: Callable[[], datetime] 
         holder.forget()
     finally:
         holder.close()
-    with Ledger(path, role="history set-aside", wait=wait, clock=clock) as ledger:
+    with SqliteLedger(path, role="history set-aside", wait=wait, clock=clock) as ledger:
         old = {"old_head": str(noted)} if noted else {}
         ledger.append(EntryKind.CONFIG_CHANGED, {"change": "the ledger before this one was set aside", **old})
     return folder
@@ -295,7 +283,7 @@ def _rebuild(db: sqlite3.Connection, path: Path) -> None:
         for seq, data, _ in rows_after(db, 0):
             try:
                 entry = read_entry(path, seq, data)
-                request_index.record(db, entry, request_index.decision_of(entry))
+                request_index.record(db, entry, decision_of(entry))
             except (EntryRefused, ValueError) as error:  # the last of a time that does not exist
                 raise LedgerDamaged(path, f"entry {seq}: {error}") from None
         db.execute("COMMIT")

@@ -9,20 +9,21 @@ from typing import Final
 from urllib.parse import quote
 
 from aileron_tui.files.private_files import PrivateFileError
-from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, translated
+from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
+from aileron_tui.ledger.sqlite.failures import translated
 
-FILE: Final = "ledger.db"
-DAEMONS: Final = "daemons"
-"""The folder beside the gate's ledger that has one folder for each daemon, named as its source is, with its ledger."""
-MAGIC: Final = b"SQLite format 3\0"
-
+_MAGIC: Final = b"SQLite format 3\0"
 _BUSY_SECONDS: Final = 5.0
 _PAUSE: Final = 0.01
 
 
-def lock_path(path: Path) -> Path:
-    """The lock file that belongs to a ledger."""
-    return path.with_suffix(".lock")
+def is_database(path: Path) -> bool:
+    """Whether a file is a database of SQLite."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError as error:
+        raise LedgerError("cannot read the file", f"{path}: {error.strerror}") from None
 
 
 def check_file(path: Path) -> None:
