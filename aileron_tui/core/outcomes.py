@@ -1,4 +1,4 @@
-"""How it went with a request, in a glyph and a word, wherever one looks back."""
+"""How a request ended, as a glyph and words, for every list of past requests."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -21,19 +21,19 @@ OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
 UNDER_WAY: Final = frozenset({RequestState.APPROVED, RequestState.RUNNING})
 SHELL: Final = "shell"
 QUIET: Final = timedelta(minutes=1)
-"""How long after an approval a daemon may say nothing before that is what there is to say."""
+"""How long a daemon may be silent after an approval before that is shown."""
 
 ELSEWHERE: Final = "elsewhere"
 """The surface of an answer that was not given here."""
 
-EDITED_ELSEWHERE: Final = "elsewhere; what was changed is not known here"
+EDITED_ELSEWHERE: Final = "elsewhere; the changes are not known here"
 
 _ALLOWED: Final = ("→", "allowed")
 _NO_NEWS: Final = ("…", "no news")
 
 
 class PastRequest(Protocol):
-    """What must be known of a request to say how it went."""
+    """What must be known about a request to describe its outcome."""
 
     @property
     def outcome(self) -> str:
@@ -41,11 +41,11 @@ class PastRequest(Protocol):
 
     @property
     def kind(self) -> str:
-        """What kind of request a daemon calls it."""
+        """The kind of request, as a daemon names it."""
 
     @property
     def daemon(self) -> str:
-        """Which daemon carries it out; "" if the gate does."""
+        """The daemon that runs it, or "" if the gate does."""
 
     @property
     def decided(self) -> str:
@@ -53,41 +53,41 @@ class PastRequest(Protocol):
 
     @property
     def edited(self) -> bool:
-        """Whether another call was approved than the one that was asked."""
+        """Whether the inputs were changed before the call was approved."""
 
 
 def ending(request: PastRequest, now: datetime) -> tuple[str, str]:
-    """A glyph and a word; the word is foreign if the outcome is none we know.
+    """A glyph and a word. An outcome that is not known here is foreign text and is returned as it is.
 
-    A shell gets its answer from the daemon and tells nobody what came of it. Of other calls a daemon may tell an end or
-    none, so after a while there is only to say that no news has come.
+    A shell gets its answer from the daemon, and nobody learns the result of the command. For other calls a daemon may
+    report an end or not, so after a while the word is that there is no news.
     """
     glyph, word = OUTCOMES.get(request.outcome) or ("?", request.outcome)
     if request.outcome in UNDER_WAY and request.daemon and request.decided:
         if request.kind == SHELL:
             glyph, word = _ALLOWED
-        elif quiet(request.decided, now):
+        elif is_overdue(request.decided, now):
             glyph, word = _NO_NEWS
     return (glyph, f"{word}, edited") if request.edited else (glyph, word)
 
 
-def unheard(request: PastRequest, now: datetime) -> str:
-    """Why it is not known how a request went on that was approved, in words; "" if that can still be told or was."""
+def unknown_outcome(request: PastRequest, now: datetime) -> str:
+    """Why the outcome of an approved request is not known, or "" if it is known or may still be reported."""
     if request.outcome not in UNDER_WAY or not request.daemon or not request.decided:
         return ""
     if request.kind == SHELL:
-        return "the shell has its answer; what came of the command is not told"
-    return f"nothing was heard since {clock(moment(request.decided), now)}" if quiet(request.decided, now) else ""
+        return "the shell has its answer; the result of the command is not reported"
+    return f"no report since {clock(moment(request.decided), now)}" if is_overdue(request.decided, now) else ""
 
 
 def clock(time: datetime, now: datetime) -> str:
-    """A moment for a person here: today only the hour."""
+    """A local time for people: without the date if it is today."""
     here = time.astimezone()
     return f"{here:%H:%M}" if here.date() == now.astimezone().date() else f"{here:%Y-%m-%d %H:%M}"
 
 
-def quiet(since: str, now: datetime) -> bool:
-    """Whether it is so long ago that more should have been heard by now."""
+def is_overdue(since: str, now: datetime) -> bool:
+    """Whether a report should have come by now."""
     try:
         return now - moment(since) > QUIET
     except (ValueError, OverflowError):

@@ -1,6 +1,6 @@
-"""Files that only their owner may touch: folders 0700, files 0600, no symlinks, nobody else's.
+"""Files that only their owner can read and write: folders 0700, files 0600, no symlinks, no other owner.
 
-Checks are made on the opened file, not on its name, so that nothing can be swapped in between.
+The opened file is checked, not its name, so that it cannot be replaced in between.
 """
 
 import errno
@@ -20,17 +20,17 @@ class PrivateFileError(AileronError):
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made if need be (parents too), and checked to be the user's alone."""
+    """The folder, created with its parents if needed, and checked to be private."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError):
             path.mkdir(mode=0o700)
         status = path.lstat()
     except OSError as error:
-        raise PrivateFileError(f"cannot use the folder {path}", _why(error), "Make it writable for you.") from None
+        raise PrivateFileError(f"cannot use the folder {path}", _why(error), "Make it writable.") from None
     if not stat.S_ISDIR(status.st_mode):
         what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a folder"
-        raise PrivateFileError(f"{path} is {what}", hint="Move it away; a private folder will be made in its place.")
+        raise PrivateFileError(f"{path} is {what}", hint="Move it away; a private folder will be created in its place.")
     _check_owner(path, status, "700")
     return path
 
@@ -58,7 +58,7 @@ def read_private(path: Path, limit: int = _LARGEST) -> bytes:
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
-    """Writes the whole file or nothing, and has it on disk before returning."""
+    """Writes the whole file or nothing; when this returns it is on the disk."""
     private_folder(path.parent)
     if replace and path.is_symlink():
         raise PrivateFileError(f"{path} is a symbolic link", hint="Move it away and try again.")
@@ -76,7 +76,7 @@ def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
             os.link(draft, path, follow_symlinks=False)
         _sync(path.parent)
     except FileExistsError:
-        raise PrivateFileError(f"{path} exists already", hint="Choose another name, or move it away.") from None
+        raise PrivateFileError(f"{path} already exists", hint="Choose another name, or move it away.") from None
     except OSError as error:
         raise PrivateFileError(f"cannot write {path}", _why(error), "Make room, or make the folder writable.") from None
     finally:
@@ -85,7 +85,7 @@ def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
 
 def _check_owner(path: Path, status: os.stat_result, mode: str) -> None:
     if status.st_uid != os.geteuid():
-        raise PrivateFileError(f"{path} belongs to another user", f"user {status.st_uid}", "Use one of your own.")
+        raise PrivateFileError(f"{path} belongs to another user", f"user {status.st_uid}", "Use your own.")
     loose = stat.S_IMODE(status.st_mode) & 0o077
     if loose:
         raise PrivateFileError(

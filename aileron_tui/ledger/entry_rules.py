@@ -1,7 +1,7 @@
-"""What may follow in a ledger: the steps of a request, and the head a signed decision must carry.
+"""Which entries may follow in a ledger: the steps of a request, and the head that a signed decision must have.
 
-The writer refuses an entry that breaks a rule, inside the transaction that would append it, so the first decision
-wins however many come at once; verification finds it if it is there all the same.
+The writer checks this inside the transaction that appends the entry, so the first decision wins however many come at
+once. Verification checks it again.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ from aileron_tui.ledger.request_standing import RequestStanding, daemon_of, obje
 from aileron_tui.ledger.store import RequestLookup
 
 WINDOW: Final = 2**16
-"""How many entries back the head in a signed decision may lie."""
+"""How many entries old the head in a signed decision may be."""
 
 EVENTS: Final = {
     EntryKind.REQUESTED: RequestEvent.ASK,
@@ -29,7 +29,7 @@ EVENTS: Final = {
 }
 VERDICTS: Final = {Verdict.APPROVE: RequestEvent.APPROVE, Verdict.DENY: RequestEvent.DENY}
 
-_RULED: Final = frozenset({*EVENTS, EntryKind.DECIDED, EntryKind.TOLD, EntryKind.EDITED})
+_CHECKED: Final = frozenset({*EVENTS, EntryKind.DECIDED, EntryKind.TOLD, EntryKind.EDITED})
 
 
 def ungated(entry: Entry) -> bool:
@@ -38,15 +38,15 @@ def ungated(entry: Entry) -> bool:
 
 
 def admit(ledger: RequestLookup, entry: Entry, decision: Decision | None) -> None:
-    """Refuses an entry that cannot follow: InvalidTransition names the state a request is in."""
-    if entry.kind not in _RULED:
+    """Refuses an entry that cannot follow; an InvalidTransition has the state the request is in."""
+    if entry.kind not in _CHECKED:
         return
     known = ledger.standing(entry.request)
     if entry.kind == EntryKind.TOLD:
-        _admit_told(entry, known)
+        _admit_report(entry, known)
     elif entry.kind == EntryKind.EDITED:
         if known is None or known.surface != ELSEWHERE:
-            raise EntryRefused("only an answer from elsewhere can be told to have been edited", entry.request)
+            raise EntryRefused("only a request answered elsewhere can be reported as edited", entry.request)
     elif entry.kind == EntryKind.DECIDED:
         _admit_decision(ledger, entry, known, decision)
     else:
@@ -56,21 +56,21 @@ def admit(ledger: RequestLookup, entry: Entry, decision: Decision | None) -> Non
 def _admit_step(entry: Entry, known: RequestStanding | None) -> None:
     if entry.kind == EntryKind.REQUESTED:
         if "daemon" in entry.body and not daemon_of(entry.body):
-            raise EntryRefused("a request of a daemon must name it", entry.request)
+            raise EntryRefused("a request of a daemon must name the daemon", entry.request)
     elif known and known.daemon:
-        raise EntryRefused("only its daemon can say what becomes of this request", entry.request)
+        raise EntryRefused("only its daemon can report what happens to this request", entry.request)
     if known or not ungated(entry):
         advance(known.state if known else None, EVENTS[EntryKind(entry.kind)])
 
 
-def _admit_told(entry: Entry, known: RequestStanding | None) -> None:
+def _admit_report(entry: Entry, known: RequestStanding | None) -> None:
     told = read_told(entry.body)
     if told is None:
-        raise EntryRefused("a runtime must say what became of the request", entry.request)
+        raise EntryRefused("a report must say what happened to the request", entry.request)
     if known is None or not known.daemon:
-        raise EntryRefused("a runtime can only tell of a request of its own", entry.request)
+        raise EntryRefused("a daemon can report only on its own requests", entry.request)
     if why := objection(known.state, known.told, told.outcome):
-        raise EntryRefused("a runtime told nothing new of the request", f"{entry.request}: {why}")
+        raise EntryRefused("the report is not news about the request", f"{entry.request}: {why}")
 
 
 def _admit_decision(
@@ -85,7 +85,7 @@ def _admit_decision(
     oldest = max(known.seq if known else 0, entry.seq - WINDOW + 1)
     if ledger.position(statement.head, oldest, entry.seq) is None:
         raise EntryRefused(
-            "the decision was signed over a ledger head that is not of this request's time",
+            "the decision was signed over a ledger head that is older than the request or unknown",
             statement.head,
             "Sign over the head that came with the prompt.",
         )

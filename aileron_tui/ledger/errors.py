@@ -4,7 +4,7 @@ LedgerError
 ├── LedgerHeld      another process writes it
 ├── LedgerNewer     written by a later version of the program
 ├── LedgerOlder     written by an earlier version, and this process only reads
-├── LedgerDamaged   the file cannot be what was written
+├── LedgerDamaged   the file is not what was written
 ├── LedgerUnusable  the system does not let us write: disk full, no permission, input/output error
 ├── EntryTooLarge   one entry beyond the limit
 ├── EntryRefused    an entry that cannot follow: a request made twice, a nonce used twice
@@ -33,12 +33,12 @@ class LedgerOlder(LedgerError):
 
 
 class LedgerDamaged(LedgerError):
-    """The file cannot be what was written."""
+    """The file is not what was written."""
 
     def __init__(self, path: Path, detail: str) -> None:
         hint = (
-            "`aileron-tui history verify` says where. `aileron-tui history set-aside` keeps the damaged file under "
-            "another name and begins a new ledger; keys must then be enrolled again."
+            "`aileron-tui history verify` shows where. `aileron-tui history set-aside` moves the damaged file away "
+            "and starts a new ledger; keys must then be enrolled again."
         )
         super().__init__("the ledger is damaged", f"{path}: {detail}", hint)
 
@@ -48,11 +48,11 @@ class LedgerUnusable(LedgerError):
 
 
 class EntryTooLarge(LedgerError):
-    """One entry beyond the limit."""
+    """An entry above the size limit."""
 
 
 class EntryRefused(LedgerError):
-    """An entry that cannot follow those that are there."""
+    """An entry that cannot follow the last one."""
 
 
 class ResultsUnusable(LedgerError):

@@ -1,4 +1,4 @@
-"""Taking the ledger elsewhere: as JSON lines that can be verified there, or as a table for a spreadsheet.
+"""Exporting a ledger: as JSON lines that can be verified elsewhere, or as a table for a spreadsheet.
 
 The JSON lines have the stored bytes of each entry unchanged, so the hash chain can be checked with the file alone:
 
@@ -33,7 +33,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 
 def write_jsonl(reader: LedgerReader, out: IO[bytes], now: datetime) -> Head:
-    """Writes every entry of one moment; returns the head it ends with."""
+    """Writes every entry the ledger has at this moment; returns the head it ends with."""
     with reader.snapshot():
         head = reader.head()
         about = {"aileron_ledger": VERSION, "exported": timestamp(now), "head": str(head)}
@@ -54,7 +54,7 @@ def write_csv(records: Iterable[HistoryRecord], out: IO[bytes]) -> None:
 
 
 def cell(value: object) -> str:
-    """A value as a spreadsheet must show it: text is never a formula."""
+    """A value as a cell of a spreadsheet; text is never a formula."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -88,7 +88,7 @@ class Exported:
         self.head = read_head(head)
 
     def rows(self) -> Iterator[Stored]:
-        """Every entry as it was stored; a line that is none raises LedgerDamaged."""
+        """Every entry as it was stored; any other line raises LedgerDamaged."""
         with self.path.open("rb") as file:
             file.readline(_LONGEST_LINE)
             number = 1

@@ -1,4 +1,4 @@
-"""Verifying a whole ledger or an export: the entries, and what lies around them."""
+"""Verifying a whole ledger or an export: the entries, and what is derived from them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from aileron_tui.ledger.store import LedgerReader
 
 
 def audit(reader: LedgerReader, signers: Signers, expected: Sequence[Head] = ()) -> CheckReport:
-    """Verifies a ledger at one moment: its entries, the head noted beside it, its index and its pages."""
+    """Verifies a ledger at one moment: its entries, the head noted beside it, its index and its file."""
     noted = reader.noted()
     with reader.snapshot():
         heads = [*expected, noted] if noted else expected
@@ -21,7 +21,7 @@ def audit(reader: LedgerReader, signers: Signers, expected: Sequence[Head] = ())
 
 
 def audit_export(exported: Exported, signers: Signers, expected: Sequence[Head] = ()) -> CheckReport:
-    """Verifies an export, which says itself how far it must go."""
+    """Verifies an export, which states the head it must end with."""
     return verify(exported.rows(), signers, [*expected, exported.head])
 
 
@@ -30,9 +30,9 @@ def _around(report: CheckReport, reader: LedgerReader) -> ChainFault | None:
     try:
         indexed = {entry.seq for entry in reader.key_changes()}
         if differing := indexed ^ set(report.key_changes):
-            return ChainFault(min(differing), Damage.INDEX, "the list of key changes is not that of the entries")
+            return ChainFault(min(differing), Damage.INDEX, "the list of key changes differs from the entries")
         if found := reader.check_storage():
-            return ChainFault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {found}")
+            return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, the file is damaged: {found}")
     except LedgerDamaged as error:
-        return ChainFault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {error.detail}")
+        return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, the file is damaged: {error.detail}")
     return None

@@ -1,4 +1,4 @@
-"""Pages of the history as JSON, and the questions that ask for them.
+"""Pages of the history as JSON, and the queries for them.
 
 Everything here reads the ledger with a connection of its own and may take a while: call it from a thread.
 """
@@ -32,7 +32,7 @@ Query = Mapping[str, Sequence[str]]
 
 
 class BadHistoryQuery(LedgerError):
-    """A question that makes no sense; the title names the parameter."""
+    """A query that is not valid; the title names the parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class HistoryPageQuery:
 
 
 def read_search(query: Query) -> HistoryPageQuery:
-    """The search that a query string asks for, or BadQuery."""
+    """The search in a query string, or a BadHistoryQuery."""
     text = one(query, "text")
     if len(text) > _LONGEST_TEXT:
         raise BadHistoryQuery(f"text: longer than {_LONGEST_TEXT} characters")
@@ -74,7 +74,7 @@ def search(ledger: Path, wanted: HistoryPageQuery) -> JsonObject:
 
 
 def past(ledger: Path, request: str) -> JsonObject | None:
-    """One request of the past with its entries in order, and what was edited before it was approved, or null."""
+    """One request with its entries in order, and what was edited before it was approved; None if there is none."""
     with open_reader(ledger) as reader:
         record = reader.find(request)
         entries = reader.of_request(request)
@@ -85,7 +85,7 @@ def past(ledger: Path, request: str) -> JsonObject | None:
 
 
 def edit(record: HistoryRecord, entries: Sequence[Entry]) -> JsonObject | None:
-    """What was asked and what was approved instead, or None; of an edit made elsewhere no more is known."""
+    """What was asked and what was approved, or None if nothing was edited or it was edited elsewhere."""
     if not record.edited or record.surface == ELSEWHERE:
         return None
     decided = [found for entry in entries if (found := decision_of(entry))]
@@ -111,7 +111,7 @@ def time(query: Query, name: str) -> str:
 
 
 def number(query: Query, name: str, default: int, most: int | None) -> int:
-    """A number from 1 on, or the default where none is given."""
+    """A number of 1 or more, or the default if none is given."""
     value = one(query, name)
     if not value:
         return default

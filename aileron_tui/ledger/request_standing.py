@@ -1,14 +1,14 @@
-"""Where a request stands, and what a runtime that carries it out itself may tell of it after that.
+"""The state of a request, and what a daemon may report about it next.
 
-A request of a daemon is known by the text `daemon` in its `request.made`. Nothing of it is run here: how it goes on is
-what the daemon says in `runtime.told`, whose body has
+A request of a daemon has the text `daemon` in its `request.made`. It does not run here: what happens to it is what the
+daemon reports in `runtime.told`, whose body has
 
-    outcome    one of OUTCOMES; `pending` means that it waits after all, so that our answer did not arrive
+    outcome    one of OUTCOMES; `pending` means that it still waits, because our answer did not arrive
     elsewhere  whether somebody else gave the answer
     reason, error, at    text; `at` is a time as entries write it, or empty
 
-An end that the daemon told is the end. An answer that was given here is not, until the daemon has said so.
-`runtime.edited` may come after either; it says that the answer given elsewhere was to an edited call.
+An end that the daemon reported is final. An answer that was given here is not, until the daemon has confirmed it.
+`runtime.edited` may follow either; it says that the call was edited before it was approved elsewhere.
 """
 
 from typing import Final
@@ -23,12 +23,12 @@ ENDS: Final = frozenset(
 )
 OUTCOMES: Final = ENDS | {RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING}
 ANSWERED: Final = OUTCOMES - {RequestState.PENDING, RequestState.WITHDRAWN}
-"""What can follow only when somebody has answered; the failure of a request that nobody answered is the exception."""
+"""Outcomes that need an answer; only a failure is also possible without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestStanding:
-    """Where a request stands; `told` says that this is the word of the daemon and not an answer of ours."""
+    """The state of a request; `told` means that the daemon reported it, and that it is not an answer given here."""
 
     seq: int
     state: RequestState
@@ -40,7 +40,7 @@ class RequestStanding:
 
 @dataclass(frozen=True, slots=True)
 class DaemonReport:
-    """What a daemon said of a request."""
+    """What a daemon reported about a request."""
 
     outcome: RequestState
     elsewhere: bool = False
@@ -60,12 +60,12 @@ class DaemonReport:
 
 
 def daemon_of(body: JsonObject) -> str:
-    """Which daemon a request is of; empty for one of a gate."""
+    """The daemon a request belongs to, or "" if it belongs to a gate."""
     return _text(body.get("daemon"))
 
 
 def read_told(body: JsonObject) -> DaemonReport | None:
-    """What an entry says, or None if it says nothing."""
+    """The report in the body of an entry, or None if it has no outcome."""
     outcome = body.get("outcome")
     if not isinstance(outcome, str) or outcome not in OUTCOMES:
         return None
@@ -76,18 +76,18 @@ def read_told(body: JsonObject) -> DaemonReport | None:
 
 
 def objection(state: RequestState, told: bool, outcome: RequestState) -> str:
-    """Why a daemon cannot say this of a request that stands so, in words; empty if it can."""
+    """Why a daemon cannot report this outcome in this state, in words, or "" if it can."""
     if told and state in ENDS:
-        return f"its end was told already: {state}"
+        return f"its end was already reported: {state}"
     if outcome is state and (told or state is RequestState.PENDING):
-        return f"that it is {state} is known"
+        return f"it is already known to be {state}"
     if outcome is RequestState.APPROVED and state is RequestState.RUNNING:
-        return "it runs already"
+        return "it is already running"
     return ""
 
 
 def written_time(value: Json) -> str:
-    """A time if it is written as entries write it, else nothing."""
+    """The time if it is written as entries write it, else ""."""
     try:
         return value if isinstance(value, str) and timestamp(moment(value)) == value else ""
     except (ValueError, OverflowError):

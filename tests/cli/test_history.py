@@ -323,7 +323,7 @@ def test_a_gates_ledger_that_is_gone_is_not_passed_over(
     daemon(home, "work")
     ledger.unlink()
     assert cli.main(["history"]) == 1
-    assert "it is gone, and it had 14 entries" in capsys.readouterr().err
+    assert "the file is missing; its last entry was 14" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["nothing", "../daemons/work", "", ".", "/", HOSTILE])
@@ -436,8 +436,8 @@ def test_what_a_daemon_never_tells_is_not_called_running(home: Path, capsys: pyt
     scene.close()
     lines = said(capsys, "--source", "work").splitlines()
     assert lines[::2] == ["… no news  send-draft", "→ allowed  shell"]
-    assert "what came of the command is not told" in said(capsys, "show", "act-1", "--source", "work")
-    assert "nothing was heard since 2026-" in said(capsys, "show", "act-2", "--source", "work")
+    assert "the result of the command is not reported" in said(capsys, "show", "act-1", "--source", "work")
+    assert "no report since 2026-" in said(capsys, "show", "act-2", "--source", "work")
 
 
 def csv_rows(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:

@@ -107,7 +107,7 @@ def test_without_a_terminal_no_passphrase_is_taken_from_anywhere(home: Path) -> 
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no terminal to ask the passphrase on" in done.stderr
+    assert "no terminal to ask for the passphrase on" in done.stderr
     assert not (home / "keys").exists()
 
 
@@ -145,7 +145,7 @@ def test_another_machines_key_is_enrolled_and_revoked(
         ("phone", FINGERPRINT, "not on this machine")
     ]
     assert cli.main(["key", "enroll", str(public), "--name", "again"]) == 1
-    assert "may approve already, as phone" in capsys.readouterr().err
+    assert "may already approve, as phone" in capsys.readouterr().err
     assert cli.main(["key", "revoke", "phone"]) == 0
     assert cli.main(["key", "revoke", "phone"]) == 5
     capsys.readouterr()
@@ -184,7 +184,7 @@ def test_mistakes_have_codes_and_words(
 def test_a_name_is_taken_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["key", "init", "--no-passphrase"]) == 0
     assert cli.main(["key", "init", "--no-passphrase"]) == 1
-    assert "may approve already" in capsys.readouterr().err
+    assert "may already approve" in capsys.readouterr().err
     cli.main(["key", "revoke", "default"])
     assert cli.main(["key", "init", "--no-passphrase"]) == 1
     assert "there is already a key named default" in capsys.readouterr().err

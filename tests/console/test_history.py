@@ -485,7 +485,7 @@ async def test_an_edit_made_elsewhere_is_told_as_one() -> None:
     async with app.run_test(size=(100, 44)) as pilot:
         await loaded(pilot, 1)
         await pilot.press("enter")
-        await settle(pilot, lambda: "edited     elsewhere; what was changed is not known here" in text(app))
+        await settle(pilot, lambda: "edited     elsewhere; the changes are not known here" in text(app))
 
 
 @piloted
@@ -497,9 +497,9 @@ async def test_what_a_daemon_never_told_is_said_in_the_detail() -> None:
         assert "→ allowed" in text(app)
         assert "… no news" in text(app)
         await pilot.press("enter")
-        await settle(pilot, lambda: "what came of the command is not told" in text(app))
+        await settle(pilot, lambda: "the result of the command is not reported" in text(app))
         await pilot.press("j")
-        await settle(pilot, lambda: "nothing was heard since" in text(app))
+        await settle(pilot, lambda: "no report since" in text(app))
 
 
 async def into_export(pilot: Pilot[None]) -> ExportScreen:

@@ -78,7 +78,7 @@ def test_what_is_written_is_read(home: Path) -> None:
 
 def test_nothing_is_overwritten_unless_asked(home: Path) -> None:
     write_private(home / "key", b"old")
-    with pytest.raises(PrivateFileError, match="exists already"):
+    with pytest.raises(PrivateFileError, match="already exists"):
         write_private(home / "key", b"new")
     assert read_private(home / "key") == b"old"
     write_private(home / "key", b"new", replace=True)

@@ -105,7 +105,7 @@ def test_an_answer_that_never_arrived_can_be_given_again(scene: Scene, verdict: 
     scene.decide("act-1", Verdict.DENY, reason="second")
     assert (shown(scene).outcome, shown(scene).reason) == ("denied", "second")
     scene.tell("act-1", "denied")
-    with pytest.raises(EntryRefused, match="its end was told already"):
+    with pytest.raises(EntryRefused, match="its end was already reported"):
         scene.tell("act-1", "pending")
     assert found(scene.close()) is None
 

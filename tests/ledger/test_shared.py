@@ -192,7 +192,7 @@ def test_a_shared_ledger_that_is_gone_is_not_silently_begun_anew(path: Path) -> 
     with shared(path) as ledger:
         ask(ledger, "act-1")
     path.unlink()
-    with pytest.raises(LedgerDamaged, match="it is gone, and it had 1 entries"):
+    with pytest.raises(LedgerDamaged, match="the file is missing; its last entry was 1"):
         shared(path)
     assert not path.exists()
 

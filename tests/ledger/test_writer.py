@@ -369,7 +369,7 @@ def test_a_foreign_database_is_not_taken_for_a_ledger(tmp_path: Path) -> None:
 def test_a_deleted_ledger_is_not_silently_begun_anew(scene: Scene) -> None:
     path = scene.close()
     path.unlink()
-    with pytest.raises(LedgerDamaged, match="it is gone, and it had 1 entries"):
+    with pytest.raises(LedgerDamaged, match="the file is missing; its last entry was 1"):
         SqliteLedger(path)
     assert not path.exists()
 

@@ -19,7 +19,7 @@ from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.entry_chain import ChainFault, Damage, Entry, EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject, plain
-from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, ending, unheard
+from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, ending, unknown_outcome
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment, timestamp
@@ -121,7 +121,7 @@ def _reading(path: Path, *, history: bool = False) -> Iterator[LedgerReader | No
             yield reader
         return
     if noted := noted_head(lock_path(path)):
-        raise LedgerDamaged(path, f"it is gone, and it had {noted.seq} entries")
+        raise LedgerDamaged(path, f"the file is missing; its last entry was {noted.seq}")
     yield None
 
 
@@ -220,7 +220,7 @@ def _show(path: Path, request: str, *, as_json: bool) -> int:
         "reason": record.reason,
         "error": record.error,
         "signature": signature,
-        "news": unheard(record, datetime.now(UTC)),
+        "news": unknown_outcome(record, datetime.now(UTC)),
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
     }
     for name, value in about.items():

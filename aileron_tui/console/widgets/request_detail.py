@@ -13,8 +13,8 @@ from textual.widgets import Static
 from aileron_tui.console.render import GUTTER, MUTED, STRONG, WARNING, foreign_line, foreign_lines, own
 from aileron_tui.console.widgets.history_table import outcome
 from aileron_tui.console.widgets.line_widget import LineWidget
-from aileron_tui.core.edits import Pair, difference, paired, signed
-from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
+from aileron_tui.core.edits import Pair, difference, paired, signed_rows
+from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outcome
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.visible_text import cells, inline
@@ -107,7 +107,7 @@ def _facts(request: SourcedRecord) -> Iterator[tuple[str, Content]]:
     if request.edited:
         how = EDITED_ELSEWHERE if request.surface == ELSEWHERE else "the call that was approved is not the one asked"
         yield "edited", own(how, WARNING)
-    if silent := unheard(request, datetime.now(UTC)):
+    if silent := unknown_outcome(request, datetime.now(UTC)):
         yield "news", own(silent, WARNING)
     for label, text in (
         ("answered", request.surface),
@@ -162,7 +162,7 @@ def _rows(pairs: Sequence[Pair], all_of_it: str, width: int) -> Iterator[Content
             for sign, run in runs:
                 yield from _quoted(run, all_of_it, _sign(sign), width)
             continue
-        for sign, told in signed(row, old):
+        for sign, told in signed_rows(row, old):
             yield from _row(told, labels, all_of_it, _sign(sign), width)
 
 

@@ -1,4 +1,4 @@
-"""Opening the ledger's file: private, with the settings every connection needs."""
+"""Connections to the ledger's file: private, and with the settings every one needs."""
 
 import os
 import sqlite3
@@ -29,8 +29,8 @@ def is_database(path: Path) -> bool:
 def check_file(path: Path) -> None:
     """Refuses a ledger that is a link, another user's, open to others, or empty.
 
-    Looks without opening it: to close any descriptor of the file drops the locks that SQLite has on it for the whole
-    process, and then the next process to close the ledger takes away the log into which this one still writes.
+    It does not open the file: closing any descriptor of it would release the locks that SQLite has on it for the whole
+    process, and the next process to close the ledger would delete the log that this one still writes.
     """
     try:
         status = path.lstat()
@@ -56,7 +56,7 @@ def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
         try:
             return _connect(path, writing=writing)
         except sqlite3.Error as error:
-            # Not for all that others do while they open or close the log does SQLite wait by itself.
+            # SQLite does not wait by itself for everything that others do while they open or close the log.
             if not is_busy(error) or time.monotonic() >= deadline:
                 raise translated(error, path) from None
         time.sleep(_PAUSE)
@@ -88,5 +88,5 @@ def _connect(path: Path, *, writing: bool) -> sqlite3.Connection:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another holds the file just now, for whatever reason: the lowest byte of a code says what kind it is."""
+    """Whether another process has the file locked, for any reason: the low byte of the code is the kind of error."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY

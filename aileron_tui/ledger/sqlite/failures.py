@@ -30,7 +30,7 @@ def translated(error: sqlite3.Error, path: Path) -> LedgerError:
     if any(name.startswith(kind) for kind in _DAMAGE) or text.startswith(_MISSING):
         return LedgerDamaged(path, text)
     if name.startswith("SQLITE_FULL"):
-        return LedgerUnusable("the ledger cannot grow, the disk is full", str(path), "Make room and try again.")
+        return LedgerUnusable("the ledger cannot grow because the disk is full", str(path), "Make room and try again.")
     if name.startswith("SQLITE_BUSY"):
         return LedgerHeld("the ledger is busy", str(path), "Another process is writing. Try again.")
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN", "SQLITE_AUTH")):

@@ -40,7 +40,7 @@ _WORDS: Final = {
 
 
 def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> None:
-    """Takes one entry into the derived tables, inside the transaction that appends it."""
+    """Adds one entry to the derived tables, inside the transaction that appends it."""
     if entry.request:
         db.execute("INSERT INTO steps VALUES (?, ?)", (entry.request, entry.seq))
     match entry.kind:
@@ -110,7 +110,7 @@ def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer:
 
 
 def _edit(db: sqlite3.Connection, seq: int, text: str) -> None:
-    """Notes that a call was edited, and the words to find it by; "" for one that was not."""
+    """Marks a call as edited, with the words to find it by; "" if it was not edited."""
     db.execute("UPDATE requests SET edited = ? WHERE seq = ?", (bool(text), seq))
     db.execute("UPDATE search SET edits = ? WHERE rowid = ?", (text, seq))
 
@@ -122,7 +122,7 @@ def _edited_elsewhere(db: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _told(db: sqlite3.Connection, entry: Entry) -> None:
-    """What a daemon says. An answer from elsewhere takes the place of ours, which then was not the one that counted."""
+    """What a daemon reports. An answer from elsewhere replaces ours, which then did not count."""
     told = read_told(entry.body)
     query = (
         "SELECT seq, asked, shown, outcome, decided, took, surface, signer, reason, ended FROM requests WHERE id = ?"

@@ -1,7 +1,7 @@
 """Writing the ledger: durable before it is acknowledged, in one unbroken chain.
 
-One process, the gate, writes for as long as it lives and holds the lock. Key and configuration changes may also come
-from a guest, a short-lived command beside a running gate: a key must be revocable at any moment. That is safe because
+One process, the gate, writes as long as it runs and holds the lock. Key and configuration changes may also come from a
+guest, a short command beside a running gate: it must be possible to revoke a key at any moment. That is safe because
 every append reads the head inside its own transaction, and only one transaction can write at a time.
 
 The ledger of a daemon has no gate. Any number of consoles share it, each may record everything, and none can be the
@@ -36,14 +36,14 @@ from aileron_tui.ledger.store import LARGEST_ENTRY, LOCK_SECONDS, EntryDraft, Le
 
 FOR_GUESTS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED})
 
-_PATIENCE: Final = 10.0
+_BUSY_SECONDS: Final = 10.0
 _PAUSE: Final = 0.002
 
 
 class SqliteLedger:
     """The writer. Safe to use from several threads; every append is one transaction on the disk."""
 
-    def __init__(  # noqa: PLR0913  # all but the place has a default that serves a gate
+    def __init__(  # noqa: PLR0913  # every option has a default that suits a gate
         self,
         path: Path,
         *,
@@ -84,7 +84,7 @@ class SqliteLedger:
 
     @property
     def head(self) -> Head:
-        """The last entry that is on the disk: none that another thread is still about to record."""
+        """The last entry that is on the disk, not one that another thread is about to record."""
         with self._guard:
             return head_of(self._db, self.path)
 
@@ -97,7 +97,7 @@ class SqliteLedger:
         return self.append_given(lambda _: drafts)
 
     def append_given(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
-        """Records what is chosen by looking at the ledger; nothing can come between the look and the record."""
+        """Records what is chosen after a look at the ledger; nothing can come between the look and the record."""
         with self._guard, translating(self.path):
             return self._commit(choose)
 
@@ -108,7 +108,7 @@ class SqliteLedger:
             self._holder.close()
 
     def rebuild_index(self) -> None:
-        """Builds everything that is derived from the entries anew."""
+        """Builds everything that is derived from the entries again."""
         with self._guard, translating(self.path):
             self._begin()
             _rebuild(self._db, self.path)
@@ -129,7 +129,7 @@ class SqliteLedger:
         return head
 
     def _note_shared(self) -> None:
-        """Notes the head while nobody can move it. Whoever writes just now notes a later one when it is done."""
+        """Notes the head while no other process can append. A process that is writing notes a later one itself."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
@@ -142,8 +142,8 @@ class SqliteLedger:
             self._db.execute("ROLLBACK")
 
     def _begin(self) -> None:
-        """Begins the transaction; beside others it tries often, since SQLite's own waiting loses to a busy writer."""
-        deadline = time.monotonic() + _PATIENCE
+        """Begins the transaction; with several writers it retries often, because SQLite's own waiting is too slow."""
+        deadline = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -175,7 +175,7 @@ class SqliteLedger:
         return Head(seq, previous)
 
     def _share(self, wait: float) -> None:
-        """Takes part in a ledger, which the first of all makes alone while the others look again and again."""
+        """Joins a shared ledger; the first process creates it while the others wait."""
         deadline = time.monotonic() + wait
         while not self.path.exists():
             try:
@@ -195,7 +195,7 @@ class SqliteLedger:
         if self.path.exists():
             return
         if noted := self._holder.noted():
-            raise LedgerDamaged(self.path, f"it is gone, and it had {noted.seq} entries")
+            raise LedgerDamaged(self.path, f"the file is missing; its last entry was {noted.seq}")
         _create(self.path)
 
     def _open(self) -> None:
@@ -241,7 +241,7 @@ def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], dat
 
 
 def _create(path: Path) -> None:
-    """Makes an empty ledger beside its place and moves it there whole, so that a half-made one is never met."""
+    """Creates an empty ledger under another name and then renames it, so that nobody opens an unfinished one."""
     draft = path.with_name(f".{path.name}.new")
     draft.unlink(missing_ok=True)
     write_private(draft, b"")
@@ -263,10 +263,10 @@ def _create(path: Path) -> None:
 
 
 def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
-    """Whether the ledger ends as it was left: nothing acknowledged is gone, and the last entry hashes right."""
+    """Checks that no acknowledged entry is missing at the end, and that the last entry has the right hash."""
     head = head_of(db, path)
     if noted and noted.seq > head.seq:
-        raise LedgerDamaged(path, f"entries {head.seq + 1} to {noted.seq} were recorded and are gone")
+        raise LedgerDamaged(path, f"entries {head.seq + 1} to {noted.seq} were recorded and are missing")
     if noted and noted.seq == head.seq and noted.hash != head.hash:
         raise LedgerDamaged(path, f"entry {head.seq} is not the one that was recorded")
     walker = ChainWalker()
@@ -277,14 +277,14 @@ def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
 
 
 def _rebuild(db: sqlite3.Connection, path: Path) -> None:
-    """Builds the index anew in a transaction that has begun, and ends it."""
+    """Rebuilds the index in a transaction that has begun, and ends it."""
     try:
         reset_index(db)
         for seq, data, _ in rows_after(db, 0):
             try:
                 entry = read_entry(path, seq, data)
                 request_index.record(db, entry, decision_of(entry))
-            except (EntryRefused, ValueError) as error:  # the last of a time that does not exist
+            except (EntryRefused, ValueError) as error:  # a ValueError: not a valid time
                 raise LedgerDamaged(path, f"entry {seq}: {error}") from None
         db.execute("COMMIT")
     except BaseException:
