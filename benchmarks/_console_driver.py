@@ -17,8 +17,8 @@ from textual.geometry import Size
 from aileron_tui.console.app import Console
 from aileron_tui.console.run import collect_rarely, quick_start
 from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.request import Request
+from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.source_events import SourceEvent, read_events
 from aileron_tui.signing import key_store
 from aileron_tui.surface.key_holder import RunKeyholder

@@ -27,8 +27,8 @@ from aileron_tui.core.decision import Verdict, pae
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.demo.sample_bundle import materialise
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
 from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
@@ -229,7 +229,7 @@ class Ours(Side):
 
     def written(self) -> tuple[list[bytes], list[bytes]]:
         """Returns the entries that the last request and the last decision wrote."""
-        with LedgerReader(self.data / "ledger.db") as reader:
+        with SqliteReader(self.data / "ledger.db") as reader:
             entries = [(json.loads(data)["kind"], data) for _, data, _ in reader.rows()]
         asked = [data for kind, data in entries if kind == EntryKind.REQUESTED]
         begun = [data for kind, data in entries if kind in (EntryKind.DECIDED, EntryKind.RUNNING)]
@@ -242,7 +242,7 @@ async def _gate(folder: Path, bundle: Path, key: UnlockedKey) -> AsyncIterator[O
     home.mkdir(0o700)
     (home / "config.toml").write_text(CONFIG)
     (home / "config.toml").chmod(0o600)
-    with Ledger(home / "data" / "ledger.db", role="bench") as ledger:
+    with SqliteLedger(home / "data" / "ledger.db", role="bench") as ledger:
         ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("bench", key.public))
     environment = {**os.environ, "AILERON_TUI_HOME": str(home), "BENCH_TOKEN": TOKEN}
     words = ("-m", "aileron_tui", "gate", "--port", "0", "--manifests", str(bundle))

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, Verdict, moment, pae, read_statement
+from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, Verdict, pae, read_statement
 from aileron_tui.core.entry_chain import GENESIS, Damage, Entry, EntryKind, encode, link
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.times import moment
 from aileron_tui.ledger.entry_check import verify
-from aileron_tui.ledger.history_search import HistoryFilter, page
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.history_filter import HistoryFilter
+from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import Envelope, read_envelope, sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -84,7 +86,7 @@ def _append(folder: Path) -> Result:
     ours: list[float] = []
     theirs: list[float] = []
     seq = 0
-    with Ledger(folder / "append" / "ledger.db") as ledger:
+    with SqliteLedger(folder / "append" / "ledger.db") as ledger:
         for number in range(200):
             for draft in _request_entries(f"act-{secrets.token_hex(8)}", number, lambda: ledger.head.hash):
                 seq += 1
@@ -109,12 +111,12 @@ def _verify(folder: Path) -> Result:
     """
     path, key = folder / "verify" / "ledger.db", for_this_run("laptop")
     requests = 3_000
-    with Ledger(path, clock=lambda: moment(TIME)) as ledger:
+    with SqliteLedger(path, clock=lambda: moment(TIME)) as ledger:
         ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("laptop", key.public))
         _fill(ledger, requests, key)
     mine: list[float] = []
     base: list[float] = []
-    with LedgerReader(path) as reader:
+    with SqliteReader(path) as reader:
         for _ in range(7):
             mine.append(_busy(lambda: _checked(verify(reader.rows(), RecordedSigners()).fault is None)))
             base.append(_busy(lambda: _bare(reader, key)))
@@ -125,14 +127,14 @@ def _verify(folder: Path) -> Result:
     return "ledger verify / hashing and signatures", statistics.median(ratios), 3.0, note
 
 
-def _fill(ledger: Ledger, requests: int, key: UnlockedKey) -> None:
+def _fill(ledger: SqliteLedger, requests: int, key: UnlockedKey) -> None:
     ledger._db.execute("PRAGMA synchronous = OFF")
     for number in range(requests):
         for draft in _request_entries(f"act-{number}", number, lambda: ledger.head.hash, key):
             ledger.append(draft.kind, draft.body, draft.request)
 
 
-def _bare(reader: LedgerReader, key: UnlockedKey) -> None:
+def _bare(reader: SqliteReader, key: UnlockedKey) -> None:
     previous = bytes(32)
     for _, data, stored in reader.rows():
         digest = hashlib.sha256(b"aileron ledger v1\n" + previous + data).digest()
@@ -171,13 +173,13 @@ def _growth(folder: Path) -> Iterator[Result]:
 
 
 def _look(path: Path, wanted: HistoryFilter) -> None:
-    with LedgerReader(path) as reader:
-        _checked(len(page(reader, wanted)) > 0)
+    with SqliteReader(path) as reader:
+        _checked(len(reader.page(wanted)) > 0)
 
 
 def _bulk(path: Path, count: int) -> None:
-    """Writes entries without the sync and the checks of the writer, then lets it build its index."""
-    Ledger(path).close()
+    """Writes entries without the sync and the rules of the writer, then lets it build its index."""
+    SqliteLedger(path).close()
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous = OFF")
     db.execute("DROP TRIGGER entries_follow")
@@ -185,7 +187,7 @@ def _bulk(path: Path, count: int) -> None:
     db.executemany("INSERT INTO entries VALUES (?, ?, ?)", _rows(count))
     db.execute("COMMIT")
     db.close()
-    with Ledger(path) as ledger:
+    with SqliteLedger(path) as ledger:
         ledger._db.execute("PRAGMA synchronous = OFF")
         ledger.rebuild_index()
 
@@ -220,7 +222,7 @@ def _memory(path: Path) -> float:
 
 
 def _peak(path: Path) -> float:
-    with LedgerReader(path) as reader:
+    with SqliteReader(path) as reader:
         _checked(verify(reader.rows(), _Unsigned()).fault is None)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 

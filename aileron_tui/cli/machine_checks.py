@@ -18,9 +18,9 @@ from aileron_tui.files.config import Config
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import Paths, bundled
 from aileron_tui.files.private_files import private_folder
-from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.errors import LedgerOlder
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.runtime.daemon.daemon_discovery import daemon_file
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
@@ -216,7 +216,7 @@ def _ledger(id_: str, path: Path, verify: str) -> Check:
     if not path.exists():
         return Check(id_, Status.OK, "nothing recorded yet")
     try:
-        with LedgerReader(path) as reader, reader.snapshot():
+        with open_reader(path) as reader, reader.snapshot():
             head, noted = reader.head(), reader.noted()
             last = list(reader.rows(head.seq - 2))
     except LedgerOlder as error:
@@ -239,7 +239,7 @@ def _ledger(id_: str, path: Path, verify: str) -> Check:
 def _approvers(ledger: Path) -> Approvers:
     if not ledger.exists():
         return Approvers()
-    with LedgerReader(ledger) as reader:
+    with open_reader(ledger) as reader:
         return Approvers.of(reader.key_changes())
 
 

@@ -7,11 +7,10 @@ from shlex import quote
 from typing import Final, TextIO
 
 from aileron_tui.cli.output import columns
-from aileron_tui.core.decision import moment
 from aileron_tui.core.prompt import lines
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
-from aileron_tui.core.times import utc_now
+from aileron_tui.core.times import moment, utc_now
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, wrap
 
 _WIDEST: Final = 100

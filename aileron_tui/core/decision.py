@@ -5,14 +5,13 @@ under the type of another is refused.
 """
 
 import re
-from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache
 from typing import Final
 
 from aileron_tui.core.formats import VERSION, NewerFormat, version_of
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, canonical, kind, read_object
+from aileron_tui.core.times import TIME
 from aileron_tui.core.values import dataclass
 
 PAYLOAD_TYPES: Final = {
@@ -26,7 +25,6 @@ _LIMITS: Final = JsonLimits(size=1024 * 1024, depth=32, count=20_000)
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _OPTIONAL_HASH: Final = re.compile(f"(?:{_HASH.pattern})?")
 _NONCE: Final = re.compile(r"[0-9a-f]{32}")
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
 class Verdict(StrEnum):
@@ -82,8 +80,8 @@ _SHAPES: Final = {
     "digest": (_HASH, "a hash such as sha256:… with 64 hex digits"),
     "head": (_HASH, "a hash such as sha256:… with 64 hex digits"),
     "nonce": (_NONCE, "32 hex digits"),
-    "time": (_TIME, "a UTC time such as 2026-05-12T10:15:30.000000Z"),
-    "expires": (_TIME, "a UTC time such as 2026-05-12T10:15:30.000000Z"),
+    "time": (TIME, "a UTC time such as 2026-05-12T10:15:30.000000Z"),
+    "expires": (TIME, "a UTC time such as 2026-05-12T10:15:30.000000Z"),
 }
 
 
@@ -133,17 +131,3 @@ def pae(payload_type: str, payload: bytes) -> bytes:
     """DSSE's pre-authentication encoding: type and payload with their lengths, so that neither can be moved."""
     name = payload_type.encode()
     return b"DSSEv1 %d %b %d %b" % (len(name), name, len(payload), payload)
-
-
-def timestamp(moment: datetime) -> str:
-    """A moment as decisions and ledger entries write it: UTC, microseconds, `Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-@lru_cache(maxsize=4096)
-def moment(text: str) -> datetime:
-    """The moment a `timestamp` names. One that was written otherwise takes longer to read."""
-    if _TIME.fullmatch(text):
-        year, month, day, hour, minute, second, micro = map(int, re.split("[-T:.]", text[:-1]))
-        return datetime(year, month, day, hour, minute, second, micro, UTC)
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)

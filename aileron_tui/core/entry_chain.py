@@ -35,8 +35,8 @@ _FIELDS: Final = {"seq": int, "time": str, "kind": str, "request": str, "body": 
 class EntryKind(StrEnum):
     """What an entry records: each step of a request, and each change of the gate itself.
 
-    `TOLD` is what another runtime says became of a request that it carries out itself; it is never an approval of ours.
-    `EDITED` is its word that the answer it got elsewhere was to an edited call; how it was edited is not told.
+    `TOLD` is what a daemon reports about a request that it runs itself; it never counts as an approval given here.
+    `EDITED` is its report that a call was edited before it was approved elsewhere; it does not say how.
     """
 
     REQUESTED = "request.made"
@@ -63,7 +63,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One fact: its place in the chain, when, what kind, about which request (or ""), and the particulars."""
+    """One fact: its place in the chain, its time and kind, its request (or ""), and the details."""
 
     seq: int
     time: str
@@ -122,7 +122,7 @@ def _after_body(entry: Entry) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise JsonError("half of a surrogate pair") from None
+        raise JsonError("a lone surrogate") from None
 
 
 def link(previous: str, data: bytes) -> str:
@@ -155,7 +155,7 @@ def _stored_version(data: bytes) -> int:
 
 
 class Damage(StrEnum):
-    """How a chain can be broken, in words for a person."""
+    """What can be wrong with a chain, in words for a person."""
 
     UNREADABLE = "the entry cannot be read"
     NEWER = "the entry was written by a newer version of aileron-tui"
@@ -165,14 +165,14 @@ class Damage(StrEnum):
     GAP = "an entry is missing here"
     ORDER = "the entry is out of order"
     CUT = "entries at the end are missing"
-    REWRITTEN = "the chain is not the one whose head was kept"
-    SIGNATURE = "the signed decision does not hold"
-    HEAD = "the history before the decision is not the one that was signed"
-    KEY = "the key was not allowed to decide at the time"
+    REWRITTEN = "the chain does not have the expected head"
+    SIGNATURE = "the signed decision is not valid"
+    HEAD = "the decision was signed over another history"
+    KEY = "the key was not allowed to decide at that time"
     REPEATED = "a request ran more than once, or without an approval"
-    OTHER = "what ran is not what was approved"
-    TOLD = "what a runtime told does not fit the request"
-    INDEX = "the history shown differs from the entries"
+    OTHER = "something else ran than what was approved"
+    TOLD = "the daemon's report does not fit the request"
+    INDEX = "the history list differs from the entries"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A request and how it ended, as every history shows it."""
+"""One request of the history."""
 
 from aileron_tui.core.values import dataclass
 
@@ -7,8 +7,8 @@ from aileron_tui.core.values import dataclass
 class HistoryRecord:
     """One request. `took` is the time from first shown to decided, in seconds; times are in UTC.
 
-    `kind` and `daemon` are empty for a request of a gate. `edited` means that another call was approved than the one
-    that was asked.
+    `kind` and `daemon` are empty for a request of a gate. `edited` means that the inputs were changed before
+    the call was approved.
     """
 
     seq: int

@@ -1,7 +1,7 @@
-"""JSON at the border: strict and bounded reading, RFC 8785 writing, and the plain text people are shown.
+"""JSON from and for the outside: strict and bounded reading, RFC 8785 writing, and the plain text people are shown.
 
-What comes in is refused when two readers could understand it differently (duplicate keys, NaN, lone surrogates) or
-when it is too large, too deep or has too many values. Every refusal names the path of what is wrong.
+JSON is refused if two readers could understand it differently (duplicate keys, NaN, lone surrogates), or if it is too
+large, too deep or has too many values. Every refusal names the path of the problem.
 """
 
 import json
@@ -68,13 +68,13 @@ class _Refused(Exception):
 
 
 class _Doubled(dict[str, Json]):
-    """An object in which a key stood twice."""
+    """An object that has a key twice."""
 
     doubled: str = ""
 
 
 def step(path: str, key: str | int) -> str:
-    """The path of what lies at `key` below `path`."""
+    """The path of `key` below `path`."""
     if isinstance(key, int):
         return f"{path}[{key}]"
     return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{json.dumps(key)}]"
@@ -119,8 +119,8 @@ def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
         text = data if isinstance(data, str) else data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise JsonError(f"not UTF-8: bad byte at offset {error.start}") from None
-    if isinstance(data, str) and not text.isascii() and _torn(text):
-        raise JsonError("half of a surrogate pair")
+    if isinstance(data, str) and not text.isascii() and _has_lone_surrogate(text):
+        raise JsonError("a lone surrogate")
     found_double = False
 
     def gather(pairs: list[tuple[str, Json]]) -> JsonObject:
@@ -141,7 +141,7 @@ def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
         where = f"line {error.lineno}, column {error.colno}"
         raise JsonError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} ({where})") from None
     except _Refused as error:
-        raise JsonError(f"not JSON we accept: {error}") from None
+        raise JsonError(f"JSON that is not accepted: {error}") from None
     except RecursionError:
         raise JsonError(f"nested deeper than {limits.depth} levels") from None
     _check(value, text, limits, found_double)
@@ -149,7 +149,7 @@ def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
 
 
 def _check(value: Json, text: str, limits: JsonLimits, found_double: bool) -> None:
-    """Walks the value only where the text hints at something to find."""
+    """Checks the value; walks through it only if the text gives a reason to."""
     openings = text.count("[") + text.count("{")
     surrogates = _SURROGATE_ESCAPE.search(text) is not None
     crowded = openings + text.count(",") + 1 > limits.count
@@ -161,19 +161,21 @@ def _check(value: Json, text: str, limits: JsonLimits, found_double: bool) -> No
         if count > limits.count:
             raise JsonError(f"more than {limits.count:,} values", path)
         if isinstance(node, _Doubled):
-            raise JsonError("the same key twice", step(path, node.doubled))
+            raise JsonError("duplicate key", step(path, node.doubled))
         if surrogates:
             strings = node if isinstance(node, dict) else [node]
-            if any(isinstance(string, str) and not string.isascii() and _torn(string) for string in strings):
-                raise JsonError("half of a surrogate pair", path)
+            if any(
+                isinstance(string, str) and not string.isascii() and _has_lone_surrogate(string) for string in strings
+            ):
+                raise JsonError("a lone surrogate", path)
 
 
-def _torn(text: str) -> bool:
+def _has_lone_surrogate(text: str) -> bool:
     return _SURROGATE.search(text) is not None
 
 
 def read_object(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
-    """As `read`, for a text that must be an object."""
+    """Like `read`, for a text that must be an object."""
     value = read(data, limits)
     if not isinstance(value, dict):
         raise JsonError(f"expected an object, found {kind(value)}")
@@ -181,9 +183,9 @@ def read_object(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
 
 
 def read_listed(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
-    """As `read_object`, for an object whose `items` others have filled: one that cannot be read is None there.
+    """Like `read_object`, for an object with a list `items` from several authors: an unreadable item becomes None.
 
-    Whoever may add an item must not be able to hide the rest behind it.
+    Somebody who can add one item must not be able to hide the others with it.
     """
     try:
         return read_object(data, limits)
@@ -205,7 +207,7 @@ def _read_or_none(text: str, limits: JsonLimits) -> Json:
 
 
 def _elements(text: str) -> list[str]:
-    """The texts of what lies in `items` of an object, found by their brackets alone; none if the list has no end."""
+    """The texts of the elements of `items`, found by their brackets alone; empty if the list does not end."""
     depth, name, start = 0, "", -1
     found: list[str] = []
     for token in _TOKEN.finditer(text):
@@ -227,7 +229,7 @@ def _elements(text: str) -> list[str]:
 
 
 def kind(value: object) -> str:
-    """What JSON calls this value, with its article."""
+    """The JSON name of this kind of value, with its article."""
     match value:
         case None:
             return "null"
@@ -250,8 +252,8 @@ def kind(value: object) -> str:
 def canonical(value: Json) -> bytes:
     """The RFC 8785 form: one spelling per value, so that equal values have equal digests.
 
-    RFC 8785 writes numbers as doubles. A number that a double cannot carry exactly would share its digest with a
-    neighbour, so it is refused instead of rounded. Where two writers agree, the quicker one writes.
+    RFC 8785 writes numbers as doubles. A number that a double cannot hold exactly would have the digest of another
+    number, so it is refused and not rounded. Where two encoders agree, the faster one is used.
     """
     try:
         if _is_plain(value):
@@ -268,7 +270,7 @@ def canonical(value: Json) -> bytes:
 
 
 def _is_plain(value: Json) -> bool:
-    """Whether the standard library spells a value as RFC 8785 does: no fractions, no large numbers, ASCII keys."""
+    """Whether the standard library writes a value as RFC 8785 does: no fractions, no large numbers, ASCII keys."""
     if isinstance(value, dict):
         return all(key.isascii() and _is_plain(item) for key, item in value.items())
     if isinstance(value, list):
@@ -286,8 +288,8 @@ def _has_written(value: Json) -> bool:
     return isinstance(value, WrittenNumber)
 
 
-def _carried(number: int) -> bool:
-    """Whether a double carries this integer and is written with the same digits, as 1e20 is."""
+def _is_exact(number: int) -> bool:
+    """Whether a double holds this integer and is written with the same digits, as 1e20 is."""
     if abs(number) < 2**53:
         return True
     try:
@@ -297,7 +299,7 @@ def _carried(number: int) -> bool:
 
 
 def _with_doubles(value: Json) -> Json:
-    """The value with doubles for the integers that the writer refuses because of their size alone."""
+    """The value with doubles in place of the integers that the encoder refuses only because of their size."""
     if isinstance(value, dict):
         return {key: _with_doubles(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -314,23 +316,23 @@ def _refuse_odd(path: str, node: Json) -> None:
     hint = "Send it as a string."
     if isinstance(node, bool):
         return
-    if isinstance(node, int) and not _carried(node):
-        raise JsonError(f"the integer {_digits(node)} is too large to be carried exactly", path, hint)
+    if isinstance(node, int) and not _is_exact(node):
+        raise JsonError(f"the integer {_digits(node)} is too large to be exact as a double", path, hint)
     if isinstance(node, float) and not math.isfinite(node):
         raise JsonError(f"{node} is not a JSON number", path, hint)
     if isinstance(node, WrittenNumber) and Decimal(node.text) != Decimal(float.__repr__(node)):
-        raise JsonError(f"the number {node.text} has more digits than are carried", path, hint)
-    if isinstance(node, str) and _torn(node):
-        raise JsonError("half of a surrogate pair", path)
+        raise JsonError(f"the number {node.text} has more digits than a double holds", path, hint)
+    if isinstance(node, str) and _has_lone_surrogate(node):
+        raise JsonError("a lone surrogate", path)
 
 
 def plain(value: Json) -> str:
-    """A value as people are shown it: strings as they are, numbers in plain decimal, containers as indented JSON."""
+    """A value as it is shown to people: strings as they are, numbers in plain decimal, containers as indented JSON."""
     return value if isinstance(value, str) else _spell(value, "\n")
 
 
 def compact(value: Json) -> str:
-    """As `plain`, with containers on one line."""
+    """Like `plain`, with containers on one line."""
     return value if isinstance(value, str) else _spell(value, "")
 
 
@@ -364,5 +366,5 @@ def _spell(value: Json, line: str) -> str:
 def _digits(number: int) -> str:
     try:
         return str(number)
-    except ValueError:  # Python refuses to spell integers of thousands of digits
+    except ValueError:  # Python refuses to write integers of thousands of digits
         return hex(number)

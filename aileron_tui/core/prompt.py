@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from aileron_tui.core.edits import Pair, difference, paired, signed
+from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.formats import VERSION, version_of
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
@@ -23,7 +23,7 @@ _INDENT: Final = "      "
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks, as far as the gate knows."""
+    """The agent that asks, as far as the gate knows it."""
 
     agent: str = ""
     session: str = ""
@@ -42,7 +42,7 @@ class ConnectorRef:
 
 @dataclass(frozen=True, slots=True)
 class PreviewResult:
-    """What was fetched: rows, or the short reason why there are none."""
+    """What was fetched: rows, or a short reason why there are none."""
 
     rows: tuple[Row, ...] = ()
     unavailable: str = ""
@@ -170,7 +170,7 @@ def _row_fields(rows: tuple[Row, ...]) -> Json:
 
 
 def unavailable_line(reason: str) -> Visible:
-    """The one line that says there is no preview, and why."""
+    """The line that says why there is no preview."""
     return inline(f"Preview unavailable: {reason}")
 
 
@@ -178,8 +178,8 @@ def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> 
     """The prompt as plain text: a header, the inputs, then what was fetched; blocks are quoted below the rows.
 
     Every label and value passes through the function that makes foreign text visible, and every line of content
-    stands behind an indent or a gutter of ours, so that content cannot pass for a row. With the `width` of a
-    terminal, that holds for lines that it would wrap as well.
+    has our indent or gutter in front, so that content cannot look like a row. With the `width` of a terminal this
+    also holds for lines that it would wrap.
     """
     yield from wrap(Visible(f"Approve {inline(prompt.action)}?"), width, _INDENT)
     before = edited_from
@@ -194,20 +194,20 @@ def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> 
 
 
 def row_lines(pairs: Sequence[Pair], width: int = 0) -> Iterator[Visible]:
-    """Rows as plain text, short ones first. The sign of what an edit changed stands in the first column.
+    """Rows as plain text, short ones first. The first column has the sign of a change.
 
-    No content ever reaches that column, so that what was not edited cannot look as if it had been.
+    No content ever reaches that column, so unedited content cannot look edited.
     """
     short = [pair for pair in pairs if not _is_block(pair)]
     labels = min(max((cells(inline(row.label)) for row, _ in short), default=0), _LABEL_WIDTH)
     for row, old in short:
-        for sign, told in signed(row, old):
-            yield from wrap(_inline_row(told, labels, sign), width, f"{sign}{' ' * (labels + 3)}")
-        yield from _warned(row, width)
+        for sign, shown in signed_rows(row, old):
+            yield from wrap(_inline_row(shown, labels, sign), width, f"{sign}{' ' * (labels + 3)}")
+        yield from _warning_lines(row, width)
     for row, old in filter(_is_block, pairs):
         for sign, line in _block_row(row, old):
             yield from wrap(Visible(f"{sign}{line}"), width, f"{sign}{_GUTTER[1:]}")
-        yield from _warned(row, width)
+        yield from _warning_lines(row, width)
 
 
 def _is_block(pair: Pair) -> bool:
@@ -226,22 +226,22 @@ def _inline_row(row: Row, width: int, sign: str) -> Visible:
 
 
 def _block_row(row: Row, old: Row | None) -> Iterator[tuple[str, Visible]]:
-    """The lines of a block, without their first column, and what stands there."""
+    """The lines of a block: what is in the first column, and the rest."""
     runs = difference(old.value, row.value) if old and not old.missing and not row.missing else None
     if runs is not None:
         yield " ", Visible(f" {inline(row.label)}:")
         for sign, run in runs:
             yield from ((sign, Visible(f"{_GUTTER[1:]}{line}")) for line in block(run))
         return
-    for sign, told in signed(row, old):
-        if told.missing:
-            yield sign, Visible(f" {inline(told.label)}: {NOT_AVAILABLE}")
+    for sign, shown in signed_rows(row, old):
+        if shown.missing:
+            yield sign, Visible(f" {inline(shown.label)}: {NOT_AVAILABLE}")
             continue
-        yield sign, Visible(f" {inline(told.label)}:")
-        yield from ((sign, Visible(f"{_GUTTER[1:]}{line}")) for line in block(told.value))
+        yield sign, Visible(f" {inline(shown.label)}:")
+        yield from ((sign, Visible(f"{_GUTTER[1:]}{line}")) for line in block(shown.value))
 
 
-def _warned(row: Row, width: int) -> Iterator[Visible]:
+def _warning_lines(row: Row, width: int) -> Iterator[Visible]:
     for warning in _unique(warnings(row.value)):
         yield from wrap(Visible(f"    ! {inline(warning)}"), width, _INDENT)
 

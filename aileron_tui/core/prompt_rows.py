@@ -22,7 +22,7 @@ class Row:
 
 
 def input_rows(inputs: Iterable["Input"], args: JsonObject) -> tuple[Row, ...]:
-    """What the agent sent: declared inputs in the manifest's order, then whatever else it sent, by name.
+    """What the agent sent: declared inputs in the manifest's order, then any others by name.
 
     A required input that is absent or null is a missing row; an optional one is left out.
     """
@@ -44,7 +44,7 @@ def input_rows(inputs: Iterable["Input"], args: JsonObject) -> tuple[Row, ...]:
 
 
 def preview_rows(preview: "PreviewDirective", answer: Json) -> tuple[Row, ...]:
-    """What the connector answered, at the paths the manifest names, in its order."""
+    """The parts of the connector's answer that the manifest names, in its order."""
     rows: list[Row] = []
     for label, path in preview.render:
         value = resolve(answer, path)

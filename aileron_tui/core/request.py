@@ -4,11 +4,12 @@ from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.decision import Statement, Verdict, moment, timestamp
+from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import moment, timestamp
 from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:  # a surface draws its first frame before it has a prompt to show

@@ -1,4 +1,4 @@
-"""How careful an answer must be: low, normal or high, and the reason, in words for the operator."""
+"""The risk of a call: low, normal or high, and the reason in words for the operator."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _WORD: Final = re.compile(r"[a-z]+")
 
 
 class RiskLevel(StrEnum):
-    """In rising order."""
+    """The levels, lowest first."""
 
     LOW = "low"
     NORMAL = "normal"
@@ -31,7 +31,7 @@ class RiskLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """A level and why."""
+    """A level and the reason for it."""
 
     level: RiskLevel
     reason: str
@@ -69,7 +69,7 @@ def assess(action: "Action", rules: Iterable[RiskRule] = (), annotation: RiskLev
 
 
 def by_rule(action: str, steps: "Sequence[Step]", rules: Iterable[RiskRule]) -> Risk | None:
-    """What the user's first matching rule says."""
+    """The risk by the user's first matching rule, or None."""
     for number, rule in enumerate(rules, start=1):
         if rule.matches(action, steps):
             return Risk(rule.level, f"your risk rule {number}")
@@ -83,7 +83,7 @@ def by_steps(steps: "Iterable[Step]") -> Risk:
 
 
 def by_name(action: str) -> Risk:
-    """The risk of an action of which only the name is known: the name may warn, but it promises nothing."""
+    """The risk of an action when only its name is known: a name can raise the risk, never lower it."""
     risk = _of_op(action, None)
     return (
         risk if risk.level is not RiskLevel.LOW else Risk(RiskLevel.NORMAL, f'nothing but the name "{action}" is known')
@@ -91,7 +91,7 @@ def by_name(action: str) -> Risk:
 
 
 def _of_op(op: str, idempotent: bool | None) -> Risk:
-    """The op's name comes first: a promise of idempotence does not make a deletion harmless."""
+    """The op's name counts first: an idempotent deletion is still a deletion."""
     word = _WORD.match(op.lower())
     verb = word[0] if word else ""
     if verb in _DANGEROUS:

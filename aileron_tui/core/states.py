@@ -1,4 +1,4 @@
-"""The life of a request: which step may follow which. Anything not written here is refused."""
+"""The states of a request and which may follow which. Every other step is refused."""
 
 from enum import StrEnum
 from typing import Final
@@ -6,11 +6,11 @@ from typing import Final
 from aileron_tui.core.errors import AileronError
 
 LONGEST_TIMEOUT: Final = 300
-"""Seconds after which nobody has answered, whatever a manifest says."""
+"""The longest time a request waits, in seconds, whatever a manifest says."""
 
 
 class RequestState(StrEnum):
-    """Where a request stands."""
+    """The state of a request."""
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -61,7 +61,7 @@ _NEXT: Final[dict[tuple[RequestState | None, RequestEvent], RequestState]] = {
 
 
 class InvalidTransition(AileronError):
-    """A step that cannot follow; `state` is where the request stands."""
+    """A step that cannot follow; `state` is the state the request is in."""
 
     def __init__(self, state: RequestState | None, event: RequestEvent) -> None:
         where = "a request that does not exist yet" if state is None else f"a request that is {state}"
@@ -92,5 +92,5 @@ _WIRE: Final = {
 
 
 def on_the_wire(state: RequestState) -> tuple[str, str]:
-    """The status Aileron's protocol has for a state, and the failure class that tells apart what it merges."""
+    """The status of a state in Aileron's protocol, and the failure class for states that share a status."""
     return _WIRE[state]

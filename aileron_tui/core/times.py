@@ -1,8 +1,27 @@
-"""Points in time."""
+"""Times as decisions, entries and the wire write them."""
 
+import re
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final
+
+TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
 def utc_now() -> datetime:
-    """The current time in UTC."""
+    """The time by the system's clock."""
     return datetime.now(UTC)
+
+
+def timestamp(moment: datetime) -> str:
+    """A moment as decisions and ledger entries write it: UTC, microseconds, `Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+@lru_cache(maxsize=4096)
+def moment(text: str) -> datetime:
+    """The moment a `timestamp` names, or a ValueError. Other spellings of it take longer to read."""
+    if TIME.fullmatch(text):
+        year, month, day, hour, minute, second, micro = map(int, re.split("[-T:.]", text[:-1]))
+        return datetime(year, month, day, hour, minute, second, micro, UTC)
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)

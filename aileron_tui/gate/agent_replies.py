@@ -4,7 +4,7 @@ from typing import Final
 
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState, on_the_wire
-from aileron_tui.gate.outbox import StoredResult
+from aileron_tui.ledger.store import StoredResult
 
 _END_MESSAGES: Final = {
     RequestState.EXPIRED: ("nobody answered in time, so nothing was run; this is not a denial", True),

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from aileron_tui.core.decision import timestamp
+from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
 from aileron_tui.signing.approvers import Approver, Approvers

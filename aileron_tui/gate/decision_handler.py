@@ -4,12 +4,13 @@ import contextlib
 from datetime import timedelta
 from typing import Final
 
-from aileron_tui.core.decision import Verdict, timestamp
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.states import InvalidTransition, RequestState
+from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.call_inputs import input_errors
@@ -19,9 +20,8 @@ from aileron_tui.gate.gate_state import GateState, log
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
-from aileron_tui.ledger import history_search
 from aileron_tui.ledger.errors import EntryRefused
-from aileron_tui.ledger.writer import EntryDraft
+from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
@@ -226,7 +226,7 @@ class DecisionHandler:
         """Returns the reply for a request that is not pending or does not exist."""
         request = self._gate_state.find(id_)
         state = request.state if request else None
-        if state is None and (found := history_search.find(self._gate_state.reader, id_)):
+        if state is None and (found := self._gate_state.reader.find(id_)):
             state = RequestState(found.outcome)
         if state is None:
             return replies.unknown_request(id_)

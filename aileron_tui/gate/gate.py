@@ -14,21 +14,20 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.event_feed import EventFeed
-from aileron_tui.gate.gate_state import GateSetup, GateState, log, utc_now
+from aileron_tui.gate.gate_state import GateSetup, GateState, log
 from aileron_tui.gate.installed_bundle import action_json, folder_state, install, sandbox_settings
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
-from aileron_tui.gate.outbox import Outbox
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
-from aileron_tui.ledger import history_search
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
+from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.signing.approvers import Approvers
 
@@ -67,11 +66,11 @@ class Gate:
         settings = sandbox_settings(setup.config, setup.cache, setup.keyring)
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(state.pool.shutdown, wait=False)
-            state.recorder = LedgerRecorder(await asyncio.to_thread(Ledger, self.ledger_path))
+            state.recorder = LedgerRecorder(await asyncio.to_thread(open_ledger, self.ledger_path))
             cleanup.callback(state.recorder.close)
-            state.outbox = Outbox(setup.data / OUTBOX_FILE)
+            state.outbox = open_results(setup.data / OUTBOX_FILE)
             cleanup.callback(state.outbox.close)
-            state.reader = LedgerReader(self.ledger_path)
+            state.reader = open_reader(self.ledger_path)
             cleanup.callback(state.reader.close)
             state.installed = await asyncio.to_thread(install, setup.manifests, settings)
             await state.recorder.record(
@@ -156,7 +155,7 @@ class Gate:
             return Reply(200, {"status": "pending_approval" if request.state is RequestState.PENDING else "running"})
         try:
             result = self._gate_state.outbox.find(id_)
-            if result is None and (record := history_search.find(self._gate_state.reader, id_)):
+            if result is None and (record := self._gate_state.reader.find(id_)):
                 result = recovery.result_from_ledger(self._gate_state.reader, record)
             return await self._requests.deliver(result) if result else replies.unknown_request(id_)
         except AileronError as error:

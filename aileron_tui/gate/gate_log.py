@@ -10,8 +10,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final, TextIO
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json
+from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import clip, inline
 
 _MAX_LINE_LENGTH: Final = 300

@@ -7,14 +7,14 @@ from datetime import datetime
 from enum import StrEnum
 
 from aileron_tui.core.action import Action
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, unavailable_line
 from aileron_tui.core.prompt_rows import Row, input_rows
 from aileron_tui.core.risk import Risk
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
-from aileron_tui.gate.outbox import StoredResult
+from aileron_tui.ledger.store import StoredResult
 from aileron_tui.sandbox.sandbox import Sandbox
 
 

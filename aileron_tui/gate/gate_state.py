@@ -6,15 +6,15 @@ import secrets
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from aileron_tui.core.action import Action
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config
@@ -22,9 +22,7 @@ from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.installed_bundle import InstalledBundle
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
-from aileron_tui.gate.outbox import Outbox, StoredResult
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft
+from aileron_tui.ledger.store import EntryDraft, LedgerReader, ResultStore, StoredResult
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 
 T = TypeVar("T")
@@ -56,17 +54,12 @@ class GateSetup:
     keyring: PublisherKeyring = field(default_factory=PublisherKeyring)
 
 
-def utc_now() -> datetime:
-    """Returns the current time."""
-    return datetime.now(UTC)
-
-
 class GateState:
     """The state of one gate. Must only be used from its event loop."""
 
     installed: InstalledBundle
     recorder: LedgerRecorder
-    outbox: Outbox
+    outbox: ResultStore
     reader: LedgerReader
     pool: ThreadPoolExecutor
 

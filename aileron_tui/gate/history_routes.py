@@ -15,11 +15,10 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.http_request import Refusal
 from aileron_tui.ledger import history_pages
-from aileron_tui.ledger import history_search as ledger_search
-from aileron_tui.ledger.audit_entries import entry_at, newest_entries
 from aileron_tui.ledger.history_pages import SEARCH, Query, past, search
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.request_index import decision_of
+from aileron_tui.ledger.open_store import open_reader
+from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.store import LedgerReader
 
 __all__ = ["AUDIT", "SEARCH", "AuditQuery", "audit", "audit_event", "past", "read_audit", "read_search", "search"]
 
@@ -27,6 +26,7 @@ AUDIT: Final = ("since", "audit_id", "connector_fqn", "class", "limit")
 
 _MAX_EVENTS: Final = 1000
 _DEFAULT_EVENTS: Final = 100
+_PLAIN_CLASS: Final = re.compile(r"[a-z_]{4,64}", re.ASCII)
 _AUDIT_ID: Final = re.compile(r"audit-(?:([0-9]{1,15})|([A-Za-z][A-Za-z0-9-]{1,100}))", re.ASCII)
 
 _EVENT_TYPES: Final = {
@@ -89,8 +89,8 @@ def audit(ledger: Path, query: AuditQuery) -> JsonObject:
             "events": [event] if event and _matches(event, query) and str(event["timestamp"]) >= query.since else []
         }
     events: list[Json] = []
-    with LedgerReader(ledger) as reader:
-        for entry in _candidates(reader, query):
+    with open_reader(ledger) as reader:
+        for entry in reader.newest_entries(query.connector, _stored_text(query.class_)):
             if entry.time < query.since:
                 break
             event = _event(reader, entry)
@@ -101,10 +101,11 @@ def audit(ledger: Path, query: AuditQuery) -> JsonObject:
     return {"events": events}
 
 
-def _candidates(reader: LedgerReader, query: AuditQuery) -> Iterator[Entry]:
-    """The entries that may match, newest first."""
-    kind = next((kind for kind, class_ in _FAILURE_CLASSES.items() if class_ == query.class_), None)
-    return newest_entries(reader, query.connector, kind or query.class_)
+def _stored_text(class_: str) -> str:
+    """What the bytes of an entry that fails with this class must contain, or "" if that is not known."""
+    if not _PLAIN_CLASS.fullmatch(class_):
+        return ""
+    return next((kind for kind, name in _FAILURE_CLASSES.items() if name == class_), class_)
 
 
 def audit_event(ledger: Path, audit_id: str) -> JsonObject | None:
@@ -112,12 +113,12 @@ def audit_event(ledger: Path, audit_id: str) -> JsonObject | None:
     found = _AUDIT_ID.fullmatch(audit_id)
     if found is None:
         return None
-    with LedgerReader(ledger) as reader:
+    with open_reader(ledger) as reader:
         if found[2]:
             ends = [entry for entry in reader.of_request(found[2]) if entry.kind in _END_KINDS]
             entry = ends[-1] if ends else None
         else:
-            entry = entry_at(reader, int(found[1]))
+            entry = reader.entry(int(found[1]))
         event = _event(reader, entry) if entry else None
     return event if event and event["audit_id"] == audit_id else None
 
@@ -145,7 +146,7 @@ def _decision_event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
         return None
     statement, signer = found
     verdict = "approved" if statement.verdict is Verdict.APPROVE else "denied"
-    record = ledger_search.find(reader, entry.request)
+    record = reader.find(entry.request)
     payload = _request_payload(reader, entry) | {
         "aileron.approval.decision": verdict,
         "aileron.approval.edited": statement.edits is not None,
@@ -159,7 +160,7 @@ def _decision_event(reader: LedgerReader, entry: Entry) -> JsonObject | None:
 
 
 def _request_payload(reader: LedgerReader, entry: Entry) -> JsonObject:
-    record = ledger_search.find(reader, entry.request)
+    record = reader.find(entry.request)
     if record is None:
         return {"aileron.approval.action": str(entry.body.get("action", ""))} if entry.body.get("action") else {}
     payload: JsonObject = {

@@ -18,9 +18,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from aileron_tui import __version__
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.times import timestamp
 from aileron_tui.gate.agent_routes import AgentRoutes
 from aileron_tui.gate.approver_routes import ApproverRoutes
 from aileron_tui.gate.approver_sessions import Session, Sessions

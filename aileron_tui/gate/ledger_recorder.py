@@ -1,4 +1,4 @@
-"""Writes the ledger from one thread. Facts that wait together are committed together, at the price of one sync."""
+"""Writes the ledger from one thread. Facts that wait at the same time are committed together, with one sync."""
 
 import asyncio
 import queue
@@ -8,13 +8,13 @@ from concurrent.futures import Future
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.store import EntryDraft, Ledger
 
 _Job = tuple[Sequence[EntryDraft], "Future[Head]"]
 
 
 class LedgerRecorder:
-    """The gate's way to the ledger. `head` is that of the last commit."""
+    """Records the gate's facts in the ledger. `head` is the head of the last commit."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -24,14 +24,14 @@ class LedgerRecorder:
         self._thread.start()
 
     def record(self, *drafts: EntryDraft) -> "asyncio.Future[Head]":
-        """Done once these facts are on the disk, all of them; fails, with none recorded, if they cannot be."""
+        """Done when all these facts are on the disk; fails, with none recorded, if that is not possible."""
         done: Future[Head] = Future()
         self._jobs.put((drafts, done))
         # A caller that is cancelled must not undo a fact, so the write goes on without it.
         return asyncio.shield(asyncio.wrap_future(done))
 
     def close(self) -> None:
-        """Writes what waits, then closes the ledger."""
+        """Writes the facts that wait, then closes the ledger."""
         self._jobs.put(None)
         self._thread.join()
         self._ledger.close()
@@ -50,7 +50,7 @@ class LedgerRecorder:
                 return
 
     def _commit(self, jobs: list[_Job]) -> None:
-        """One commit for all; if one of them cannot be recorded, each for itself."""
+        """One commit for all; if one of them cannot be recorded, one commit for each."""
         try:
             self.head = self._ledger.append_all([draft for drafts, _ in jobs for draft in drafts])
         except AileronError as error:

@@ -14,10 +14,9 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState, log
-from aileron_tui.gate.outbox import StoredResult
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
-from aileron_tui.ledger.writer import EntryDraft
+from aileron_tui.ledger.store import EntryDraft, StoredResult
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import Failure, FailureKind
 

@@ -3,23 +3,21 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import timestamp
 from aileron_tui.gate import agent_replies
 from aileron_tui.gate.call_inputs import fingerprint, input_errors
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState
 from aileron_tui.gate.op_runner import OpRunner
-from aileron_tui.gate.outbox import StoredResult
 from aileron_tui.gate.request_handler import RequestHandler
-from aileron_tui.ledger import history_search
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.request_index import decision_of
-from aileron_tui.ledger.writer import EntryDraft
+from aileron_tui.ledger.history_filter import HistoryFilter
+from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.store import EntryDraft, LedgerReader, StoredResult
 
 _KEEP_DELIVERED: Final = timedelta(days=1)
 _KEEP_UNDELIVERED: Final = timedelta(days=7)
@@ -28,10 +26,8 @@ _MAX_RESTORED: Final = 100
 
 async def recover(gate_state: GateState, requests: RequestHandler, op_runner: OpRunner) -> None:
     """Restores or ends every request without a recorded end, and restores missing results."""
-    unfinished = history_search.HistoryFilter(
-        outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING)
-    )
-    for record in reversed(list(history_search.every(gate_state.reader, unfinished))):
+    unfinished = HistoryFilter(outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING))
+    for record in reversed(list(gate_state.reader.every(unfinished))):
         if record.outcome != RequestState.PENDING and (result := gate_state.outbox.find(record.id)):
             error = _error_body(result)
             await gate_state.recorder.record(
@@ -46,8 +42,8 @@ async def recover(gate_state: GateState, requests: RequestHandler, op_runner: Op
             request = await op_runner.interrupt(request)
         gate_state.add(request)
         requests.open(request)
-    not_run = history_search.HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
-    for record in history_search.page(gate_state.reader, not_run, limit=_MAX_RESTORED):
+    not_run = HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
+    for record in gate_state.reader.page(not_run, limit=_MAX_RESTORED):
         await _restore_result(gate_state, record)
     now = gate_state.clock()
     gate_state.outbox.forget(timestamp(now - _KEEP_DELIVERED), timestamp(now - _KEEP_UNDELIVERED))

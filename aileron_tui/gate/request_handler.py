@@ -6,22 +6,21 @@ from datetime import timedelta
 from typing import Final
 
 from aileron_tui.core.action import Action
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.prompt import Asker, PreviewResult
 from aileron_tui.core.risk import assess
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.call_inputs import fingerprint
 from aileron_tui.gate.gate_request import GateRequest, PreviewState, new_id
 from aileron_tui.gate.gate_state import GateState, log
-from aileron_tui.gate.outbox import StoredResult
 from aileron_tui.gate.replies import Reply
 from aileron_tui.ledger.preview_entry import preview_body
-from aileron_tui.ledger.writer import EntryDraft
+from aileron_tui.ledger.store import EntryDraft, StoredResult
 
 _MIN_WAIT_FOR_REMINDER: Final = timedelta(seconds=1)
 

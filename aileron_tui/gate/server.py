@@ -18,8 +18,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from aileron_tui import __version__
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import write_private
 from aileron_tui.gate.event_stream import ABORT

@@ -1,16 +1,16 @@
 """Checking a ledger from the first entry to the last, in constant memory.
 
-Four things are checked as the entries stream by: that the bytes hash into one chain without gaps; that every decision
-carries a good signature of a key that was enrolled and not revoked at that point; that the head in the signed decision
-is a head of this chain not older than the request it answers (so the operator's signature covers the past, and no
-decision can serve twice); and that every request takes only the steps of its life, running at most once and only what
-was approved. The first bad entry is named.
+Four things are checked, entry by entry: that the hashes form one chain without gaps; that every decision has a valid
+signature of a key that was enrolled and not revoked at that point; that the head in the signed decision is a head of
+this chain not older than the request it answers (so the operator's signature covers the past, and no decision can be
+used twice); and that every request takes only allowed steps, runs at most once, and runs only what was approved. The
+first bad entry is named.
 
-Of a daemon's request only what was asked, shown and decided here is ours. The rest is what the daemon told, which is
-checked for sense and never counts as an approval. Of requests that have ended only that is kept, on the disk.
+For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest is what the
+daemon reported: it is checked for consistency and never counts as an approval. Ids of ended requests are on the disk.
 
-What the chain cannot tell by itself: that its end was cut off, or that all of it was written anew with other keys.
-For the first there is the head noted beside the ledger or kept elsewhere (`expected`), for the second the list of keys.
+What the chain cannot show by itself: that its end was cut off, or that all of it was rewritten with other keys. The
+head noted beside the ledger or kept elsewhere (`expected`) shows the first, the list of keys the second.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from dataclasses import field
 from datetime import timedelta
 from typing import Final, Protocol
 
-from aileron_tui.core.decision import Statement, moment
+from aileron_tui.core.decision import Statement
 from aileron_tui.core.entry_chain import (
     GENESIS,
     BodyRemoved,
@@ -36,27 +36,28 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
+from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger.ended_requests import EndedRequests
 from aileron_tui.ledger.entry_rules import EVENTS, VERDICTS, WINDOW, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import Stored
+from aileron_tui.ledger.open_store import open_id_set
 from aileron_tui.ledger.request_standing import daemon_of, objection, read_told
+from aileron_tui.ledger.store import IdSet, Stored
 
 _LATE: Final = timedelta(minutes=1)
 _KEYS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED})
 _FINAL: Final = frozenset(state for state in RequestState if state.final)
 
 Shown = Callable[[str], tuple[int, str] | None]
-"""What the history shows of a request: the entry that made it and its outcome."""
+"""What the history list says about a request: the entry that made it, and its outcome."""
 
 
 class Signers(Protocol):
     """Who may sign, learned entry by entry."""
 
     def learn(self, entry: Entry) -> None:
-        """Takes in an enrolment or a revocation; an AileronError means that it makes no sense."""
+        """Processes an enrolment or a revocation; an AileronError means that the entry is not valid."""
 
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
         """The statement of a good envelope and its signer's name, or what is wrong with it."""
@@ -76,7 +77,7 @@ class CheckReport:
 
 @dataclass(slots=True)
 class _OpenRequest:
-    """A request whose end has not been met. A denial of ours does not end one of a daemon before that has said so."""
+    """A request that has not ended yet. A daemon's request ends only when the daemon reports it."""
 
     state: RequestState
     seq: int
@@ -86,7 +87,7 @@ class _OpenRequest:
 
 
 class _BadEntry(Exception):
-    """Stops the walk at an entry."""
+    """Stops the verification at an entry."""
 
     def __init__(self, damage: Damage, detail: str) -> None:
         super().__init__(detail)
@@ -99,7 +100,7 @@ def verify(
 ) -> CheckReport:
     """Checks entries as they are stored.
 
-    `expected` are heads the chain must contain; `shown` is compared with what the entries say of each request.
+    `expected` are heads the chain must contain; `shown` is compared with what the entries say about each request.
     """
     verification = _Verification(signers, expected, shown)
     with closing(verification.finished):
@@ -114,7 +115,7 @@ class _Verification:
     walker: ChainWalker = field(default_factory=ChainWalker)
     heads: list[str] = field(default_factory=lambda: [""] * WINDOW)
     requests: dict[str, _OpenRequest] = field(default_factory=dict)
-    finished: EndedRequests = field(default_factory=EndedRequests)
+    finished: IdSet = field(default_factory=open_id_set)
     decisions: Counter[str] = field(default_factory=Counter)
     key_changes: list[int] = field(default_factory=list)
     latest: str = ""
@@ -138,7 +139,7 @@ class _Verification:
                 if watched and (stored in missing or seq in by_number):
                     missing.discard(stored)
                     if seq in by_number and by_number[seq].hash != stored:
-                        detail = f"the kept head is {by_number[seq].hash}, the entry has {stored}"
+                        detail = f"the expected head is {by_number[seq].hash}, the entry has {stored}"
                         return self._report(ChainFault(seq, Damage.REWRITTEN, detail))
                 self._check(entry)
         except JsonError as error:
@@ -154,9 +155,9 @@ class _Verification:
         for head in self.expected:
             if head.hash in missing:
                 if head.seq > last:
-                    return ChainFault(last + 1, Damage.CUT, f"entries {last + 1} to {head.seq} are gone")
+                    return ChainFault(last + 1, Damage.CUT, f"entries {last + 1} to {head.seq} are missing")
                 return ChainFault(
-                    last + 1, Damage.CUT, f"the ledger ends at entry {last} and never had the head {head.hash}"
+                    last + 1, Damage.CUT, f"the ledger ends at entry {last} and does not contain the head {head.hash}"
                 )
         return None
 
@@ -174,7 +175,7 @@ class _Verification:
         elif (
             entry.kind == EntryKind.EDITED and entry.request not in self.requests and entry.request not in self.finished
         ):
-            raise _BadEntry(Damage.TOLD, f"request {entry.request} was never made, and is told to have been edited")
+            raise _BadEntry(Damage.TOLD, f"request {entry.request} was never made, but is reported as edited")
         elif entry.kind in _KEYS:
             self.key_changes.append(entry.seq)
             try:
@@ -185,16 +186,16 @@ class _Verification:
     def _step(self, entry: Entry) -> None:
         known = self.requests.get(entry.request)
         if known is None and entry.request in self.finished:
-            raise _BadEntry(Damage.REPEATED, f"request {entry.request} has ended, and goes on")
+            raise _BadEntry(Damage.REPEATED, f"request {entry.request} goes on after its end")
         if known is None and ungated(entry):
             return
         if known is not None and known.daemon:
-            raise _BadEntry(Damage.REPEATED, f"request {entry.request} is a daemon's; nothing of it is run here")
+            raise _BadEntry(Damage.REPEATED, f"request {entry.request} belongs to a daemon and cannot run here")
         state = self._advance(entry, EVENTS[EntryKind(entry.kind)])
         if known is None:
             self.requests[entry.request] = _OpenRequest(state, entry.seq, "daemon" in entry.body)
             if "daemon" in entry.body and not daemon_of(entry.body):
-                raise _BadEntry(Damage.TOLD, f"request {entry.request} is a daemon's, and does not say whose")
+                raise _BadEntry(Damage.TOLD, f"request {entry.request} does not name its daemon")
         elif state in _FINAL:
             self._ended(entry.request, state)
         else:
@@ -202,7 +203,7 @@ class _Verification:
             digest = entry.body.get("digest")
             if digest != known.digest:
                 raise _BadEntry(
-                    Damage.OTHER, f"approved was {known.digest}, started was {digest or 'something unnamed'}"
+                    Damage.OTHER, f"{known.digest} was approved, {digest or 'something without a digest'} was started"
                 )
 
     def _decided(self, entry: Entry) -> None:
@@ -221,10 +222,10 @@ class _Verification:
     def _told(self, entry: Entry) -> None:
         told, known = read_told(entry.body), self.requests.get(entry.request)
         if known is None or not known.daemon:
-            after = ", whose end was told" if entry.request in self.finished else ""
-            raise _BadEntry(Damage.TOLD, f"request {entry.request} is none that waits at a daemon{after}")
+            after = "; its end was reported before" if entry.request in self.finished else ""
+            raise _BadEntry(Damage.TOLD, f"request {entry.request} is not open at a daemon{after}")
         if told is None:
-            raise _BadEntry(Damage.TOLD, f"request {entry.request}: nothing was told of it")
+            raise _BadEntry(Damage.TOLD, f"request {entry.request}: the report has no outcome")
         if why := objection(known.state, known.told, told.outcome):
             raise _BadEntry(Damage.TOLD, f"request {entry.request}: {told.outcome}, but {why}")
         if told.outcome in _FINAL:
@@ -238,9 +239,9 @@ class _Verification:
         self._compare(request, known.seq, state)
 
     def _compare(self, request: str, seq: int, state: RequestState) -> None:
-        """Keeps the first difference for the end: damage to the entries themselves counts more."""
+        """Keeps the first difference for the end: damage to the entries themselves is reported first."""
         if self.shown is not None and self.differs is None and (shown := self.shown(request)) != (seq, state):
-            detail = f"request {request} is {state}, the history shows {shown[1] if shown else 'nothing'}"
+            detail = f"request {request} is {state}, the history list says {shown[1] if shown else 'nothing'}"
             self.differs = ChainFault(seq, Damage.INDEX, detail)
 
     def _unfinished(self) -> ChainFault | None:
@@ -261,7 +262,7 @@ class _Verification:
         try:
             late = moment(entry.time) - moment(statement.expires) > _LATE
         except ValueError:
-            detail = f"a time that does not exist: {entry.time} or {statement.expires}"
+            detail = f"not a valid time: {entry.time} or {statement.expires}"
             raise _BadEntry(Damage.UNREADABLE, detail) from None
         if late:
             raise _BadEntry(Damage.SIGNATURE, f"it had expired at {statement.expires}")
@@ -269,7 +270,7 @@ class _Verification:
         for seq in range(entry.seq - 1, oldest - 1, -1):
             if self.heads[seq % WINDOW] == statement.head:
                 return
-        detail = f"its head {statement.head} is none of the entries {oldest} to {entry.seq - 1}"
+        detail = f"none of the entries {oldest} to {entry.seq - 1} has its head {statement.head}"
         raise _BadEntry(Damage.HEAD, detail)
 
     def _clock_went_back(self, entry: Entry) -> None:
@@ -285,7 +286,7 @@ class _Verification:
 
 
 def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterator[Stored]) -> ChainFault:
-    """Tells apart, by the entry itself and by the next one, what may have happened to it."""
+    """Finds out from the entry itself and the next one what happened to it."""
     place = walker.seq + 1
     seq, data, raw = bad
     if fault.damage is Damage.NEWER:
@@ -294,7 +295,7 @@ def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterat
     if fault.damage is not Damage.CHANGED:
         return _misplaced(place, inside or seq, rest)
     if inside is None:
-        return ChainFault(place, Damage.CHANGED, f"its bytes are no longer an entry; {fault.detail}")
+        return ChainFault(place, Damage.CHANGED, f"its bytes are not an entry any more; {fault.detail}")
     if inside != place:
         return _misplaced(place, inside, rest)
     following = next(rest, None)
@@ -304,9 +305,9 @@ def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterat
 
 
 def _misplaced(place: int, found: int, rest: Iterator[Stored]) -> ChainFault:
-    """An entry stands in another's place: the other one is further on, or gone."""
+    """Another entry is in this place: the right one comes later, or is missing."""
     later = found < place or any(_number(data) == place for _, data, _ in rest)
-    detail = f"entry {found} stands in its place"
+    detail = f"entry {found} is in its place"
     return ChainFault(place, Damage.ORDER if later else Damage.GAP, detail)
 
 

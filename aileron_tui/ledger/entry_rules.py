@@ -1,10 +1,9 @@
-"""What may follow in a ledger: the steps of a request, and the head a signed decision must carry.
+"""Which entries may follow in a ledger: the steps of a request, and the head that a signed decision must have.
 
-The writer refuses an entry that breaks a rule, inside the transaction that would append it, so the first decision
-wins however many come at once; verification finds it if it is there all the same.
+The writer checks this inside the transaction that appends the entry, so the first decision wins however many come at
+once. Verification checks it again.
 """
 
-import sqlite3
 from typing import Final
 
 from aileron_tui.core.decision import Verdict
@@ -12,11 +11,12 @@ from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestEvent, advance
 from aileron_tui.ledger.errors import EntryRefused
-from aileron_tui.ledger.request_index import Decision
-from aileron_tui.ledger.request_standing import RequestStanding, daemon_of, objection, read_told, standing
+from aileron_tui.ledger.recorded_decision import Decision
+from aileron_tui.ledger.request_standing import RequestStanding, daemon_of, objection, read_told
+from aileron_tui.ledger.store import RequestLookup
 
 WINDOW: Final = 2**16
-"""How many entries back the head in a signed decision may lie."""
+"""How many entries old the head in a signed decision may be."""
 
 EVENTS: Final = {
     EntryKind.REQUESTED: RequestEvent.ASK,
@@ -29,7 +29,7 @@ EVENTS: Final = {
 }
 VERDICTS: Final = {Verdict.APPROVE: RequestEvent.APPROVE, Verdict.DENY: RequestEvent.DENY}
 
-_RULED: Final = frozenset({*EVENTS, EntryKind.DECIDED, EntryKind.TOLD, EntryKind.EDITED})
+_CHECKED: Final = frozenset({*EVENTS, EntryKind.DECIDED, EntryKind.TOLD, EntryKind.EDITED})
 
 
 def ungated(entry: Entry) -> bool:
@@ -37,18 +37,18 @@ def ungated(entry: Entry) -> bool:
     return entry.kind != EntryKind.REQUESTED and entry.body.get("gated") is False
 
 
-def admit(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> None:
-    """Refuses an entry that cannot follow: InvalidTransition names the state a request is in."""
-    if entry.kind not in _RULED:
+def admit(ledger: RequestLookup, entry: Entry, decision: Decision | None) -> None:
+    """Refuses an entry that cannot follow; an InvalidTransition has the state the request is in."""
+    if entry.kind not in _CHECKED:
         return
-    known = standing(db, entry.request)
+    known = ledger.standing(entry.request)
     if entry.kind == EntryKind.TOLD:
-        _admit_told(entry, known)
+        _admit_report(entry, known)
     elif entry.kind == EntryKind.EDITED:
         if known is None or known.surface != ELSEWHERE:
-            raise EntryRefused("only an answer from elsewhere can be told to have been edited", entry.request)
+            raise EntryRefused("only a request answered elsewhere can be reported as edited", entry.request)
     elif entry.kind == EntryKind.DECIDED:
-        _admit_decision(db, entry, known, decision)
+        _admit_decision(ledger, entry, known, decision)
     else:
         _admit_step(entry, known)
 
@@ -56,25 +56,25 @@ def admit(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> No
 def _admit_step(entry: Entry, known: RequestStanding | None) -> None:
     if entry.kind == EntryKind.REQUESTED:
         if "daemon" in entry.body and not daemon_of(entry.body):
-            raise EntryRefused("a request of a daemon must name it", entry.request)
+            raise EntryRefused("a request of a daemon must name the daemon", entry.request)
     elif known and known.daemon:
-        raise EntryRefused("only its daemon can say what becomes of this request", entry.request)
+        raise EntryRefused("only its daemon can report what happens to this request", entry.request)
     if known or not ungated(entry):
         advance(known.state if known else None, EVENTS[EntryKind(entry.kind)])
 
 
-def _admit_told(entry: Entry, known: RequestStanding | None) -> None:
+def _admit_report(entry: Entry, known: RequestStanding | None) -> None:
     told = read_told(entry.body)
     if told is None:
-        raise EntryRefused("a runtime must say what became of the request", entry.request)
+        raise EntryRefused("a report must say what happened to the request", entry.request)
     if known is None or not known.daemon:
-        raise EntryRefused("a runtime can only tell of a request of its own", entry.request)
+        raise EntryRefused("a daemon can report only on its own requests", entry.request)
     if why := objection(known.state, known.told, told.outcome):
-        raise EntryRefused("a runtime told nothing new of the request", f"{entry.request}: {why}")
+        raise EntryRefused("the report is not news about the request", f"{entry.request}: {why}")
 
 
 def _admit_decision(
-    db: sqlite3.Connection, entry: Entry, known: RequestStanding | None, decision: Decision | None
+    ledger: RequestLookup, entry: Entry, known: RequestStanding | None, decision: Decision | None
 ) -> None:
     if decision is None:
         raise EntryRefused("a decision needs its signed envelope", entry.request)
@@ -83,17 +83,9 @@ def _admit_decision(
     if statement.request != entry.request:
         raise EntryRefused("the decision was signed for another request", statement.request)
     oldest = max(known.seq if known else 0, entry.seq - WINDOW + 1)
-    if position(db, statement.head, oldest, entry.seq) is None:
+    if ledger.position(statement.head, oldest, entry.seq) is None:
         raise EntryRefused(
-            "the decision was signed over a ledger head that is not of this request's time",
+            "the decision was signed over a ledger head that is older than the request or unknown",
             statement.head,
             "Sign over the head that came with the prompt.",
         )
-
-
-def position(db: sqlite3.Connection, digest: str, oldest: int, before: int) -> int | None:
-    """The number of the entry with this hash in a range, looked for from its end."""
-    raw = bytes.fromhex(digest.removeprefix("sha256:"))
-    query = "SELECT seq FROM entries WHERE seq >= ? AND seq < ? AND +hash = ? ORDER BY seq DESC LIMIT 1"
-    row = db.execute(query, (oldest, before, raw)).fetchone()
-    return row[0] if row else None

@@ -13,13 +13,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Final
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.formats import VERSION, NewerFormat
 from aileron_tui.core.jsontext import JsonError, read_object
+from aileron_tui.core.times import timestamp
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerNewer
 from aileron_tui.ledger.head import Head, read_head
-from aileron_tui.ledger.reader import LedgerReader, Stored
-from aileron_tui.ledger.writer import LARGEST_ENTRY
+from aileron_tui.ledger.store import LARGEST_ENTRY, LedgerReader, Stored
 
 _LINE: Final = re.compile(rb'\{"hash":"sha256:([0-9a-f]{64})","entry":(\{.*\})\}\n', re.DOTALL)
 # Canonical JSON has the number close to the end.
@@ -28,7 +27,7 @@ _LONGEST_LINE: Final = LARGEST_ENTRY + 1024
 
 
 def write_jsonl(reader: LedgerReader, out: IO[bytes], now: datetime) -> Head:
-    """Writes every entry of one moment; returns the head it ends with."""
+    """Writes every entry the ledger has at this moment; returns the head it ends with."""
     with reader.snapshot():
         head = reader.head()
         about = {"aileron_ledger": VERSION, "exported": timestamp(now), "head": str(head)}
@@ -63,7 +62,7 @@ class Exported:
         self.head = read_head(head)
 
     def rows(self) -> Iterator[Stored]:
-        """Every entry as it was stored; a line that is none raises LedgerDamaged."""
+        """Every entry as it was stored; any other line raises LedgerDamaged."""
         with self.path.open("rb") as file:
             file.readline(_LONGEST_LINE)
             number = 1

@@ -1,29 +1,27 @@
-"""Verifying a whole ledger or an export: the entries, and what lies around them."""
+"""Verifying a whole ledger or an export: the entries, and what is derived from them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from aileron_tui.core.entry_chain import ChainFault, Damage
 from aileron_tui.ledger.entry_check import CheckReport, Signers, verify
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.export import Exported
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.history_search import shown
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.store import LedgerReader
 
 
 def audit(reader: LedgerReader, signers: Signers, expected: Sequence[Head] = ()) -> CheckReport:
-    """Verifies a ledger at one moment: its entries, the head noted beside it, its index and its pages."""
+    """Verifies a ledger at one moment: its entries, the head noted beside it, its index and its file."""
     noted = reader.noted()
     with reader.snapshot():
         heads = [*expected, noted] if noted else expected
-        report = verify(reader.rows(), signers, heads, partial(shown, reader))
+        report = verify(reader.rows(), signers, heads, reader.shown)
         return report if report.fault else replace(report, fault=_around(report, reader))
 
 
 def audit_export(exported: Exported, signers: Signers, expected: Sequence[Head] = ()) -> CheckReport:
-    """Verifies an export, which says itself how far it must go."""
+    """Verifies an export, which states the head it must end with."""
     return verify(exported.rows(), signers, [*expected, exported.head])
 
 
@@ -32,9 +30,9 @@ def _around(report: CheckReport, reader: LedgerReader) -> ChainFault | None:
     try:
         indexed = {entry.seq for entry in reader.key_changes()}
         if differing := indexed ^ set(report.key_changes):
-            return ChainFault(min(differing), Damage.INDEX, "the list of key changes is not that of the entries")
-        if found := reader.check_pages():
-            return ChainFault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {found}")
+            return ChainFault(min(differing), Damage.INDEX, "the list of key changes differs from the entries")
+        if found := reader.check_storage():
+            return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, the file is damaged: {found}")
     except LedgerDamaged as error:
-        return ChainFault(after, Damage.UNREADABLE, f"the entries are whole, the file is not: {error.detail}")
+        return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, the file is damaged: {error.detail}")
     return None

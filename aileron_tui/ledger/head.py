@@ -1,4 +1,4 @@
-"""The head of the chain: how far it goes and the hash that stands for all of it."""
+"""The head of the chain: the number of its last entry, and the hash that covers all of it."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ _HEAD: Final = re.compile(r"(?:([1-9][0-9]{0,17}|0):)?(sha256:[0-9a-f]{64})", re
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The last entry's number and hash; `seq` is -1 where only the hash is known."""
+    """The last entry's number and hash; `seq` is -1 if only the hash is known."""
 
     seq: int = 0
     hash: str = GENESIS

@@ -1,4 +1,4 @@
-"""Pages of the history as JSON, and the questions that ask for them.
+"""Pages of the history as JSON, and the queries for them.
 
 Everything here reads the ledger with a connection of its own and may take a while: call it from a thread.
 """
@@ -16,11 +16,10 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger import history_search as ledger_search
 from aileron_tui.ledger.errors import LedgerError
-from aileron_tui.ledger.history_search import HistoryFilter
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.request_index import decision_of, edits_of
+from aileron_tui.ledger.history_filter import PAGE, HistoryFilter
+from aileron_tui.ledger.open_store import open_reader
+from aileron_tui.ledger.recorded_decision import decision_of, edits_of
 
 SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "before", "limit")
 
@@ -33,7 +32,7 @@ Query = Mapping[str, Sequence[str]]
 
 
 class BadHistoryQuery(LedgerError):
-    """A question that makes no sense; the title names the parameter."""
+    """A query that is not valid; the title names the parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class HistoryPageQuery:
 
 
 def read_search(query: Query) -> HistoryPageQuery:
-    """The search that a query string asks for, or BadQuery."""
+    """The search in a query string, or a BadHistoryQuery."""
     text = one(query, "text")
     if len(text) > _LONGEST_TEXT:
         raise BadHistoryQuery(f"text: longer than {_LONGEST_TEXT} characters")
@@ -62,22 +61,22 @@ def read_search(query: Query) -> HistoryPageQuery:
         tuple(query.get("action", ())),
     )
     before = number(query, "before", 0, None) or None
-    return HistoryPageQuery(wanted, before, number(query, "limit", ledger_search.PAGE, _MOST_REQUESTS))
+    return HistoryPageQuery(wanted, before, number(query, "limit", PAGE, _MOST_REQUESTS))
 
 
 def search(ledger: Path, wanted: HistoryPageQuery) -> JsonObject:
     """One page, newest first; `next` is the `before` of the following one, or null at the end."""
-    with LedgerReader(ledger) as reader:
-        found = ledger_search.page(reader, wanted.filter, before=wanted.before, limit=wanted.limit + 1)
+    with open_reader(ledger) as reader:
+        found = reader.page(wanted.filter, before=wanted.before, limit=wanted.limit + 1)
     page = found[: wanted.limit]
     items: list[Json] = [asdict(record) for record in page]
     return {"items": items, "next": page[-1].seq if len(found) > len(page) else None}
 
 
 def past(ledger: Path, request: str) -> JsonObject | None:
-    """One request of the past with its entries in order, and what was edited before it was approved, or null."""
-    with LedgerReader(ledger) as reader:
-        record = ledger_search.find(reader, request)
+    """One request with its entries in order, and what was edited before it was approved; None if there is none."""
+    with open_reader(ledger) as reader:
+        record = reader.find(request)
         entries = reader.of_request(request)
     if record is None:
         return None
@@ -86,7 +85,7 @@ def past(ledger: Path, request: str) -> JsonObject | None:
 
 
 def edit(record: HistoryRecord, entries: Sequence[Entry]) -> JsonObject | None:
-    """What was asked and what was approved instead, or None; of an edit made elsewhere no more is known."""
+    """What was asked and what was approved, or None if nothing was edited or it was edited elsewhere."""
     if not record.edited or record.surface == ELSEWHERE:
         return None
     decided = [found for entry in entries if (found := decision_of(entry))]
@@ -112,7 +111,7 @@ def time(query: Query, name: str) -> str:
 
 
 def number(query: Query, name: str, default: int, most: int | None) -> int:
-    """A number from 1 on, or the default where none is given."""
+    """A number of 1 or more, or the default if none is given."""
     value = one(query, name)
     if not value:
         return default

@@ -1,8 +1,8 @@
-"""The file beside the ledger that says who writes it and how far it had come.
+"""The file beside the ledger that says which process writes it, and what its last entry is.
 
-The lock itself is `flock`, which the system drops when a process dies, however it dies. What the file says serves
-people, and it notices loss: the head is noted after each durable append, so a ledger that ends before it has lost
-entries that were acknowledged. The note costs no sync of its own; after a power failure it may lag, never lead.
+The lock itself is `flock`, which the system releases when a process dies, however it dies. The text in the file is for
+people and to detect loss: the head is noted after each durable append, so a ledger that ends before it has lost
+acknowledged entries. The note is not synced; after a power failure it may be behind the ledger, never ahead.
 """
 
 import contextlib
@@ -11,13 +11,12 @@ import json
 import os
 import socket
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject, read_object
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.ledger.errors import LedgerHeld, LedgerUnusable
 from aileron_tui.ledger.head import Head, read_head
 
@@ -39,19 +38,19 @@ class LockFile:
             "pid": os.getpid(),
             "host": socket.gethostname(),
             "role": role,
-            "since": timestamp(datetime.now(UTC)),
+            "since": timestamp(utc_now()),
         }
         self._prefix = json.dumps(self._who, sort_keys=True)[:-1]
 
     def hold(self, wait: float, *, shared: bool = False) -> None:
-        """Becomes the writer, or one of several that share it, waiting for another to finish; or says who it is."""
+        """Takes the lock, alone or shared, and waits for it; a LedgerHeld names the process that has it."""
         deadline = time.monotonic() + wait
         while True:
             try:
                 fcntl.flock(self._file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() >= deadline:
-                    raise self._held() from None
+                    raise self._held_error() from None
                 time.sleep(_PAUSE)
             else:
                 return
@@ -61,7 +60,7 @@ class LockFile:
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def note(self, head: Head, *, guest: bool = False) -> None:
-        """Writes down how far the ledger has come, and who we are; a guest leaves the name of who holds it."""
+        """Notes the last entry and this process; a guest keeps the name of the process that holds the ledger."""
         who = _fields(os.pread(self._file, _SIZE, 0)) if guest else {}
         who.pop("head", None)
         prefix = json.dumps(who, sort_keys=True)[:-1] if who else self._prefix
@@ -70,7 +69,7 @@ class LockFile:
             os.pwrite(self._file, text.ljust(_SIZE - 1).encode() + b"\n", 0)
 
     def noted(self) -> Head | None:
-        """The head last written down, or None for a ledger that never was."""
+        """The head that was last noted, or None if there never was a ledger."""
         return _head(os.pread(self._file, _SIZE, 0))
 
     def forget(self) -> None:
@@ -78,12 +77,12 @@ class LockFile:
         os.ftruncate(self._file, 0)
 
     def close(self) -> None:
-        """Drops the lock and the file."""
+        """Releases the lock and closes the file."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
-    def _held(self) -> LedgerHeld:
+    def _held_error(self) -> LedgerHeld:
         who = _fields(os.pread(self._file, _SIZE, 0))
         words = "by another process"
         if who:

@@ -1,4 +1,4 @@
-"""What the ledger keeps of a preview: its digest, or all of it where the configuration says so."""
+"""What the ledger keeps of a preview: its digest, or all of it if the configuration says so."""
 
 import hashlib
 

@@ -1,39 +1,34 @@
-"""Where a request stands, and what a runtime that carries it out itself may tell of it after that.
+"""The state of a request, and what a daemon may report about it next.
 
-A request of a daemon is known by the text `daemon` in its `request.made`. Nothing of it is run here: how it goes on is
-what the daemon says in `runtime.told`, whose body has
+A request of a daemon has the text `daemon` in its `request.made`. It does not run here: what happens to it is what the
+daemon reports in `runtime.told`, whose body has
 
-    outcome    one of OUTCOMES; `pending` means that it waits after all, so that our answer did not arrive
+    outcome    one of OUTCOMES; `pending` means that it still waits, because our answer did not arrive
     elsewhere  whether somebody else gave the answer
     reason, error, at    text; `at` is a time as entries write it, or empty
 
-An end that the daemon told is the end. An answer that was given here is not, until the daemon has said so.
-`runtime.edited` may come after either; it says that the answer given elsewhere was to an edited call.
+An end that the daemon reported is final. An answer that was given here is not, until the daemon has confirmed it.
+`runtime.edited` may follow either; it says that the call was edited before it was approved elsewhere.
 """
 
-import sqlite3
 from typing import Final
 
-from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import moment, timestamp
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger.errors import EntryRefused
 
 ENDS: Final = frozenset(
     {RequestState.EXECUTED, RequestState.FAILED, RequestState.DENIED, RequestState.WITHDRAWN, RequestState.INTERRUPTED}
 )
 OUTCOMES: Final = ENDS | {RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING}
 ANSWERED: Final = OUTCOMES - {RequestState.PENDING, RequestState.WITHDRAWN}
-"""What can follow only when somebody has answered; the failure of a request that nobody answered is the exception."""
-
-_REBUILD: Final = "`aileron-tui history rebuild` makes it anew from the entries."
-_QUERY: Final = "SELECT seq, outcome, daemon, told, surface, edited FROM requests WHERE id = ?"
+"""Outcomes that need an answer; only a failure is also possible without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestStanding:
-    """Where a request stands; `told` says that this is the word of the daemon and not an answer of ours."""
+    """The state of a request; `told` means that the daemon reported it, and that it is not an answer given here."""
 
     seq: int
     state: RequestState
@@ -45,7 +40,7 @@ class RequestStanding:
 
 @dataclass(frozen=True, slots=True)
 class DaemonReport:
-    """What a daemon said of a request."""
+    """What a daemon reported about a request."""
 
     outcome: RequestState
     elsewhere: bool = False
@@ -64,30 +59,13 @@ class DaemonReport:
         }
 
 
-def standing(db: sqlite3.Connection, request: str) -> RequestStanding | None:
-    """Where a request stands as the index has it, or None if it was never made."""
-    row = db.execute(_QUERY, (request,)).fetchone()
-    if row is None:
-        return None
-    try:
-        return RequestStanding(row[0], RequestState(row[1]), bool(row[2]), bool(row[3]), row[4], bool(row[5]))
-    except ValueError:
-        raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None
-
-
-def unfinished(db: sqlite3.Connection, most: int) -> tuple[str, ...]:
-    """The requests of daemons that were approved and of whose end nothing is known, newest first."""
-    query = "SELECT id FROM requests WHERE outcome IN (?, ?) AND daemon != '' ORDER BY seq DESC LIMIT ?"
-    return tuple(row[0] for row in db.execute(query, (RequestState.APPROVED, RequestState.RUNNING, most)))
-
-
 def daemon_of(body: JsonObject) -> str:
-    """Which daemon a request is of; empty for one of a gate."""
+    """The daemon a request belongs to, or "" if it belongs to a gate."""
     return _text(body.get("daemon"))
 
 
 def read_told(body: JsonObject) -> DaemonReport | None:
-    """What an entry says, or None if it says nothing."""
+    """The report in the body of an entry, or None if it has no outcome."""
     outcome = body.get("outcome")
     if not isinstance(outcome, str) or outcome not in OUTCOMES:
         return None
@@ -98,18 +76,18 @@ def read_told(body: JsonObject) -> DaemonReport | None:
 
 
 def objection(state: RequestState, told: bool, outcome: RequestState) -> str:
-    """Why a daemon cannot say this of a request that stands so, in words; empty if it can."""
+    """Why a daemon cannot report this outcome in this state, in words, or "" if it can."""
     if told and state in ENDS:
-        return f"its end was told already: {state}"
+        return f"its end was already reported: {state}"
     if outcome is state and (told or state is RequestState.PENDING):
-        return f"that it is {state} is known"
+        return f"it is already known to be {state}"
     if outcome is RequestState.APPROVED and state is RequestState.RUNNING:
-        return "it runs already"
+        return "it is already running"
     return ""
 
 
 def written_time(value: Json) -> str:
-    """A time if it is written as entries write it, else nothing."""
+    """The time if it is written as entries write it, else ""."""
     try:
         return value if isinstance(value, str) and timestamp(moment(value)) == value else ""
     except (ValueError, OverflowError):

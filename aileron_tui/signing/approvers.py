@@ -1,8 +1,8 @@
-"""Who may approve on a gate, as the ledger tells it.
+"""The keys that may approve on a gate, as the ledger lists them.
 
 There is no second list: a key may approve exactly from its `key.enrolled` entry to its `key.revoked` entry. So a
-change takes effect at once in every process that reads the ledger, cannot be undone unseen, and whether a key was
-valid at the time of a decision is a question of the order of entries, not of anybody's clock.
+change takes effect at once in every process that reads the ledger and cannot be undone secretly, and whether a key was
+valid at the time of a decision depends on the order of entries, not on a clock.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from aileron_tui.signing.public_key import PublicKey, read_public
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """A key that may approve, or might until `revoked` (times of the ledger entries)."""
+    """A key that may approve, or could until `revoked` (times of the ledger entries)."""
 
     name: str
     public: PublicKey
@@ -28,34 +28,34 @@ class Approver:
 
 
 class Approvers(dict[str, Approver]):
-    """The approvers by fingerprint; revoked ones stay, so that their decisions can be told from unknown ones."""
+    """The approvers by fingerprint. Revoked ones are kept, to tell their decisions from those of unknown keys."""
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> "Approvers":
-        """What these entries, in their order, say."""
+        """The approvers after these entries."""
         approvers = cls()
         for entry in entries:
             approvers.learn(entry)
         return approvers
 
     def learn(self, entry: Entry) -> None:
-        """Takes in one entry; only key changes matter. A KeyFault means that the entry makes no sense."""
+        """Processes one entry; only key changes matter. A KeyFault means that the entry is not valid."""
         if entry.kind == EntryKind.KEY_ENROLLED:
             name, line = entry.body.get("name"), entry.body.get("key")
             if not isinstance(name, str) or not isinstance(line, str):
-                raise KeyFault("an enrolment without name or key")
+                raise KeyFault("the enrolment has no name or no key")
             public = read_public(line)
             insecure = entry.body.get("insecure") is True
             self[public.fingerprint] = Approver(key_name(name), public, entry.time, insecure=insecure)
         elif entry.kind == EntryKind.KEY_REVOKED:
             fingerprint = entry.body.get("fingerprint")
             if not isinstance(fingerprint, str) or fingerprint not in self:
-                raise KeyFault("a key was revoked that was never enrolled")
+                raise KeyFault("the revoked key was never enrolled")
             self[fingerprint] = replace(self[fingerprint], revoked=entry.time)
 
     @property
     def active(self) -> tuple[Approver, ...]:
-        """Those who may approve now, by name."""
+        """The keys that may approve now, by name."""
         return tuple(sorted((key for key in self.values() if not key.revoked), key=lambda key: key.name))
 
     def named(self, name: str) -> Approver:
@@ -63,19 +63,19 @@ class Approvers(dict[str, Approver]):
         for approver in self.active:
             if name in {approver.name, approver.public.fingerprint}:
                 return approver
-        raise NoKey(f"no key {name!r} may approve here", hint="`aileron-tui key list` shows those that may.")
+        raise NoKey(f"no key {name!r} may approve here", hint="`aileron-tui key list` shows the keys that may.")
 
     def enrolment(self, name: str, public: PublicKey, *, insecure: bool = False) -> JsonObject:
         """The body of the entry that lets a key approve."""
         for approver in self.active:
             if approver.public == public:
-                raise KeyFault(f"this key may approve already, as {approver.name}")
+                raise KeyFault(f"this key may already approve, as {approver.name}")
             if approver.name == name:
-                raise KeyFault(f"another key named {name} may approve already", hint="Choose another name with --name.")
+                raise KeyFault(f"another key named {name} may already approve", hint="Choose another name with --name.")
         body: JsonObject = {"name": key_name(name), "key": public.line(), "fingerprint": public.fingerprint}
         return body | {"insecure": True} if insecure else body
 
     def revocation(self, name: str) -> JsonObject:
-        """The body of the entry that ends a key's right to approve."""
+        """The body of the entry that revokes a key."""
         approver = self.named(name)
         return {"name": approver.name, "fingerprint": approver.public.fingerprint}

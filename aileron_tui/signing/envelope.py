@@ -1,4 +1,4 @@
-"""Decisions in DSSE envelopes: signed as opaque bytes, and read only after their signature held."""
+"""Decisions in DSSE envelopes: signed as opaque bytes, and read only after the signature was verified."""
 
 import base64
 import binascii
@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, moment, pae, read_statement, statement_version
+from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, pae, read_statement, statement_version
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read
+from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.approvers import Approver
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
@@ -50,7 +51,7 @@ def sign(statement: Statement, key: UnlockedKey) -> Envelope:
 
 
 def read_envelope(data: bytes | Json) -> Envelope:
-    """The envelope in these bytes, or in JSON that was read already; nothing in it is believed yet."""
+    """The envelope in these bytes, or in JSON that was already read; nothing in it is verified yet."""
     if isinstance(data, bytes):
         try:
             data = read(data, _LIMITS)
@@ -72,11 +73,11 @@ def read_envelope(data: bytes | Json) -> Envelope:
 
 
 def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
-    """The statement of an envelope whose type, key and signature hold; says nothing about time or purpose."""
+    """The statement of an envelope with a valid type, key and signature; time and purpose are not checked."""
     version = _version(envelope)
     approver = keys.get(envelope.keyid)
     if approver is None:
-        hint = "Let it approve with `aileron-tui key enroll`."
+        hint = "Enroll it with `aileron-tui key enroll`."
         raise EnvelopeRefused(RefusalReason.UNKNOWN_KEY, f"{envelope.keyid!r} is not enrolled here", hint)
     if not approver.public.accepts(envelope.signature, pae(envelope.type, envelope.payload)):
         raise EnvelopeRefused(RefusalReason.BAD_SIGNATURE, f"it was not made by {approver.name}")
@@ -115,7 +116,7 @@ def verify(  # noqa: PLR0913  # everything a decision is bound to must be named 
     digest: str,
     seen_nonce: Callable[[str], bool],
 ) -> Statement:
-    """The statement of a decision that may take effect now for this request, or Refused with the first reason."""
+    """The statement of a decision that is valid now for this request, or an EnvelopeRefused with the first reason."""
     statement = opened(read_envelope(data), keys)
     if statement.instance != instance:
         raise EnvelopeRefused(RefusalReason.WRONG_INSTANCE, f"it names {statement.instance!r}, this is {instance!r}")
@@ -123,7 +124,7 @@ def verify(  # noqa: PLR0913  # everything a decision is bound to must be named 
         raise EnvelopeRefused(RefusalReason.WRONG_REQUEST, f"it names {statement.request!r} instead of {request!r}")
     if statement.digest != digest:
         detail = f"it covers {statement.digest}, the request is {digest}"
-        raise EnvelopeRefused(RefusalReason.DIGEST_DIFFERS, detail, "Look at the request again and decide anew.")
+        raise EnvelopeRefused(RefusalReason.DIGEST_DIFFERS, detail, "Look at the request again, then decide.")
     _check_time(statement, now)
     if seen_nonce(statement.nonce):
         raise EnvelopeRefused(RefusalReason.REPLAYED, f"nonce {statement.nonce}")
@@ -134,10 +135,10 @@ def _check_time(statement: Statement, now: datetime) -> None:
     try:
         made, end = moment(statement.time), moment(statement.expires)
     except ValueError:
-        raise EnvelopeRefused(RefusalReason.MALFORMED, "a time that does not exist") from None
+        raise EnvelopeRefused(RefusalReason.MALFORMED, "a time that is not valid") from None
     if made > now + SKEW:
         ahead = (made - now).total_seconds()
-        hint = "Set the clocks of both machines."
+        hint = "Check the clocks of both machines."
         raise EnvelopeRefused(RefusalReason.NOT_YET_VALID, f"made {ahead:.0f} s in the future", hint)
     if end - made > LONGEST_LIFE or end <= made:
         raise EnvelopeRefused(RefusalReason.MALFORMED, f"valid from {statement.time} to {statement.expires}")
@@ -146,7 +147,7 @@ def _check_time(statement: Statement, now: datetime) -> None:
 
 
 def _decoded(text: str) -> bytes:
-    """Standard or URL-safe base64, as DSSE demands of a reader."""
+    """Standard or URL-safe base64; DSSE requires readers to accept both."""
     try:
         return base64.b64decode(text.translate(_FROM_URL_SAFE), validate=True)
     except (binascii.Error, ValueError):

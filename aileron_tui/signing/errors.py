@@ -1,9 +1,11 @@
 """What can go wrong with keys and signed decisions.
 
 SigningError
-├── KeyFault      a key file, a key name or a public key cannot be used
-├── WrongSecret   the passphrase does not open the key
-├── KeyLocked     a locked key was asked to sign
+├── KeyFault         a key file, a key name or a public key cannot be used
+│   └── NoKey        there is no such key
+├── NoTerminal       a passphrase is needed and there is no terminal to ask on
+├── WrongSecret      the passphrase does not open the key
+├── KeyLocked        a locked key was asked to sign
 └── EnvelopeRefused  an envelope is not a valid decision; `reason` says why
 """
 
@@ -25,7 +27,7 @@ class NoKey(KeyFault):
 
 
 class NoTerminal(SigningError):
-    """A passphrase is needed and nobody can be asked."""
+    """A passphrase is needed and there is no terminal to ask on."""
 
 
 class WrongSecret(SigningError):
@@ -33,7 +35,7 @@ class WrongSecret(SigningError):
 
 
 class KeyLocked(SigningError):
-    """A key that was locked again was asked to sign."""
+    """A locked key was asked to sign."""
 
 
 class RefusalReason(StrEnum):
@@ -50,7 +52,7 @@ class RefusalReason(StrEnum):
     DIGEST_DIFFERS = "not what was shown"
     NOT_YET_VALID = "not yet valid"
     EXPIRED = "expired"
-    REPLAYED = "nonce was used before"
+    REPLAYED = "nonce already used"
 
 
 class EnvelopeRefused(SigningError):

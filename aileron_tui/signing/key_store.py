@@ -1,7 +1,7 @@
-"""The keys of this machine: made, listed, unlocked, re-encrypted.
+"""The keys of this machine: creating, listing, unlocking and re-encrypting them.
 
 A key `NAME` is two private files, `NAME.pem` (the private key) and `NAME.pub` (the public one, readable without the
-passphrase; it is compared with the private one at every unlock, so a changed `.pub` cannot pass for the key).
+passphrase; it is compared with the private one at every unlock, so a changed `.pub` file is noticed).
 """
 
 import re
@@ -25,10 +25,10 @@ _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9])){0,31}", re.ASC
 
 
 def key_name(text: str) -> str:
-    """The name if it may be one: it becomes part of a file name, so nothing that a path could use is allowed."""
+    """The name if it is valid. It becomes part of a file name, so nothing with a meaning in paths is allowed."""
     if not _NAME.fullmatch(text):
-        hint = "Use 1 to 32 small letters, digits, dots, dashes and underscores, beginning with a letter or digit."
-        raise KeyFault("not a key name", repr(text), hint)
+        hint = "Use 1 to 32 lowercase letters, digits, dots, dashes and underscores, and begin with a letter or digit."
+        raise KeyFault("invalid key name", repr(text), hint)
     return text
 
 
@@ -38,13 +38,13 @@ def check_passphrase(passphrase: bytearray) -> None:
         raise KeyFault(
             "the passphrase is too short",
             f"it needs at least {SHORTEST_PASSPHRASE} characters",
-            "Several words are good. `--no-passphrase` makes a key that is called insecure wherever it is shown.",
+            "Use several words. `--no-passphrase` makes a key that is marked as insecure wherever it is shown.",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """A key of this machine as far as it can be known without its passphrase."""
+    """What is known about a key of this machine without its passphrase."""
 
     name: str
     public: PublicKey
@@ -78,7 +78,7 @@ class UnlockedKey:
         return self._private is None
 
     def lock(self) -> None:
-        """Forgets the private half; signing needs a new unlock."""
+        """Drops the private half; to sign again, the key must be unlocked again."""
         self._private = None
 
     def sign(self, data: bytes) -> bytes:
@@ -105,19 +105,19 @@ def new_seed() -> bytearray:
     seed = bytearray(32)
     with Path("/dev/urandom").open("rb", buffering=0) as source:
         if source.readinto(seed) != len(seed):
-            raise KeyFault("the system gave no randomness")
+            raise KeyFault("the system returned no random bytes")
     return seed
 
 
 def for_this_run(name: str = "this-run") -> UnlockedKey:
-    """A key that is never written anywhere and ends with the process."""
+    """A key that is never written to disk and ends with the process."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415  # 25 ms
 
     return UnlockedKey(key_name(name), Ed25519PrivateKey.generate(), insecure=False)
 
 
 def create(folder: Path, name: str, passphrase: bytearray | None) -> StoredKey:
-    """Makes a key and writes it; an existing one is never overwritten."""
+    """Creates a key and writes it; an existing one is never overwritten."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415  # 25 ms
 
     from aileron_tui.signing import pkcs8  # noqa: PLC0415  # needs cryptography
@@ -166,7 +166,7 @@ def find(folder: Path, name: str) -> StoredKey:
 
 
 def choose(folder: Path, name: str | None, how: str = "with --key") -> StoredKey:
-    """The key of this name, or the only one there is; `how` says where another one is named."""
+    """The key of this name, or the only one there is; `how` tells the user where to name one."""
     if name is not None:
         return find(folder, name)
     found = stored(folder)
@@ -187,7 +187,7 @@ def unlock(folder: Path, name: str, passphrase: bytearray | None) -> UnlockedKey
     if key.public != known.public:
         key.lock()
         raise KeyFault(
-            "the public and the private file of the key do not belong together",
+            "the public and the private file of the key do not match",
             str(known.path.with_suffix(".pub")),
             "Someone changed one of them. Revoke the key and make a new one.",
         )
@@ -195,7 +195,7 @@ def unlock(folder: Path, name: str, passphrase: bytearray | None) -> UnlockedKey
 
 
 def change_passphrase(folder: Path, name: str, old: bytearray | None, new: bytearray) -> None:
-    """Encrypts the key anew; the old file is replaced at once or not at all."""
+    """Encrypts the key with a new passphrase; the file is replaced completely or not at all."""
     from aileron_tui.signing import pkcs8  # noqa: PLC0415  # needs cryptography
 
     check_passphrase(new)
@@ -210,7 +210,7 @@ def change_passphrase(folder: Path, name: str, old: bytearray | None, new: bytea
 def _read_pem(folder: Path, name: str) -> tuple[bytes, Path]:
     path = folder / f"{key_name(name)}.pem"
     if not exists(folder, name):
-        raise NoKey(f"there is no key named {name}", hint="`aileron-tui key list` shows the keys there are.")
+        raise NoKey(f"there is no key named {name}", hint="`aileron-tui key list` shows all keys.")
     private_folder(folder)
     return read_private(path), path
 

@@ -1,9 +1,9 @@
 """Private keys as PKCS#8 PEM, encrypted with a key that scrypt derives from the passphrase.
 
 `cryptography` writes encrypted PKCS#8 with 2,048 rounds of PBKDF2, and OpenSSH's format only with a further package.
-Both fall to guessing on graphics cards sooner than scrypt, which needs 128 MiB for every guess. RFC 7914 defines how
-PKCS#8 names scrypt, so the file stays a standard one and only the few bytes of DER around the ciphertext are written
-here. (The `openssl` command refuses to spend more than 32 MiB and so does not open it; the library does.)
+Both are easier to guess with graphics cards than scrypt, which needs 128 MiB for every guess. RFC 7914 defines scrypt
+for PKCS#8, so this is a standard file and only the few bytes of DER around the ciphertext are written here. (The
+`openssl` command uses at most 32 MiB and so does not open it; the library does.)
 """
 
 import base64
@@ -50,21 +50,21 @@ def read(pem: bytes, passphrase: bytearray | None) -> Ed25519PrivateKey:
     except TypeError:
         if passphrase is None:
             raise WrongSecret("the key needs its passphrase") from None
-        raise KeyFault("the key has no passphrase, and one was given") from None
+        raise KeyFault("a passphrase was given, but the key has none") from None
     except ValueError as error:
         # One wrong passphrase in 256 decrypts to something that only looks like a key until it is read.
         if "password" in str(error).lower() or (passphrase is not None and _is_locked(pem)):
             raise WrongSecret("wrong passphrase") from None
         raise KeyFault("the key file is damaged", "it is not a PKCS#8 private key") from None
     except (UnsupportedAlgorithm, MemoryError, OverflowError):
-        raise KeyFault("the key file uses encryption this machine cannot undo") from None
+        raise KeyFault("the key file uses encryption that is not supported here") from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise KeyFault("not an Ed25519 key", f"the file holds a {type(key).__name__}")
+        raise KeyFault("not an Ed25519 key", f"the file has a {type(key).__name__}")
     return key
 
 
 def _is_locked(pem: bytes) -> bool:
-    """Whether this is a whole encrypted key, of which nothing can be said without its passphrase."""
+    """Whether this is a complete encrypted key, which cannot be checked without its passphrase."""
     try:
         load_pem_private_key(pem, None)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Public keys: reading them from text, naming them by fingerprint, checking their signatures."""
+"""Public keys: reading them from text, their fingerprints, and verifying their signatures."""
 
 import base64
 import binascii
@@ -42,7 +42,7 @@ class PublicKey:
         if len(self.raw) != 32:
             raise KeyFault("not an Ed25519 public key", f"it has {len(self.raw)} bytes instead of 32", _HINT)
         if self.raw[:31] + bytes([self.raw[31] & 0x7F]) in _SMALL_ORDER:
-            raise KeyFault("a public key that would accept forged signatures", "it is a point of small order")
+            raise KeyFault("this public key would accept forged signatures", "it is a point of small order")
 
     @property
     def _wire(self) -> bytes:
@@ -77,7 +77,7 @@ class PublicKey:
 
 
 def read_public(text: str) -> PublicKey:
-    """The key in an OpenSSH line or in a PEM block; anything else is a KeyFault."""
+    """The key in an OpenSSH line or a PEM block, or a KeyFault."""
     text = text.strip()
     if len(text) > _LONGEST:
         raise KeyFault("not a public key", "the text is too long", _HINT)

@@ -1,4 +1,4 @@
-"""The signers of a recorded history, for checking it: each decision against those enrolled at that point."""
+"""The signers of a recorded history: each decision is checked against the keys enrolled at that point."""
 
 from typing import Final
 
@@ -17,13 +17,13 @@ _DAMAGE: Final = {
 
 
 class RecordedSigners:
-    """Learns enrolments and revocations in their order and checks decisions in between."""
+    """Processes enrolments and revocations in order and checks the decisions between them."""
 
     def __init__(self) -> None:
         self.approvers = Approvers()
 
     def learn(self, entry: Entry) -> None:
-        """Takes in one key change."""
+        """Processes one key change."""
         self.approvers.learn(entry)
 
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:

@@ -1,7 +1,7 @@
 """Keeping secrets out of dumps and wiping what Python lets us wipe.
 
 A `bytearray` can be overwritten; `str` and `bytes` cannot, nor copies that libraries make on the way. So passphrases
-and seeds are handled in bytearrays, and the unlocked key itself lives only inside OpenSSL, which clears it when freed.
+and seeds are handled in bytearrays, and the unlocked key itself exists only inside OpenSSL, which clears it when freed.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""What a key holder signs to be let in as an approver."""
+"""What a key signs to open a session as an approver."""
 
 from typing import Final
 
@@ -9,9 +9,9 @@ SESSION_TYPE: Final = "application/vnd.aileron.session+json"
 
 
 def session_proof(challenge: str, instance: str, ledger: str) -> bytes:
-    """The bytes to sign: bound to one gate, one run of it and one challenge, and never to be mistaken for a decision.
+    """The bytes to sign: bound to one gate, one run of it and one challenge, and never valid as a decision.
 
-    `ledger` is the hash of the first entry of the gate's ledger: which gate it is, whenever and wherever it runs.
+    `ledger` is the hash of the first entry of the gate's ledger, which identifies the gate wherever it runs.
     """
     fields: JsonObject = {"challenge": challenge, "instance": instance, "ledger": ledger, "purpose": "session"}
     return pae(SESSION_TYPE, canonical(fields))

@@ -1,4 +1,4 @@
-"""Asking on the terminal itself: never from arguments, environment or standard input."""
+"""Questions on the terminal itself, never answered from arguments, environment or standard input."""
 
 import os
 import termios
@@ -12,7 +12,7 @@ _MARK_PASTES: Final = (b"\x1b[?2004h", b"\x1b[?2004l")
 
 
 def ask_passphrase(question: str) -> bytearray:
-    """What the person types, not echoed, in memory the caller can wipe. What was typed before is dropped."""
+    """What is typed, not echoed, in memory the caller can wipe. Earlier input is dropped."""
     line = _asked(f"{question}: ", echo=False)
     if not line:
         raise NoTerminal("no passphrase was given")
@@ -22,9 +22,9 @@ def ask_passphrase(question: str) -> bytearray:
 
 
 def ask_line(question: str) -> str:
-    """What the person types, echoed. What was typed before the question is dropped; what is pasted is "".
+    """What is typed, echoed. Input from before the question is dropped, and pasted text is returned as "".
 
-    Terminals put marks around a paste if they are asked to, and so a pasted line is never the one that is wanted.
+    The terminal is asked to mark pasted text, so that a pasted line never counts as an answer.
     """
     text = _asked(f"{question} ", echo=True).decode("utf-8", "replace").strip()
     return text if text.isprintable() else ""
@@ -33,7 +33,7 @@ def ask_line(question: str) -> str:
 def ask_new_passphrase(name: str) -> bytearray:
     """A new passphrase, asked twice."""
     first = ask_passphrase(f"New passphrase for {name}")
-    second = ask_passphrase("The same again")
+    second = ask_passphrase("Repeat the passphrase")
     same = first == second
     wipe(second)
     if not same:
@@ -47,8 +47,8 @@ def _asked(question: str, *, echo: bool) -> bytearray:
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
-        hint = "Run the command in a terminal. Nothing is taken from anywhere else."
-        raise NoTerminal(f"there is no terminal to ask {'' if echo else 'the passphrase '}on", hint=hint) from None
+        hint = "Run the command in a terminal. Passphrases are never read from anywhere else."
+        raise NoTerminal(f"there is no terminal to ask {'' if echo else 'for the passphrase '}on", hint=hint) from None
     line = bytearray(_LONGEST_LINE)
     begin, end = _MARK_PASTES if echo and os.environ.get("TERM", "dumb") != "dumb" else (b"", b"")
     try:

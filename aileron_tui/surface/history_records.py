@@ -6,7 +6,6 @@ from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Final
 
-from aileron_tui.core.decision import moment
 from aileron_tui.core.edits import arg_rows
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.errors import AileronError
@@ -14,6 +13,7 @@ from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
+from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import Untrustworthy
 

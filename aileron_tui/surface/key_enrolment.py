@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aileron_tui.core.entry_chain import EntryKind
-from aileron_tui.ledger.connection import FILE
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.open_store import open_ledger, open_reader
+from aileron_tui.ledger.store import Ledger
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey
 
@@ -17,7 +17,7 @@ def read_approvers(data: Path) -> Approvers:
     path = data / FILE
     if not path.exists():
         return Approvers()
-    with LedgerReader(path) as reader:
+    with open_reader(path) as reader:
         return Approvers.of(reader.key_changes())
 
 
@@ -25,7 +25,7 @@ def read_approvers(data: Path) -> Approvers:
 def changing_keys(data: Path) -> Iterator[tuple[Ledger, Approvers]]:
     """The ledger, opened to change keys while a gate may be running, and the approvers before the change."""
     path = data / FILE
-    with Ledger(path, role="key", guest=True) as ledger, LedgerReader(path) as reader:
+    with open_ledger(path, role="key", guest=True) as ledger, open_reader(path) as reader:
         yield ledger, Approvers.of(reader.key_changes())
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.paths import paths
-from aileron_tui.ledger.connection import DAEMONS, FILE, lock_path
 from aileron_tui.ledger.errors import LedgerError
+from aileron_tui.ledger.file_names import DAEMONS, FILE, lock_path
 from aileron_tui.ledger.lock_file import noted_head
 
 

@@ -9,6 +9,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.paths import paths
+from aileron_tui.ledger.file_names import DAEMONS
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.surface.source import Upstream
 from aileron_tui.surface.source_choice import DaemonChoice, EmbeddedGateChoice, GateChoice, SourceChoice
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 def daemon_ledger_folder(name: str) -> Path:
     """The folder of our own ledger about a daemon."""
-    from aileron_tui.ledger.connection import DAEMONS  # noqa: PLC0415  # loads the database, not needed for a first frame
 
     return paths().data / DAEMONS / (name or "daemon")
 

@@ -11,8 +11,8 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.cli import confirmation, outcome_waiting
-from aileron_tui.ledger.connection import FILE
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing import key_store
 from tests.daemon.process import FakeDaemon
 
@@ -148,7 +148,7 @@ def test_the_end_is_waited_for_and_recorded(desk: Desk) -> None:
     id_ = desk.daemon.register()
     assert desk.run("approve", id_, answers=["y"]) == OK
     assert desk.out == f"approved send-draft {id_}\ndone ✓\n"
-    with LedgerReader(desk.home / "data" / "daemons" / "daemon" / FILE) as reader:
+    with open_reader(desk.home / "data" / "daemons" / "daemon" / FILE) as reader:
         standing = reader.standing(id_)
     assert standing is not None
     assert standing.state == "executed"

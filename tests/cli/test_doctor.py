@@ -26,8 +26,8 @@ from aileron_tui.cli import main
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.visible_text import cells
 from aileron_tui.files.private_files import write_private
-from aileron_tui.ledger.connection import FILE
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
 from tests.daemon.process import FakeDaemon
@@ -273,7 +273,7 @@ def test_publishers(home: Path, doctor: Doctor) -> None:
 
 
 def recorded(path: Path, count: int = 3) -> None:
-    with Ledger(path, role="test") as ledger:
+    with open_ledger(path, role="test") as ledger:
         for number in range(count):
             made = key_store.for_this_run(f"k{number}")
             ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment(made.name, made.public))
@@ -476,7 +476,7 @@ def test_a_gate_and_who_may_approve_on_it(home: Path, doctor: Doctor) -> None:
         assert "gate-1" in done.words("gate")
         made = key_store.create(home / "ours" / "keys", "mine", None)
         assert "key enroll" in doctor().words("gate.keys")
-        with Ledger(home / "ours" / "data" / FILE, role="test") as ledger:
+        with open_ledger(home / "ours" / "data" / FILE, role="test") as ledger:
             ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("mine", made.public))
         done = doctor()
         assert done.status("gate.keys") == "ok"

@@ -24,8 +24,8 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
-from aileron_tui.ledger.connection import FILE
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.runtime.gate_client import ApproverClient
 from aileron_tui.runtime.gate_discovery import discover
 from aileron_tui.signing import key_store
@@ -75,7 +75,7 @@ def enrol(folder: Path, passphrase: str | None) -> None:
     """As `key init` does."""
     secret = bytearray(passphrase.encode()) if passphrase else None
     made = key_store.create(folder / "keys", "default", secret)
-    with Ledger(folder / "data" / FILE, role="test") as ledger:
+    with open_ledger(folder / "data" / FILE, role="test") as ledger:
         ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("default", made.public, insecure=made.insecure))
 
 
@@ -399,7 +399,7 @@ def test_on_a_terminal_the_passphrase_is_asked_and_high_risk_once_more(tmp_path:
         id_ = json.loads(asked.stdout)["approval_id"]
 
         blind = command(home, "list", input=PASSPHRASE, start_new_session=True)
-        assert (blind.returncode, "no terminal to ask the passphrase on" in blind.stderr) == (1, True)
+        assert (blind.returncode, "no terminal to ask for the passphrase on" in blind.stderr) == (1, True)
 
         wrong = Terminal(home, "list")
         wrong.until("Passphrase of default: ")

@@ -14,7 +14,7 @@ import pytest
 from aileron_tui import cli
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.prompt import EDITED
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.open_store import open_ledger
 from tests.ledger.scenes import DIGEST, Scene, age_index, tampering
 
 HOSTILE = "\x1b[2J\x07 [red]\u202e"
@@ -258,7 +258,7 @@ def test_a_falsified_history_is_rebuilt(ledger: Path, capsys: pytest.CaptureFixt
 
 
 def test_rebuilding_beside_a_gate_says_who_holds_it(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Ledger(ledger):
+    with open_ledger(ledger):
         said(capsys, "rebuild", code=1)
         cli.main(["history", "rebuild"])
         assert f"by gate, process {os.getpid()} on " in capsys.readouterr().err

@@ -14,7 +14,7 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.core.entry_chain import EntryKind
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing import key_store
 
 LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAVFSbLEOFFaBRdGPeLtU17HEBjfXbjY3ZuR/BU9idNG someone"
@@ -63,7 +63,7 @@ def test_a_key_is_made_on_the_terminal_enrolled_and_given_a_new_passphrase(home:
     assert "created key default (passphrase)" in screen
     assert "correct horse" not in screen
     assert stat.S_IMODE((home / "keys" / "default.pem").stat().st_mode) == 0o600
-    with LedgerReader(home / "data" / "ledger.db") as reader:
+    with open_reader(home / "data" / "ledger.db") as reader:
         assert [entry.kind for entry in reader.entries()] == [EntryKind.KEY_ENROLLED]
 
     code, screen = on_a_terminal(home, ["key", "passphrase"], ["wrong horse!\n"])
@@ -107,7 +107,7 @@ def test_without_a_terminal_no_passphrase_is_taken_from_anywhere(home: Path) -> 
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no terminal to ask the passphrase on" in done.stderr
+    assert "no terminal to ask for the passphrase on" in done.stderr
     assert not (home / "keys").exists()
 
 
@@ -145,7 +145,7 @@ def test_another_machines_key_is_enrolled_and_revoked(
         ("phone", FINGERPRINT, "not on this machine")
     ]
     assert cli.main(["key", "enroll", str(public), "--name", "again"]) == 1
-    assert "may approve already, as phone" in capsys.readouterr().err
+    assert "may already approve, as phone" in capsys.readouterr().err
     assert cli.main(["key", "revoke", "phone"]) == 0
     assert cli.main(["key", "revoke", "phone"]) == 5
     capsys.readouterr()

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
@@ -12,6 +11,7 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.errors import NotFound
 from aileron_tui.surface.history_reader import HistoryReader
 

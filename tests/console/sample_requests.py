@@ -8,12 +8,12 @@ from textual.app import App, ComposeResult
 
 from aileron_tui.console.themes import THEMES
 from aileron_tui.console.widgets.prompt_view import PromptView
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.times import timestamp
 from aileron_tui.files.paths import bundled
 from aileron_tui.runtime.request_reader import read_gate_request
 

@@ -13,14 +13,13 @@ from aileron_tui.core.decision import (
     PAYLOAD_TYPE,
     Statement,
     Verdict,
-    moment,
     pae,
     read_statement,
     statement_version,
-    timestamp,
 )
 from aileron_tui.core.formats import VERSION, NewerFormat
 from aileron_tui.core.jsontext import JsonError, JsonObject
+from aileron_tui.core.times import moment, timestamp
 from tests.core.examples import statement
 
 

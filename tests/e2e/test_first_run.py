@@ -1,7 +1,7 @@
 """Somebody opens the program for the first time, or with a gate inside."""
 
-from aileron_tui.ledger.connection import FILE
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
 from tests.e2e.conftest import House, answer
@@ -9,7 +9,7 @@ from tests.e2e.terminal import DOWN, ENTER, clean
 
 
 def approvers(house: House) -> list[str]:
-    with LedgerReader(house.home / "data" / FILE) as reader:
+    with open_reader(house.home / "data" / FILE) as reader:
         return [approver.name for approver in Approvers.of(reader.key_changes()).active]
 
 

@@ -13,17 +13,18 @@ from typing import Any, TypeVar
 
 import pytest
 
-from aileron_tui.core.decision import Statement, Verdict, timestamp
+from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, read_prompt
+from aileron_tui.core.times import timestamp
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
 from aileron_tui.files.config import Config, ConnectorSettings, CredentialSource, Policy
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.gate_state import GateLimits, GateSetup
 from aileron_tui.gate.replies import Reply
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -165,6 +166,6 @@ def env(tmp_path: Path, compiled: Path, service: SampleService, monkeypatch: pyt
     manifests = materialise(tmp_path / "manifests", service.port)
     with for_this_run("tester") as key:
         env = GateEnv(service, tmp_path, manifests, compiled, key)
-        with Ledger(env.data / LEDGER_FILE, role="test") as ledger:
+        with open_ledger(env.data / LEDGER_FILE, role="test") as ledger:
             ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("tester", key.public))
         yield env

@@ -13,8 +13,8 @@ from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.states import RequestState
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.ledger.full_check import audit
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.request_index import decision_of
+from aileron_tui.ledger.open_store import open_reader
+from aileron_tui.ledger.recorded_decision import decision_of
 from aileron_tui.signing.recorded_signers import RecordedSigners
 
 _STATES: Final = {
@@ -60,7 +60,7 @@ class DiskState:
 
 def checked_disk_state(data: Path) -> DiskState:
     """Reads the disk state; the ledger must be intact."""
-    with LedgerReader(data / LEDGER_FILE) as reader:
+    with open_reader(data / LEDGER_FILE) as reader:
         report = audit(reader, RecordedSigners())
         assert report.fault is None, f"the ledger is damaged: {report.fault}"
     return read_disk_state(data)
@@ -69,7 +69,7 @@ def checked_disk_state(data: Path) -> DiskState:
 def read_disk_state(data: Path) -> DiskState:
     """Reads the disk state."""
     entries_by_request: dict[str, list[Entry]] = {}
-    with LedgerReader(data / LEDGER_FILE) as reader:
+    with open_reader(data / LEDGER_FILE) as reader:
         for entry in reader.entries():
             if entry.request:
                 entries_by_request.setdefault(entry.request, []).append(entry)

@@ -21,7 +21,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL
 from aileron_tui.gate.gate import LEDGER_FILE
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from tests.gate.counted_service import CountedService
@@ -107,7 +107,7 @@ class GateHarness:
         shutil.rmtree(self.data, ignore_errors=True)
         self.home.mkdir(0o700, exist_ok=True)
         (self.home / "log").unlink(missing_ok=True)
-        with Ledger(self.data / LEDGER_FILE, role="test") as ledger:
+        with open_ledger(self.data / LEDGER_FILE, role="test") as ledger:
             ledger.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("tester", self.key.public))
         self.observed = Observed()
         self.disk_state = DiskState()

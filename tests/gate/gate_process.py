@@ -173,14 +173,14 @@ class CrashPoint:
 
     def install(self) -> None:
         """Installs the crash point in this process."""
-        from aileron_tui.gate.outbox import Outbox  # noqa: PLC0415
-        from aileron_tui.ledger.writer import Ledger  # noqa: PLC0415
+        from aileron_tui.ledger.sqlite.results import SqliteResults  # noqa: PLC0415
+        from aileron_tui.ledger.sqlite.writer import SqliteLedger  # noqa: PLC0415
         from aileron_tui.sandbox.sandbox import Sandbox  # noqa: PLC0415
 
         owner: type
         owner, name = {
-            "ledger": (Ledger, "append_all"),
-            "outbox": (Outbox, self.what),
+            "ledger": (SqliteLedger, "append_all"),
+            "outbox": (SqliteResults, self.what),
             "sandbox": (Sandbox, self.what),
         }[self.where]
         hits = 0

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aileron_tui.core.decision import Verdict, timestamp
+from aileron_tui.core.decision import Verdict
+from aileron_tui.core.times import timestamp
 from aileron_tui.gate.approver_sessions import (
     CHALLENGE_SECONDS,
     IDLE_SECONDS,

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from aileron_tui.core.decision import Verdict, timestamp
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.times import timestamp
 from aileron_tui.gate.gate import LEDGER_FILE
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import for_this_run
 from tests.gate.conftest import GateEnv, ask, code, previewed_request, result_of, run_async
@@ -77,7 +77,7 @@ def test_a_key_revoked_by_another_process_is_refused_at_once(env: GateEnv) -> No
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             item = await previewed_request(gate, id_)
-            with Ledger(gate.ledger_path, guest=True) as ledger:
+            with open_ledger(gate.ledger_path, guest=True) as ledger:
                 ledger.append(EntryKind.KEY_REVOKED, gate.approvers().revocation("tester"))
             reply = await gate.decide(id_, env.decision(item))
             assert (reply.status, code(reply)) == (403, "revoked_key")
@@ -174,6 +174,6 @@ def test_refused_decisions_cannot_fill_the_ledger(env: GateEnv) -> None:
             return id_
 
     id_ = run_async(work())
-    with LedgerReader(env.data / LEDGER_FILE) as reader:
+    with open_reader(env.data / LEDGER_FILE) as reader:
         refused = next(entry for entry in reader.of_request(id_) if entry.kind == EntryKind.REFUSED)
     assert len(str(refused.body)) < 1000

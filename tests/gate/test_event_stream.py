@@ -12,7 +12,7 @@ import httpx
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.gate.http_limits import HttpLimits
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.open_store import open_ledger
 from tests.gate.conftest import GateEnv, run_async
 from tests.gate.served_gate import DRAFT, SEND, WAITING, ServedGate, error_code, served_gate, session
 
@@ -128,7 +128,7 @@ def test_a_revoked_key_receives_no_more_events(env: GateEnv) -> None:
 
 def revoke(env: GateEnv) -> None:
     """As `key revoke` does beside a running gate."""
-    with Ledger(env.data / "ledger.db", role="test", guest=True) as ledger:
+    with open_ledger(env.data / "ledger.db", role="test", guest=True) as ledger:
         body = {"name": "tester", "fingerprint": env.key.public.fingerprint}
         ledger.append(EntryKind.KEY_REVOKED, {**body})
 

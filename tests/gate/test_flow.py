@@ -20,15 +20,16 @@ from aileron_tui.gate.gate_state import GateLimits
 from aileron_tui.ledger.entry_check import verify
 from aileron_tui.ledger.errors import LedgerUnusable
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.open_store import open_reader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.connector_package import UNKNOWN_PUBLISHER, PublisherKeyring, load_keyring
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.gate.conftest import ASKER, GateEnv, ask, code, dig, previewed_request, result_of, run_async
 
 
 def kinds(env: GateEnv, request: str = "") -> list[str]:
-    with LedgerReader(env.data / "ledger.db") as reader:
+    with open_reader(env.data / "ledger.db") as reader:
         entries = reader.of_request(request) if request else tuple(reader.entries())
         return [entry.kind for entry in entries]
 
@@ -40,7 +41,7 @@ def raw_mail(subject: str) -> str:
 
 def sound(env: GateEnv) -> bool:
     """Whether the whole ledger verifies, signatures and all."""
-    with LedgerReader(env.data / "ledger.db") as reader:
+    with open_reader(env.data / "ledger.db") as reader:
         return verify(reader.rows(), RecordedSigners()).fault is None
 
 
@@ -438,16 +439,16 @@ def test_each_decision_of_a_batch_stands_alone(env: GateEnv) -> None:
 
 
 def test_an_action_that_ran_is_never_reported_as_not_done(env: GateEnv, monkeypatch: pytest.MonkeyPatch) -> None:
-    append = Ledger.append_all
+    append = SqliteLedger.append_all
 
-    def full(ledger: Ledger, drafts: Sequence[EntryDraft]) -> Head:
+    def full(ledger: SqliteLedger, drafts: Sequence[EntryDraft]) -> Head:
         if any(draft.kind == EntryKind.EXECUTED for draft in drafts):
             raise LedgerUnusable("the disk is full")
         return append(ledger, drafts)
 
     async def work() -> None:
         async with env.gate() as gate:
-            monkeypatch.setattr(Ledger, "append_all", full)
+            monkeypatch.setattr(SqliteLedger, "append_all", full)
             reply = await gate.call("list-drafts", {}, ASKER, agent="agent-1")
             assert (reply.status, code(reply)) == (503, "outcome_not_recorded")
             assert "the action ran" in dig(reply.body, "error", "message")

@@ -9,9 +9,8 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate import history_routes
-from aileron_tui.ledger import audit_entries
-from aileron_tui.ledger.reader import read_entry
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.open_store import open_ledger
+from aileron_tui.ledger.sqlite import reader as sqlite_reader
 from aileron_tui.runtime.request_reader import read_gate_request
 from tests.gate.conftest import GateEnv, dig, run_async
 from tests.gate.served_gate import SEND, WAITING, ServedGate, error_code, served_gate
@@ -194,7 +193,7 @@ def test_a_rare_event_is_found_without_reading_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: dict[str, Any], few: int
 ) -> None:
     path = tmp_path / "d" / "ledger.db"
-    with Ledger(path, role="test") as ledger:
+    with open_ledger(path, role="test") as ledger:
         for number in range(60):
             id_ = f"act-{number}"
             connector: JsonObject = {"name": CONNECTORS[number % 20 == 7], "version": "1", "hash": ""}
@@ -211,10 +210,11 @@ def test_a_rare_event_is_found_without_reading_everything(
 
     def counted(path: Path, seq: int, data: bytes) -> Entry:
         read.append(seq)
-        return read_entry(path, seq, data)
+        return original(path, seq, data)
 
-    monkeypatch.setattr(audit_entries, "read_entry", counted)
-    monkeypatch.setattr(audit_entries, "_MAX_LISTED_REQUESTS", few)
+    original = sqlite_reader.read_entry
+    monkeypatch.setattr(sqlite_reader, "read_entry", counted)
+    monkeypatch.setattr(sqlite_reader, "_FEW", few)
     assert history_routes.audit(path, wanted)["events"] == expected
     if few == 1000 and not {CONNECTORS[0], "NETWORK%ERROR"} & set(query.values()):
         assert len(read) <= 2 * len(expected) + 3

@@ -9,11 +9,10 @@ import pytest
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.states import RequestState
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
-from aileron_tui.gate.outbox import Outbox, StoredResult
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.history_search import find
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.open_store import open_reader, open_results
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.ledger.store import EntryDraft, Ledger, StoredResult
 from tests.gate.conftest import GateEnv, ask, previewed_request, run_async
 from tests.gate.test_recovery import left_running
 
@@ -22,9 +21,9 @@ def test_a_request_is_withdrawn_if_its_agent_disconnects_while_it_is_recorded(
     env: GateEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writing, go_on = threading.Event(), threading.Event()
-    append = Ledger.append_all
+    append = SqliteLedger.append_all
 
-    def slow(ledger: Ledger, drafts: Sequence[EntryDraft]) -> Head:
+    def slow(ledger: SqliteLedger, drafts: Sequence[EntryDraft]) -> Head:
         if any(draft.kind == EntryKind.REQUESTED for draft in drafts) and not writing.is_set():
             writing.set()
             go_on.wait(10)
@@ -66,7 +65,7 @@ def test_only_one_of_two_clients_gets_an_undelivered_result(env: GateEnv) -> Non
 
 def test_a_stored_outcome_counts_even_if_the_action_is_gone(env: GateEnv) -> None:
     id_ = left_running(env)
-    outbox = Outbox(env.data / OUTBOX_FILE)
+    outbox = open_results(env.data / OUTBOX_FILE)
     outbox.put(StoredResult(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
     outbox.close()
     (env.manifests / "actions" / "send-draft.md").unlink()
@@ -76,7 +75,7 @@ def test_a_stored_outcome_counts_even_if_the_action_is_gone(env: GateEnv) -> Non
             assert (await gate.result(id_)).body["status"] == "completed"
 
     run_async(work())
-    with LedgerReader(env.data / LEDGER_FILE) as reader:
-        record = find(reader, id_)
+    with open_reader(env.data / LEDGER_FILE) as reader:
+        record = reader.find(id_)
     assert record is not None
     assert record.outcome == RequestState.EXECUTED

@@ -11,18 +11,16 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
-from aileron_tui.gate.outbox import Outbox, StoredResult
-from aileron_tui.ledger.history_search import find
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
+from aileron_tui.ledger.store import EntryDraft, StoredResult
 from aileron_tui.signing.envelope import read_envelope, sign
 from tests.gate.conftest import GateEnv, ask, dig, previewed_request, result_of, run_async
 from tests.gate.test_flow import sound
 
 
 def outcome(env: GateEnv, id_: str) -> str:
-    with LedgerReader(env.data / LEDGER_FILE) as reader:
-        record = find(reader, id_)
+    with open_reader(env.data / LEDGER_FILE) as reader:
+        record = reader.find(id_)
         assert record is not None
         return record.outcome
 
@@ -44,7 +42,7 @@ def waiting_request(env: GateEnv, edits: JsonObject | None = None) -> tuple[str,
 def left_running(env: GateEnv, edits: JsonObject | None = None) -> str:
     """A request that was approved and started by a gate that was then gone."""
     id_, envelope = waiting_request(env, edits)
-    with Ledger(env.data / LEDGER_FILE, role="test") as ledger:
+    with open_ledger(env.data / LEDGER_FILE, role="test") as ledger:
         decided = EntryDraft(EntryKind.DECIDED, {"envelope": json.loads(envelope)}, id_)
         digest = read_statement(read_envelope(envelope.encode()).payload).digest
         ledger.append_all([decided, EntryDraft(EntryKind.RUNNING, {"digest": digest}, id_)])
@@ -134,7 +132,7 @@ def test_an_edited_call_that_is_asked_again_is_still_marked_as_edited(env: GateE
 def test_a_stored_outcome_is_not_lost(env: GateEnv) -> None:
     """The crash came after the op ran and before the ledger said so."""
     id_ = left_running(env)
-    outbox = Outbox(env.data / OUTBOX_FILE)
+    outbox = open_results(env.data / OUTBOX_FILE)
     outbox.put(StoredResult(id_, {"status": "completed", "audit_id": "a", "result": "{}"}), "call", "2999-01-01")
     outbox.close()
 
@@ -156,7 +154,7 @@ def test_a_denial_whose_result_was_not_stored_is_still_delivered(env: GateEnv) -
             return json.dumps(sign(env.statement(item, Verdict.DENY, reason="no"), env.key).fields())
 
     envelope = run_async(work())
-    with Ledger(env.data / LEDGER_FILE, role="test") as ledger:
+    with open_ledger(env.data / LEDGER_FILE, role="test") as ledger:
         ledger.append(EntryKind.DECIDED, {"envelope": json.loads(envelope)}, id_)
 
     async def collect() -> None:
@@ -227,7 +225,7 @@ def test_an_upstream_that_closes_the_connection_is_a_failure_and_nothing_is_repe
 def test_previews_are_stored_only_if_configured(env: GateEnv) -> None:
     text = "Here's the recap from this week's standup"
     waiting_request(env)
-    with LedgerReader(env.data / LEDGER_FILE) as reader:
+    with open_reader(env.data / LEDGER_FILE) as reader:
         assert not any(text.encode() in data for _, data, _ in reader.rows())
     assert not any(text.encode() in path.read_bytes() for path in env.data.iterdir() if path.is_file())
     env.policy = replace(env.policy, keep_previews=True)
@@ -237,12 +235,12 @@ def test_previews_are_stored_only_if_configured(env: GateEnv) -> None:
             await previewed_request(gate, str(gate.waiting()[0]["id"]))
 
     run_async(work())
-    with LedgerReader(env.data / LEDGER_FILE) as reader:
+    with open_reader(env.data / LEDGER_FILE) as reader:
         assert any(text.encode() in data for _, data, _ in reader.rows())
 
 
 def test_old_results_are_deleted_sooner_once_delivered(env: GateEnv) -> None:
-    outbox = Outbox(env.data / OUTBOX_FILE)
+    outbox = open_results(env.data / OUTBOX_FILE)
     for name, ended in (("old", "2026-01-01"), ("new", "2026-02-01")):
         for given in ("given", "uncollected"):
             outbox.put(StoredResult(f"{name}-{given}", {"status": "denied"}), "call", ended)

@@ -7,6 +7,8 @@ import pytest
 
 from tests.ledger.scenes import Scene
 
+pytest.register_assert_rewrite("tests.ledger.store_contract")
+
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:

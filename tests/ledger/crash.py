@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from aileron_tui.core.entry_chain import EntryKind
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
 from tests.ledger.scenes import DIGEST, Scene, check
 
 _LONGEST_LIFE = 0.12
@@ -37,7 +37,7 @@ def main() -> int:
 def torment(path: Path, rounds: int, seed: int) -> tuple[int, int]:
     """Starts and kills writers; after each, looks for every acknowledged entry and verifies the whole ledger."""
     chance = random.Random(seed)
-    Ledger(path).close()
+    SqliteLedger(path).close()
     acknowledged: list[str] = []
     killed = 0
     for number in range(rounds):
@@ -69,7 +69,7 @@ def _compare(path: Path, acknowledged: list[str], number: int) -> None:
     report = check(path, noted=True)
     if report.fault:
         raise AssertionError(f"round {number}: {report.fault}")
-    with Ledger(path, wait=1.0) as ledger:
+    with SqliteLedger(path, wait=1.0) as ledger:
         here = {f"{seq}:sha256:{raw.hex()}" for seq, raw in ledger._db.execute("SELECT seq, hash FROM entries")}
     lost = [head for head in acknowledged if head not in here]
     if lost:

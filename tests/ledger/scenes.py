@@ -6,22 +6,22 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.decision import Statement, Verdict, timestamp
+from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import Entry, EntryKind, decode, encode, link
 from aileron_tui.core.formats import VERSION
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.times import timestamp
 from aileron_tui.ledger import entry_rules
 from aileron_tui.ledger.entry_check import CheckReport, verify
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.history_search import shown
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger
+from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -49,7 +49,7 @@ class Scene:
 
     def __init__(self, path: Path) -> None:
         self.clock = Clock()
-        self.ledger = Ledger(path, clock=self.clock)
+        self.ledger = SqliteLedger(path, clock=self.clock)
         self.key = for_this_run("laptop")
         self.enrol(self.key)
 
@@ -144,10 +144,10 @@ class Scene:
 
 def check(path: Path, *expected: Head, noted: bool = False) -> CheckReport:
     """Verifies a ledger's entries; with `noted` all that the command looks at, first the head noted beside it."""
-    with LedgerReader(path) as reader:
+    with SqliteReader(path) as reader:
         if noted:
             return audit(reader, RecordedSigners(), expected)
-        return verify(reader.rows(), RecordedSigners(), expected, partial(shown, reader))
+        return verify(reader.rows(), RecordedSigners(), expected, reader.shown)
 
 
 def age_index(path: Path) -> None:

@@ -14,15 +14,16 @@ import pytest
 
 from aileron_tui.core.entry_chain import Damage, EntryKind
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerHeld, LedgerUnusable
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
 from tests.ledger.scenes import Scene, check
 
 
 def run(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Runs a program of its own, with the ledger imported."""
     preface = "import os, sys\nfrom pathlib import Path\nfrom aileron_tui.core.entry_chain import EntryKind\n"
-    preface += "from aileron_tui.core.errors import AileronError\nfrom aileron_tui.ledger.writer import Ledger\n"
+    preface += "from aileron_tui.core.errors import AileronError\n"
+    preface += "from aileron_tui.ledger.sqlite.writer import SqliteLedger\n"
     source = preface + textwrap.dedent(program)
     return subprocess.run([sys.executable, "-c", source, *arguments], capture_output=True, text=True, check=False)
 
@@ -53,7 +54,7 @@ def test_a_file_that_may_not_grow_says_so_and_keeps_what_it_has(tmp_path: Path) 
         """
         import resource
         path = Path(sys.argv[1])
-        with Ledger(path) as ledger:
+        with SqliteLedger(path) as ledger:
             resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, 1_500_000))
             try:
                 for number in range(10_000):
@@ -69,7 +70,7 @@ def test_a_file_that_may_not_grow_says_so_and_keeps_what_it_has(tmp_path: Path) 
     assert done.stderr.startswith("the ledger cannot ")
     acknowledged = done.stdout.splitlines()
     assert len(acknowledged) > 10
-    with Ledger(path), LedgerReader(path) as reader:
+    with SqliteLedger(path), SqliteReader(path) as reader:
         kept = [f"{seq}:sha256:{digest.hex()}" for seq, _, digest in reader.rows()]
     assert kept[: len(acknowledged)] == acknowledged
     assert check(path, noted=True).fault is None
@@ -80,7 +81,7 @@ def test_a_read_only_folder_says_so() -> None:
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o755)
         path = Path(place) / "data" / "ledger.db"
-        Ledger(path).close()
+        SqliteLedger(path).close()
         for part in (path.parent, *path.parent.iterdir()):
             if os.geteuid() == 0:
                 os.chown(part, 65534, 65534)
@@ -91,7 +92,7 @@ def test_a_read_only_folder_says_so() -> None:
                 os.setgid(65534)
                 os.setuid(65534)
             try:
-                Ledger(Path(sys.argv[1]))
+                SqliteLedger(Path(sys.argv[1]))
             except AileronError as error:
                 print(error)
                 sys.exit(1)
@@ -144,7 +145,7 @@ def _abandoned(path: Path, count: int) -> int:
     """A writer killed after so many acknowledged entries: its WAL stays. Returns the last number."""
     done = run(
         """
-        ledger = Ledger(Path(sys.argv[1]))
+        ledger = SqliteLedger(Path(sys.argv[1]))
         for number in range(int(sys.argv[2])):
             print(ledger.append(EntryKind.REQUESTED, {}, f"act-{number}").seq, flush=True)
         os.kill(os.getpid(), 9)
@@ -159,9 +160,9 @@ def _abandoned(path: Path, count: int) -> int:
 def test_a_killed_writer_loses_nothing_and_leaves_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "data" / "ledger.db"
     last = _abandoned(path, 20)
-    with LedgerReader(path) as reader:
+    with SqliteReader(path) as reader:
         assert reader.head().seq == last
-    with Ledger(path, wait=0) as ledger:
+    with SqliteLedger(path, wait=0) as ledger:
         assert ledger.append(EntryKind.STARTED, {}).seq == last + 1
     assert check(path, noted=True).fault is None
 
@@ -176,8 +177,8 @@ def test_a_truncated_wal_is_noticed(tmp_path: Path) -> None:
     assert report.fault is not None
     assert report.fault.damage is Damage.CUT
     assert 0 < report.fault.seq <= last
-    with pytest.raises(LedgerDamaged, match=rf"entries {report.fault.seq} to {last} were recorded and are gone"):
-        Ledger(path)
+    with pytest.raises(LedgerDamaged, match=rf"entries {report.fault.seq} to {last} were recorded and are missing"):
+        SqliteLedger(path)
 
 
 def test_a_changed_last_entry_is_noticed_at_once(scene: Scene) -> None:
@@ -189,4 +190,4 @@ def test_a_changed_last_entry_is_noticed_at_once(scene: Scene) -> None:
     db.commit()
     db.close()
     with pytest.raises(LedgerDamaged, match="entry 2 was changed"):
-        Ledger(path)
+        SqliteLedger(path)

@@ -16,9 +16,9 @@ from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.export import Exported, write_jsonl
 from aileron_tui.ledger.full_check import audit_export
-from aileron_tui.ledger.history_search import HistoryFilter, find, page
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.history_filter import HistoryFilter
 from aileron_tui.ledger.request_standing import ENDS, OUTCOMES, objection
+from aileron_tui.ledger.sqlite.reader import SqliteReader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.ledger.scenes import START, Scene, check
 
@@ -33,15 +33,15 @@ def found(path: Path) -> tuple[int, Damage] | None:
 
 
 def shown(scene: Scene, request: str = "act-1") -> HistoryRecord:
-    with LedgerReader(scene.ledger.path) as reader:
-        record = find(reader, request)
+    with SqliteReader(scene.ledger.path) as reader:
+        record = reader.find(request)
     assert record is not None
     return record
 
 
 def looked_up(scene: Scene, text: str) -> list[str]:
-    with LedgerReader(scene.ledger.path) as reader:
-        return [record.id for record in page(reader, HistoryFilter(text=text))]
+    with SqliteReader(scene.ledger.path) as reader:
+        return [record.id for record in reader.page(HistoryFilter(text=text))]
 
 
 def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -105,7 +105,7 @@ def test_an_answer_that_never_arrived_can_be_given_again(scene: Scene, verdict: 
     scene.decide("act-1", Verdict.DENY, reason="second")
     assert (shown(scene).outcome, shown(scene).reason) == ("denied", "second")
     scene.tell("act-1", "denied")
-    with pytest.raises(EntryRefused, match="its end was told already"):
+    with pytest.raises(EntryRefused, match="its end was already reported"):
         scene.tell("act-1", "pending")
     assert found(scene.close()) is None
 
@@ -257,7 +257,7 @@ def test_an_export_verifies_elsewhere(scene: Scene, tmp_path: Path) -> None:
     lived(scene)
     head = scene.ledger.head
     out = tmp_path / "out.jsonl"
-    with LedgerReader(scene.close()) as reader, out.open("wb") as file:
+    with SqliteReader(scene.close()) as reader, out.open("wb") as file:
         write_jsonl(reader, file, START)
     report = audit_export(Exported(out), RecordedSigners())
     assert (report.fault, report.head) == (None, head)
@@ -281,10 +281,10 @@ def test_a_finished_request_that_goes_on_is_found_by_the_entries_alone(
     again = scene.ledger.head.seq + 1
     # As a program without rules and without an index would write it.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aileron_tui.ledger.request_index.record", lambda *_: None)
+        patch.setattr("aileron_tui.ledger.sqlite.request_index.record", lambda *_: None)
         scene.forge(kind, "act-1", {"gated": False} if kind != EntryKind.REQUESTED else {})
     out = tmp_path / "out.jsonl"
-    with LedgerReader(scene.close()) as reader, out.open("wb") as file:
+    with SqliteReader(scene.close()) as reader, out.open("wb") as file:
         write_jsonl(reader, file, START)
     fault = audit_export(Exported(out), RecordedSigners()).fault
     assert fault is not None

@@ -7,9 +7,8 @@ from aileron_tui.core.entry_chain import Damage, EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.history_pages import past
-from aileron_tui.ledger.history_search import page
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
 from tests.ledger.scenes import DIGEST, Scene, age_index, check
 from tests.ledger.test_daemon_reports import found, looked_up, shown, tables
 
@@ -108,10 +107,12 @@ def test_a_ledger_from_before_opens_verifies_and_learns_of_its_edits(scene: Scen
     now = tables(path)
     age_index(path)
     assert check(path, noted=True).fault is None
-    with LedgerReader(path) as reader:
+    with SqliteReader(path) as reader:
         assert not reader.indexed()
-    with Ledger(path), LedgerReader(path) as reader:
+    with SqliteLedger(path), SqliteReader(path) as reader:
         assert reader.indexed()
-        assert [(record.edited, record.kind, record.daemon) for record in page(reader)] == [(True, "shell", "daemon-1")]
+        assert [(record.edited, record.kind, record.daemon) for record in reader.page()] == [
+            (True, "shell", "daemon-1")
+        ]
     assert tables(path) == now
     assert check(path, noted=True).fault is None

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.decision import Verdict, pae, timestamp
+from aileron_tui.core.decision import Verdict, pae
 from aileron_tui.core.entry_chain import Damage, Entry, EntryKind, header
+from aileron_tui.core.times import timestamp
 from aileron_tui.ledger.entry_check import CheckReport
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.signing.envelope import Envelope, read_envelope
@@ -207,7 +208,7 @@ def test_a_spoilt_signature_in_a_mended_chain(ledger: Path, change: Callable[[En
 
 def test_an_unreadable_entry_in_a_mended_chain(ledger: Path) -> None:
     with tampering(ledger) as db:
-        change_entry(db, LAST, lambda entry: replace(entry, body="not an object"))  # type: ignore[arg-type]
+        change_entry(db, LAST, lambda entry: replace(entry, seq='"not a number"'))  # type: ignore[arg-type]
     assert found(check(ledger)) == (LAST, Damage.UNREADABLE)
 
 

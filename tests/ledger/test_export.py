@@ -13,8 +13,7 @@ from aileron_tui.ledger.errors import LedgerError, LedgerNewer
 from aileron_tui.ledger.export import Exported, write_jsonl
 from aileron_tui.ledger.full_check import audit_export
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.history_search import every
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.sqlite.reader import SqliteReader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.ledger.scenes import START, Scene
 
@@ -25,7 +24,7 @@ def export(scene: Scene, tmp_path: Path) -> Path:
     scene.approved("act-1", to="Zoë \u202e\x1b\u2028 <a@example.com>")
     scene.denied("act-2")
     path = tmp_path / "export.jsonl"
-    with LedgerReader(scene.ledger.path) as reader, path.open("wb") as out:
+    with SqliteReader(scene.ledger.path) as reader, path.open("wb") as out:
         write_jsonl(reader, out, START)
     return path
 
@@ -146,7 +145,7 @@ def test_an_export_is_of_one_moment(scene: Scene, tmp_path: Path) -> None:
             return super().write(data)  # type: ignore[arg-type]  # whatever is written
 
     out = Growing()
-    with LedgerReader(scene.ledger.path) as reader:
+    with SqliteReader(scene.ledger.path) as reader:
         head = write_jsonl(reader, out, START)
     path = tmp_path / "export.jsonl"
     path.write_bytes(out.getvalue())
@@ -158,8 +157,8 @@ def test_the_table_has_a_line_per_request_and_no_formulas(scene: Scene) -> None:
     scene.denied("act-1", reason='=HYPERLINK("http://evil","x")')
     scene.denied("act-2", reason='\x1b]52;c;\x07 ok,\n"yes"')
     out = io.StringIO(newline="")
-    with LedgerReader(scene.ledger.path) as reader:
-        HistoryCsvWriter(out).write(every(reader))
+    with SqliteReader(scene.ledger.path) as reader:
+        HistoryCsvWriter(out).write(reader.every())
     rows = list(csv.DictReader(io.StringIO(out.getvalue(), newline="")))
     assert [row["id"] for row in rows] == ["act-2", "act-1"]
     assert rows[1]["reason"] == '\'=HYPERLINK("http://evil","x")'

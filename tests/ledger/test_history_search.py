@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.ledger.errors import LedgerError
-from aileron_tui.ledger.history_search import ALL, HistoryFilter, every, find, match_expression, page
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.history_filter import ALL, HistoryFilter
+from aileron_tui.ledger.sqlite.history_queries import match_expression
+from aileron_tui.ledger.sqlite.reader import SqliteReader
 from tests.ledger.scenes import Scene
 
 
 @pytest.fixture
-def reader(scene: Scene) -> Iterator[LedgerReader]:
+def reader(scene: Scene) -> Iterator[SqliteReader]:
     """Five requests with different ends, and a reader."""
     scene.approved("act-1", to="team@example.com")
     scene.denied("act-2", reason="wrong recipient", to="bob@example.com", subject="Überraschung")
@@ -26,24 +27,24 @@ def reader(scene: Scene) -> Iterator[LedgerReader]:
     scene.step(EntryKind.RUNNING, "act-4")
     scene.step(EntryKind.FAILED, "act-4", error="Gmail API returned 404")
     scene.ask("act-5", quote='a "quoted" word')
-    with LedgerReader(scene.ledger.path) as opened:
+    with SqliteReader(scene.ledger.path) as opened:
         yield opened
 
 
-def ids(reader: LedgerReader, wanted: HistoryFilter = ALL, before: int | None = None, limit: int = 50) -> list[str]:
-    return [record.id for record in page(reader, wanted, before=before, limit=limit)]
+def ids(reader: SqliteReader, wanted: HistoryFilter = ALL, before: int | None = None, limit: int = 50) -> list[str]:
+    return [record.id for record in reader.page(wanted, before=before, limit=limit)]
 
 
-def test_newest_first_by_page(reader: LedgerReader) -> None:
-    first = page(reader, limit=2)
+def test_newest_first_by_page(reader: SqliteReader) -> None:
+    first = reader.page(limit=2)
     assert [record.id for record in first] == ["act-5", "act-4"]
     assert ids(reader, before=first[-1].seq, limit=2) == ["act-3", "act-2"]
     assert ids(reader, before=2) == []
-    assert [record.id for record in every(reader)] == ["act-5", "act-4", "act-3", "act-2", "act-1"]
+    assert [record.id for record in reader.every()] == ["act-5", "act-4", "act-3", "act-2", "act-1"]
 
 
-def test_a_record_tells_the_whole_story(reader: LedgerReader, scene: Scene) -> None:
-    record = find(reader, "act-2")
+def test_a_record_tells_the_whole_story(reader: SqliteReader, scene: Scene) -> None:
+    record = reader.find("act-2")
     assert record is not None
     assert (record.action, record.connector, record.agent, record.risk) == (
         "send-draft",
@@ -54,13 +55,13 @@ def test_a_record_tells_the_whole_story(reader: LedgerReader, scene: Scene) -> N
     assert (record.outcome, record.surface, record.reason) == ("denied", "tui", "wrong recipient")
     assert (record.signer, record.took) == (scene.key.public.fingerprint, 1.0)
     assert record.ended == record.decided > record.shown > record.asked
-    failed = find(reader, "act-4")
+    failed = reader.find("act-4")
     assert failed is not None
     assert (failed.outcome, failed.error, failed.surface) == ("failed", "Gmail API returned 404", "cli")
-    waiting = find(reader, "act-5")
+    waiting = reader.find("act-5")
     assert waiting is not None
     assert (waiting.outcome, waiting.took, waiting.signer, waiting.ended) == ("pending", None, "", "")
-    assert find(reader, "act-9") is None
+    assert reader.find("act-9") is None
 
 
 @pytest.mark.parametrize(
@@ -94,12 +95,12 @@ def test_a_record_tells_the_whole_story(reader: LedgerReader, scene: Scene) -> N
         (HistoryFilter(since="2026-05-12T10:00:08", text="send-draft"), ["act-5", "act-4", "act-2"]),
     ],
 )
-def test_filters_and_words(reader: LedgerReader, wanted: HistoryFilter, found: list[str]) -> None:
+def test_filters_and_words(reader: SqliteReader, wanted: HistoryFilter, found: list[str]) -> None:
     assert ids(reader, wanted) == found
 
 
-def test_search_pages_too(reader: LedgerReader) -> None:
-    newest = page(reader, HistoryFilter(text="send-draft"), limit=1)
+def test_search_pages_too(reader: SqliteReader) -> None:
+    newest = reader.page(HistoryFilter(text="send-draft"), limit=1)
     assert [record.id for record in newest] == ["act-5"]
     assert ids(reader, HistoryFilter(text="send-draft"), before=newest[0].seq, limit=1) == ["act-4"]
 
@@ -107,19 +108,19 @@ def test_search_pages_too(reader: LedgerReader) -> None:
 @given(st.text(max_size=30))
 def test_no_words_break_the_search(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = _shared(tmp_path_factory.getbasetemp())
-    with LedgerReader(path) as reader:
-        page(reader, HistoryFilter(text=text))
+    with SqliteReader(path) as reader:
+        reader.page(HistoryFilter(text=text))
 
 
 @pytest.mark.parametrize(
     "text", ['"', "z OR b", "NOT", "action:x", "(", "^z", "z + b", "NEAR(z b)", "\0", "'; DROP TABLE"]
 )
-def test_operators_are_only_words(reader: LedgerReader, text: str) -> None:
+def test_operators_are_only_words(reader: SqliteReader, text: str) -> None:
     assert ids(reader, HistoryFilter(text=text)) == []
 
 
-def test_words_that_are_not_text_are_refused_in_words(reader: LedgerReader) -> None:
-    with pytest.raises(LedgerError, match="not text"):
+def test_words_that_are_not_text_are_refused_in_words(reader: SqliteReader) -> None:
+    with pytest.raises(LedgerError, match="the search text is not valid Unicode"):
         ids(reader, HistoryFilter(text="a\udcff"))
 
 
@@ -129,7 +130,7 @@ def test_every_word_becomes_a_quoted_string() -> None:
 
 def test_long_inputs_are_found_by_their_beginning(scene: Scene) -> None:
     scene.ask("act-1", body="needle " + "hay " * 50_000)
-    with LedgerReader(scene.ledger.path) as reader:
+    with SqliteReader(scene.ledger.path) as reader:
         assert ids(reader, HistoryFilter(text="needle")) == ["act-1"]
 
 
@@ -140,7 +141,7 @@ def test_a_clock_set_back_hides_nothing(scene: Scene) -> None:
     scene.ask("act-2")
     scene.clock.now = now
     scene.ask("act-3")
-    with LedgerReader(scene.ledger.path) as reader:
+    with SqliteReader(scene.ledger.path) as reader:
         assert ids(reader, HistoryFilter(since="2026")) == ["act-3", "act-1"]
         assert ids(reader, HistoryFilter(until="2026")) == ["act-2"]
 

@@ -12,17 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.decision import Verdict, moment
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.history_csv import HistoryCsvWriter, cell
 from aileron_tui.core.jsontext import read_object
 from aileron_tui.core.prompt import read_prompt
+from aileron_tui.core.times import moment
 from aileron_tui.ledger.export import Exported
 from aileron_tui.ledger.full_check import audit, audit_export
 from aileron_tui.ledger.head import Head, read_head
-from aileron_tui.ledger.history_search import HistoryFilter, every, find, page
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.history_filter import HistoryFilter
+from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.envelope import opened, read_envelope, verify
 from aileron_tui.signing.public_key import read_public
@@ -75,7 +76,7 @@ def approvers(version: str) -> Approvers:
 
 @each_ledger
 def test_ledgers_must_verify_for_ever(tmp_path: Path, version: str, name: str) -> None:
-    with LedgerReader(ledger_copy(tmp_path, version, name)) as reader:
+    with SqliteReader(ledger_copy(tmp_path, version, name)) as reader:
         report = audit(reader, RecordedSigners(), [kept_head(version, name)])
     assert report.fault is None
     assert report.head == kept_head(version, name)
@@ -123,11 +124,11 @@ def test_the_digests_of_prompts_must_never_change(version: str) -> None:
 def test_the_history_of_an_old_ledger_is_listed(
     tmp_path: Path, version: str, name: str, outcomes: dict[str, str]
 ) -> None:
-    with LedgerReader(ledger_copy(tmp_path, version, name)) as reader:
-        assert {record.id: record.outcome for record in page(reader)} == outcomes
-        edited = [record.id for record in every(reader) if record.edited]
+    with SqliteReader(ledger_copy(tmp_path, version, name)) as reader:
+        assert {record.id: record.outcome for record in reader.page()} == outcomes
+        edited = [record.id for record in reader.every() if record.edited]
         assert edited == [id_ for id_ in outcomes if id_.endswith("edited")]
-        found = page(reader, HistoryFilter("recipient" if name == "gate" else "500"))
+        found = reader.page(HistoryFilter("recipient" if name == "gate" else "500"))
         assert [record.id for record in found] == ["act-denied" if name == "gate" else "apr-edited"]
 
 
@@ -135,8 +136,8 @@ def test_the_history_of_an_old_ledger_is_listed(
 def test_the_table_of_an_old_ledger_still_says_the_same(tmp_path: Path, version: str, name: str) -> None:
     text = (FIXTURES / version / f"{name}.csv").read_bytes().decode()
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    with LedgerReader(ledger_copy(tmp_path, version, name)) as reader:
-        records = list(every(reader))
+    with SqliteReader(ledger_copy(tmp_path, version, name)) as reader:
+        records = list(reader.every())
         out = io.StringIO(newline="")
         HistoryCsvWriter(out).write(records)
     assert [row["id"] for row in rows] == [record.id for record in records]
@@ -148,15 +149,15 @@ def test_the_table_of_an_old_ledger_still_says_the_same(tmp_path: Path, version:
 @each_ledger
 def test_an_old_ledger_goes_on_and_its_index_can_be_rebuilt(tmp_path: Path, version: str, name: str) -> None:
     path = ledger_copy(tmp_path, version, name)
-    with LedgerReader(path) as reader:
-        before = list(every(reader))
-    with closing(Ledger(path)) as ledger:
+    with SqliteReader(path) as reader:
+        before = list(reader.every())
+    with closing(SqliteLedger(path)) as ledger:
         ledger.rebuild_index()
         ledger.append(EntryKind.REQUESTED, {"action": "send-draft"}, "act-new")
         ledger.append(EntryKind.EXPIRED, {}, "act-new")
-    with LedgerReader(path) as reader:
-        assert list(every(reader))[1:] == before
-        found = find(reader, "act-new")
+    with SqliteReader(path) as reader:
+        assert list(reader.every())[1:] == before
+        found = reader.find("act-new")
         assert found is not None
         assert found.outcome == "expired"
         report = audit(reader, RecordedSigners(), [kept_head(version, name)])
@@ -164,7 +165,7 @@ def test_an_old_ledger_goes_on_and_its_index_can_be_rebuilt(tmp_path: Path, vers
 
 
 def test_the_bytes_in_a_ledger_are_those_in_its_export(tmp_path: Path, version: str) -> None:
-    with LedgerReader(ledger_copy(tmp_path, version, "gate")) as reader:
+    with SqliteReader(ledger_copy(tmp_path, version, "gate")) as reader:
         stored = list(reader.rows())
     assert list(Exported(FIXTURES / version / "gate.jsonl").rows()) == stored
     assert [json.loads(data)["seq"] for _, data, _ in stored] == list(range(1, len(stored) + 1))

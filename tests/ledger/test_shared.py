@@ -16,8 +16,10 @@ from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.states import InvalidTransition
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerHeld
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import EntryDraft, Ledger, set_aside
+from aileron_tui.ledger.open_store import set_aside
+from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.ledger.store import EntryDraft
 from tests.ledger.scenes import check
 
 ROOT = Path(__file__).parents[2]
@@ -30,17 +32,17 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / "ledger.db"
 
 
-def shared(path: Path, wait: float = 2.0) -> Ledger:
-    return Ledger(path, role="console", shared=True, wait=wait)
+def shared(path: Path, wait: float = 2.0) -> SqliteLedger:
+    return SqliteLedger(path, role="console", shared=True, wait=wait)
 
 
-def ask(ledger: Ledger, request: str) -> Head:
+def ask(ledger: SqliteLedger, request: str) -> Head:
     return ledger.append(EntryKind.REQUESTED, {"daemon": "daemon-1", "action": "send-draft"}, request)
 
 
 def _write(path: Path, name: str, count: int, start: Barrier) -> None:
     start.wait()
-    with Ledger(path, role="console", shared=True, wait=30) as ledger:
+    with SqliteLedger(path, role="console", shared=True, wait=30) as ledger:
         for number in range(count):
             ask(ledger, f"{name}-{number}")
             ledger.append(EntryKind.TOLD, {"outcome": "executed"}, f"{name}-{number}")
@@ -56,13 +58,13 @@ def test_several_processes_begin_and_go_on_at_once(path: Path) -> None:
     assert [writer.exitcode for writer in writers] == [0, 0, 0, 0]
     report = check(path, noted=True)
     assert (report.fault, report.entries) == (None, 4 * 15 * 2)
-    with LedgerReader(path) as reader:
+    with SqliteReader(path) as reader:
         assert reader.noted() == reader.head()
 
 
 def _first(path: Path, count: int, start: Barrier) -> None:
     won = 0
-    with Ledger(path, role="console", shared=True, wait=30) as ledger:
+    with SqliteLedger(path, role="console", shared=True, wait=30) as ledger:
         start.wait()
         for number in range(count):
             try:
@@ -110,7 +112,7 @@ def test_one_that_is_killed_loses_nothing_and_hinders_nobody(path: Path) -> None
                 victim.stdout.close()
                 assert victim.wait() == -signal.SIGKILL
             acknowledged.append(str(ask(survivor, f"after-{round_}")).encode())
-            with LedgerReader(path) as reader:
+            with SqliteReader(path) as reader:
                 assert reader.noted() == reader.head()
                 here = {f"{seq}:sha256:{raw.hex()}".encode() for seq, _, raw in reader.rows()}
             assert not [head for head in acknowledged if head not in here]
@@ -128,7 +130,7 @@ def test_a_note_that_comes_late_does_not_go_back(path: Path, monkeypatch: pytest
 
         monkeypatch.setattr(slow, "_note_shared", later)
         assert ask(slow, "act-slow").seq == 1
-        with LedgerReader(path) as reader:
+        with SqliteReader(path) as reader:
             assert reader.noted() == reader.head()
             assert reader.head().seq == 2
 
@@ -138,7 +140,7 @@ def test_what_is_chosen_by_a_look_cannot_be_overtaken(path: Path) -> None:
     with shared(path) as one, shared(path) as other:
         start = threading.Barrier(6)
 
-        def work(ledger: Ledger) -> None:
+        def work(ledger: SqliteLedger) -> None:
             start.wait()
             for _ in range(5):
                 ledger.append_given(
@@ -150,7 +152,7 @@ def test_what_is_chosen_by_a_look_cannot_be_overtaken(path: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-    with LedgerReader(path) as reader:
+    with SqliteReader(path) as reader:
         assert [entry.request for entry in reader.entries()] == [f"act-{number}" for number in range(1, 31)]
 
 
@@ -166,12 +168,12 @@ def test_nobody_is_the_only_writer_while_a_console_is_open(path: Path) -> None:
     with shared(path) as ledger:
         ask(ledger, "act-1")
         with pytest.raises(LedgerHeld, match=rf"by console, process {os.getpid()} on "):
-            Ledger(path, wait=0.05)
+            SqliteLedger(path, wait=0.05)
         with pytest.raises(LedgerHeld):
             set_aside(path, wait=0.05)
         with shared(path) as second:
             ask(second, "act-2")
-    with Ledger(path) as alone:
+    with SqliteLedger(path) as alone:
         with pytest.raises(LedgerHeld, match="by gate"):
             shared(path, wait=0.05)
         alone.rebuild_index()
@@ -179,7 +181,7 @@ def test_nobody_is_the_only_writer_while_a_console_is_open(path: Path) -> None:
 
 def test_a_console_waits_for_a_rebuild_to_end(path: Path) -> None:
     shared(path).close()
-    alone = Ledger(path, role="history rebuild")
+    alone = SqliteLedger(path, role="history rebuild")
     threading.Timer(0.2, alone.close).start()
     began = time.monotonic()
     with shared(path, wait=10) as ledger:
@@ -191,13 +193,13 @@ def test_a_shared_ledger_that_is_gone_is_not_silently_begun_anew(path: Path) -> 
     with shared(path) as ledger:
         ask(ledger, "act-1")
     path.unlink()
-    with pytest.raises(LedgerDamaged, match="it is gone, and it had 1 entries"):
+    with pytest.raises(LedgerDamaged, match="the file is missing; its last entry was 1"):
         shared(path)
     assert not path.exists()
 
 
 def test_a_key_can_be_revoked_beside_consoles(path: Path) -> None:
-    with shared(path) as ledger, Ledger(path, role="key", guest=True) as guest:
+    with shared(path) as ledger, SqliteLedger(path, role="key", guest=True) as guest:
         guest.append(EntryKind.CONFIG_CHANGED, {})
         ask(ledger, "act-1")
         guest.append(EntryKind.CONFIG_CHANGED, {})

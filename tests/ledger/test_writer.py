@@ -14,7 +14,6 @@ from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.files.private_files import PrivateFileError
-from aileron_tui.ledger import schema
 from aileron_tui.ledger.errors import (
     EntryRefused,
     EntryTooLarge,
@@ -25,10 +24,12 @@ from aileron_tui.ledger.errors import (
     LedgerOlder,
 )
 from aileron_tui.ledger.head import read_head
-from aileron_tui.ledger.history_search import page
+from aileron_tui.ledger.open_store import set_aside
 from aileron_tui.ledger.preview_entry import preview_body
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import LARGEST_ENTRY, EntryDraft, Ledger, set_aside
+from aileron_tui.ledger.sqlite import schema
+from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.ledger.store import LARGEST_ENTRY, EntryDraft
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import for_this_run
 from tests.ledger.scenes import Scene, check, tampering
@@ -36,7 +37,7 @@ from tests.ledger.scenes import Scene, check, tampering
 
 def test_entries_come_back_as_they_were_given(scene: Scene) -> None:
     head = scene.ledger.append(EntryKind.STARTED, {"version": "1", "text": "ä\u202e\x1b"})
-    with LedgerReader(scene.ledger.path) as reader:
+    with SqliteReader(scene.ledger.path) as reader:
         entry = reader.entry(head.seq)
         assert entry is not None
         assert (entry.seq, entry.kind, entry.body) == (2, EntryKind.STARTED, {"version": "1", "text": "ä\u202e\x1b"})
@@ -80,16 +81,16 @@ def test_entries_cannot_be_changed_removed_or_skipped(scene: Scene, statement: s
 
 
 def test_a_reader_sees_the_past_while_the_writer_goes_on(scene: Scene) -> None:
-    with LedgerReader(scene.ledger.path) as reader, reader.snapshot():
+    with SqliteReader(scene.ledger.path) as reader, reader.snapshot():
         before = reader.head()
         scene.approved("act-1")
         assert reader.head() == before
-    with LedgerReader(scene.ledger.path) as reader:
+    with SqliteReader(scene.ledger.path) as reader:
         assert reader.head().seq == before.seq + 6
 
 
 def test_readers_cannot_write(scene: Scene) -> None:
-    with LedgerReader(scene.ledger.path) as reader, pytest.raises(sqlite3.OperationalError, match="readonly"):
+    with SqliteReader(scene.ledger.path) as reader, pytest.raises(sqlite3.OperationalError, match="readonly"):
         reader.db.execute("DELETE FROM requests")
 
 
@@ -153,7 +154,7 @@ def test_a_nonce_is_used_once_even_for_another_request(scene: Scene) -> None:
     scene.decide("act-1", nonce="ab" * 16)
     with pytest.raises(EntryRefused, match="nonce"):
         scene.decide("act-2", nonce="ab" * 16)
-    with LedgerReader(scene.ledger.path) as reader:
+    with SqliteReader(scene.ledger.path) as reader:
         assert reader.nonce_used("ab" * 16)
         assert not reader.nonce_used("cd" * 16)
 
@@ -191,18 +192,18 @@ def test_an_entry_too_large_is_refused_before_it_is_written(scene: Scene) -> Non
 
 def test_a_second_writer_is_told_who_holds_it(scene: Scene) -> None:
     with pytest.raises(LedgerHeld, match=r"by gate, process \d+ on .+ since 20"):
-        Ledger(scene.ledger.path, wait=0.05)
+        SqliteLedger(scene.ledger.path, wait=0.05)
 
 
 def test_a_second_writer_waits_for_the_first(scene: Scene) -> None:
     threading.Timer(0.2, scene.close).start()
-    with Ledger(scene.ledger.path, wait=10) as second:
+    with SqliteLedger(scene.ledger.path, wait=10) as second:
         assert second.append(EntryKind.STARTED, {}).seq == 2
 
 
 def _guest(path: Path, count: int) -> None:
     for number in range(count):
-        with Ledger(path, role="key", guest=True) as guest:
+        with SqliteLedger(path, role="key", guest=True) as guest:
             guest.append(EntryKind.CONFIG_CHANGED, {"number": number})
 
 
@@ -213,7 +214,7 @@ def test_key_changes_come_in_beside_a_running_gate(scene: Scene) -> None:
     while any(guest.is_alive() for guest in guests):
         scene.ledger.append(EntryKind.FELL_BACK, {})
     assert [guest.exitcode for guest in guests] == [0, 0]
-    with LedgerReader(scene.ledger.path) as reader:
+    with SqliteReader(scene.ledger.path) as reader:
         assert sum(entry.kind == EntryKind.CONFIG_CHANGED for entry in reader.entries()) == 20
     assert check(scene.close(), noted=True).fault is None
 
@@ -221,7 +222,7 @@ def test_key_changes_come_in_beside_a_running_gate(scene: Scene) -> None:
 def test_a_guest_that_leaves_does_not_take_the_log_of_a_running_gate_away(scene: Scene) -> None:
     path = scene.ledger.path
     log = path.with_name("ledger.db-wal")
-    with LedgerReader(path):
+    with SqliteReader(path):
         scene.ledger.append(EntryKind.CONFIG_CHANGED, {})
     before = log.stat().st_ino
     guest = multiprocessing.get_context("spawn").Process(target=_guest, args=(path, 1))
@@ -233,21 +234,21 @@ def test_a_guest_that_leaves_does_not_take_the_log_of_a_running_gate_away(scene:
 
 
 def test_after_a_guest_it_is_still_the_gate_that_holds_the_ledger(scene: Scene) -> None:
-    with Ledger(scene.ledger.path, role="key", guest=True) as guest:
+    with SqliteLedger(scene.ledger.path, role="key", guest=True) as guest:
         head = guest.append(EntryKind.CONFIG_CHANGED, {})
     with pytest.raises(LedgerHeld, match="by gate, process"):
-        Ledger(scene.ledger.path, wait=0.0)
-    with LedgerReader(scene.ledger.path) as reader:
+        SqliteLedger(scene.ledger.path, wait=0.0)
+    with SqliteReader(scene.ledger.path) as reader:
         assert reader.noted() == head
 
 
 def test_a_guest_records_nothing_else(scene: Scene) -> None:
-    with Ledger(scene.ledger.path, guest=True) as guest, pytest.raises(EntryRefused, match="only the process"):
+    with SqliteLedger(scene.ledger.path, guest=True) as guest, pytest.raises(EntryRefused, match="only the process"):
         guest.append(EntryKind.REQUESTED, {}, "act-1")
 
 
 def test_a_revocation_by_a_guest_is_seen_at_once(scene: Scene) -> None:
-    with Ledger(scene.ledger.path, guest=True) as guest, LedgerReader(scene.ledger.path) as reader:
+    with SqliteLedger(scene.ledger.path, guest=True) as guest, SqliteReader(scene.ledger.path) as reader:
         assert len(reader.key_changes()) == 1
         guest.append(EntryKind.KEY_REVOKED, {"name": "laptop", "fingerprint": scene.key.public.fingerprint})
         assert [entry.kind for entry in reader.key_changes()] == [EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED]
@@ -258,16 +259,16 @@ def test_a_clock_set_back_keeps_order_and_content(scene: Scene) -> None:
     scene.show("act-1")
     scene.clock.now = datetime.fromisoformat("2001-01-01T00:00:00Z")
     scene.decide("act-1")
-    with LedgerReader(scene.ledger.path) as reader:
+    with SqliteReader(scene.ledger.path) as reader:
         assert [entry.seq for entry in reader.entries()] == [1, 2, 3, 4, 5]
-        assert page(reader)[0].took == 0.0
+        assert reader.page()[0].took == 0.0
 
 
 def test_a_newer_ledger_is_refused_and_left_alone(scene: Scene) -> None:
     path = scene.close()
     with tampering(path) as db:
         db.execute("PRAGMA user_version = 99")
-    for attempt in (Ledger, LedgerReader):
+    for attempt in (SqliteLedger, SqliteReader):
         with pytest.raises(LedgerNewer, match="schema 99; this program reads up to 2"):
             attempt(path)
 
@@ -281,12 +282,12 @@ def test_an_older_ledger_is_brought_up_to_date_by_the_writer(scene: Scene, monke
     steps = (*schema.MIGRATIONS, third)
     monkeypatch.setattr(schema.migrate, "__defaults__", (steps,))
     monkeypatch.setattr(schema, "VERSION", 3)
-    monkeypatch.setattr("aileron_tui.ledger.reader.OLDEST_READABLE", 3)
+    monkeypatch.setattr("aileron_tui.ledger.sqlite.reader.OLDEST_READABLE", 3)
     with pytest.raises(LedgerOlder):
-        LedgerReader(path)
-    with Ledger(path) as ledger:
+        SqliteReader(path)
+    with SqliteLedger(path) as ledger:
         ledger.append(EntryKind.STARTED, {})
-    with LedgerReader(path) as reader:
+    with SqliteReader(path) as reader:
         assert reader.db.execute("PRAGMA user_version").fetchone()[0] == 3
         assert reader.db.execute("SELECT count(*) FROM news").fetchone()[0] == 0
     assert check(path, noted=True).fault is None
@@ -310,14 +311,14 @@ def test_a_failing_migration_changes_nothing(scene: Scene) -> None:
 def test_a_missing_index_is_built_anew_from_the_entries(scene: Scene) -> None:
     scene.approved("act-1")
     scene.denied("act-2")
-    with LedgerReader(scene.ledger.path) as reader:
-        before = page(reader)
+    with SqliteReader(scene.ledger.path) as reader:
+        before = reader.page()
     path = scene.close()
     with tampering(path) as db:
         db.execute("DROP TABLE requests")
         db.execute("DROP TABLE search")
-    with Ledger(path), LedgerReader(path) as reader:
-        assert page(reader) == before
+    with SqliteLedger(path), SqliteReader(path) as reader:
+        assert reader.page() == before
         assert len(reader.of_request("act-1")) == 6
 
 
@@ -328,7 +329,7 @@ def test_a_falsified_index_is_mended_by_a_rebuild(scene: Scene) -> None:
         db.execute("UPDATE requests SET outcome = 'executed'")
         db.execute("DELETE FROM keys")
     assert check(path, noted=True).fault is not None
-    with Ledger(path) as ledger:
+    with SqliteLedger(path) as ledger:
         ledger.rebuild_index()
     assert check(path, noted=True).fault is None
 
@@ -349,7 +350,7 @@ def test_a_file_that_is_no_ledger_is_reported_and_kept(tmp_path: Path, content: 
     path.parent.mkdir(mode=0o700)
     path.write_bytes(content)
     path.chmod(0o600)
-    for attempt in (Ledger, LedgerReader):
+    for attempt in (SqliteLedger, SqliteReader):
         with pytest.raises(LedgerDamaged):
             attempt(path)
     assert path.read_bytes() == content
@@ -363,14 +364,14 @@ def test_a_foreign_database_is_not_taken_for_a_ledger(tmp_path: Path) -> None:
     db.close()
     path.chmod(0o600)
     with pytest.raises(LedgerDamaged, match="not a ledger"):
-        Ledger(path)
+        SqliteLedger(path)
 
 
 def test_a_deleted_ledger_is_not_silently_begun_anew(scene: Scene) -> None:
     path = scene.close()
     path.unlink()
-    with pytest.raises(LedgerDamaged, match="it is gone, and it had 1 entries"):
-        Ledger(path)
+    with pytest.raises(LedgerDamaged, match="the file is missing; its last entry was 1"):
+        SqliteLedger(path)
     assert not path.exists()
 
 
@@ -381,7 +382,7 @@ def test_a_damaged_ledger_is_set_aside_on_request(scene: Scene) -> None:
     path.write_bytes(damaged)
     folder = set_aside(path)
     assert (folder / "ledger.db").read_bytes() == damaged
-    with LedgerReader(path) as reader:
+    with SqliteReader(path) as reader:
         entry = reader.entry(1)
         assert entry is not None
         assert str(entry.body["old_head"]).startswith("7:sha256:")
@@ -397,13 +398,13 @@ def test_a_ledger_in_use_is_not_set_aside(scene: Scene) -> None:
 def test_links_and_loose_modes_are_refused(scene: Scene, tmp_path: Path) -> None:
     path = scene.close()
     path.chmod(0o644)
-    for attempt in (Ledger, LedgerReader):
+    for attempt in (SqliteLedger, SqliteReader):
         with pytest.raises(PrivateFileError, match="open to others"):
             attempt(path)
     path.chmod(0o600)
     path.rename(tmp_path / "elsewhere.db")
     path.symlink_to(tmp_path / "elsewhere.db")
-    for attempt in (Ledger, LedgerReader):
+    for attempt in (SqliteLedger, SqliteReader):
         with pytest.raises(PrivateFileError):
             attempt(path)
 

@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from aileron_tui.core.decision import Statement, Verdict, timestamp
+from aileron_tui.core.decision import Statement, Verdict
+from aileron_tui.core.times import timestamp
 from aileron_tui.signing.approvers import Approver, Approvers
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 

@@ -46,7 +46,7 @@ def test_names_and_keys_are_unique_among_those_who_may_approve() -> None:
         approvers.enrolment("second", laptop.public)
     with pytest.raises(KeyFault, match="another key named laptop"):
         approvers.enrolment("laptop", other.public)
-    with pytest.raises(KeyFault, match="not a key name"):
+    with pytest.raises(KeyFault, match="invalid key name"):
         approvers.enrolment("../x", other.public)
 
 

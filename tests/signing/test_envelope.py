@@ -12,8 +12,9 @@ from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer._crypto_signer import CryptoSigner
 from securesystemslib.signer._key import SSlibKey
 
-from aileron_tui.core.decision import PAYLOAD_TYPE, PAYLOAD_TYPES, Statement, pae, timestamp
+from aileron_tui.core.decision import PAYLOAD_TYPE, PAYLOAD_TYPES, Statement, pae
 from aileron_tui.core.jsontext import Json
+from aileron_tui.core.times import timestamp
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import Envelope, read_envelope, sign, verify
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason

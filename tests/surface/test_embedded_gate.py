@@ -15,7 +15,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_home import SampleHome, sample_home
 from aileron_tui.gate.server import GateStartError, ListenAddress
 from aileron_tui.ledger.errors import LedgerHeld
-from aileron_tui.ledger.writer import Ledger
+from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.runtime.errors import NoGate, NotAllowed
 from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
 from aileron_tui.runtime.gate_discovery import agent_token, discover
@@ -89,7 +89,7 @@ def test_a_taken_port_is_said_where_the_gate_was_wanted(home: SampleHome) -> Non
 
 
 def test_a_ledger_that_is_held_is_said_where_the_gate_was_wanted(home: SampleHome) -> None:
-    held = Ledger(home.setup.data / "ledger.db", role="somebody")
+    held = open_ledger(home.setup.data / "ledger.db", role="somebody")
     with held, pytest.raises(LedgerHeld, match="somebody"), EmbeddedGate(home.setup):
         pass
 

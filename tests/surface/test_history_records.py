@@ -6,9 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from aileron_tui.console.widgets.chart import bars
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ending
+from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.errors import Untrustworthy
 from aileron_tui.surface.history_query import HistoryQuery, SearchError
 from aileron_tui.surface.history_records import DayTally, read_page, shown_in_ledger, tally, typical

@@ -8,8 +8,8 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.files.config import Config
-from aileron_tui.ledger.connection import FILE
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import for_this_run
@@ -36,7 +36,7 @@ def test_a_key_for_this_run_is_enrolled_once_and_decides_no_more_after_it(home: 
                 source.close()
                 daemon.restart()
         assert [len(daemon.decisions(id_)) for id_ in daemon.pending()] == []
-    with LedgerReader(daemon_ledger_folder("here") / FILE) as reader:
+    with open_reader(daemon_ledger_folder("here") / FILE) as reader:
         approvers = Approvers.of(reader.key_changes())
         assert len(list(reader.key_changes())) == 2
     assert not list(approvers.active)

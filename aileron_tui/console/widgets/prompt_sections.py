@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from aileron_tui.console.widgets.fields import Field
-from aileron_tui.core.edits import Pair, difference, paired, signed
+from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.values import dataclass
@@ -92,7 +92,7 @@ def _lines(rows: Iterable[Row]) -> str:
 
 def _signed_lines(pairs: Iterable[Pair]) -> str:
     """The same with a sign before each line; a row that an edit changed is there as it was and as it is."""
-    return "\n".join(f"{sign} {_lines([shown])}" for row, old in pairs for sign, shown in signed(row, old))
+    return "\n".join(f"{sign} {_lines([shown])}" for row, old in pairs for sign, shown in signed_rows(row, old))
 
 
 def _one_line_value(row: Row) -> str:

@@ -8,11 +8,11 @@ from textual.content import Content
 from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WARNING, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.core.daemon_kinds import ACTION
-from aileron_tui.core.decision import moment
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.time_words import ago
+from aileron_tui.core.times import moment
 from aileron_tui.core.visible_text import clip, inline
 
 _RISKS: Final = {

@@ -13,8 +13,8 @@ from textual.widgets import Static
 from aileron_tui.console.render import GUTTER_STYLE, MUTED, STRONG, WARNING, foreign_line, foreign_lines, trusted
 from aileron_tui.console.widgets.history_table import outcome
 from aileron_tui.console.widgets.line_widget import LineWidget
-from aileron_tui.core.edits import Pair, difference, paired, signed
-from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
+from aileron_tui.core.edits import Pair, difference, paired, signed_rows
+from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outcome
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.time_words import span
@@ -109,7 +109,7 @@ def _facts(record: SourcedRecord) -> Iterator[tuple[str, Content]]:
     if record.edited:
         how = EDITED_ELSEWHERE if record.surface == ELSEWHERE else "the approved call differs from the one asked"
         yield "edited", trusted(how, WARNING)
-    if silent := unheard(record, datetime.now(UTC)):
+    if silent := unknown_outcome(record, datetime.now(UTC)):
         yield "status", trusted(silent, WARNING)
     for label, text in (
         ("answered", record.surface),
@@ -164,7 +164,7 @@ def _rows(pairs: Sequence[Pair], full_text_hint: str, width: int) -> Iterator[Co
             for sign, run in runs:
                 yield from _quoted(run, full_text_hint, _sign(sign), width)
             continue
-        for sign, shown_row in signed(row, old):
+        for sign, shown_row in signed_rows(row, old):
             yield from _row(shown_row, label_width, full_text_hint, _sign(sign), width)
 
 

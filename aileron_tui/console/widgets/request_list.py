@@ -18,8 +18,8 @@ from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.textual_internals import update_scrollbars
 from aileron_tui.console.widgets.cached_widget import CachedWidget, TextChange
-from aileron_tui.core.decision import moment
 from aileron_tui.core.time_words import ago, minutes_and_seconds
+from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
 from aileron_tui.surface.board import Board, Pill, Tone

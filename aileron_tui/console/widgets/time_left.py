@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from textual.content import Content
 
 from aileron_tui.console.render import MUTED, WARNING, trusted
-from aileron_tui.core.decision import moment
 from aileron_tui.core.time_words import ago, minutes_and_seconds
+from aileron_tui.core.times import moment
 
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request

@@ -11,25 +11,25 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.decision import moment, timestamp
 from aileron_tui.core.entry_chain import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import moment, timestamp, utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger import history_pages
-from aileron_tui.ledger.connection import FILE
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.preview_entry import preview_body
-from aileron_tui.ledger.reader import LedgerReader, LedgerView
 from aileron_tui.ledger.request_standing import ANSWERED, DaemonReport, RequestStanding, objection
-from aileron_tui.ledger.writer import LARGEST_ENTRY, EntryDraft, Ledger
+from aileron_tui.ledger.store import LARGEST_ENTRY, EntryDraft, LedgerView
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey
@@ -50,15 +50,11 @@ _ANSWERS: Final = {"approval.approved": RequestState.APPROVED, "approval.denied"
 _ASKED: Final = "approval.requested"
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class DaemonLedger:
     """The ledger of one daemon, open. Safe to use from several threads."""
 
     def __init__(
-        self, folder: Path, key: UnlockedKey, *, temporary: bool = False, clock: Callable[[], datetime] = _now
+        self, folder: Path, key: UnlockedKey, *, temporary: bool = False, clock: Callable[[], datetime] = utc_now
     ) -> None:
         for missing in [parent for parent in reversed(folder.parents) if not parent.exists()]:
             private_folder(missing)
@@ -71,8 +67,10 @@ class DaemonLedger:
         self._seen: set[tuple[str, str]] = set()
         self._closed = False
         with ExitStack() as opened:
-            self._ledger = opened.enter_context(closing(Ledger(self._path, role="console", shared=True, clock=clock)))
-            self._reader = opened.enter_context(closing(LedgerReader(self._path)))
+            self._ledger = opened.enter_context(
+                closing(open_ledger(self._path, role="console", shared=True, clock=clock))
+            )
+            self._reader = opened.enter_context(closing(open_reader(self._path)))
             self._append(self._enrolment)
             opened.pop_all()
 

@@ -4,8 +4,8 @@ import re
 from datetime import datetime
 from typing import Final
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.jsontext import Json
+from aileron_tui.core.times import timestamp
 
 _TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d{0,12})?(?:([Zz])|([+-]\d\d:\d\d))", re.ASCII

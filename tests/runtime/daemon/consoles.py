@@ -14,11 +14,11 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.entry_check import CheckReport
+from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.full_check import audit
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.request_index import decision_of
+from aileron_tui.ledger.open_store import open_reader
+from aileron_tui.ledger.recorded_decision import decision_of
 from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.daemon.tracker import Tracker
@@ -190,14 +190,14 @@ class Console:
 
     def signed(self, id_: str) -> list[Statement]:
         """What was signed about a request, each checked against the keys of the ledger."""
-        with LedgerReader(self.folder / FILE) as reader:
+        with open_reader(self.folder / FILE) as reader:
             keys = Approvers.of(reader.key_changes())
         decided = [entry for entry in self.entries(id_) if entry.kind == EntryKind.DECIDED]
         return [opened(read_envelope(entry.body["envelope"]), keys) for entry in decided]
 
 
 def entries(folder: Path, id_: str) -> list[Entry]:
-    with LedgerReader(folder / FILE) as reader:
+    with open_reader(folder / FILE) as reader:
         return list(reader.of_request(id_))
 
 
@@ -218,7 +218,7 @@ def story(folder: Path, id_: str) -> list[str]:
 
 def verified(folder: Path) -> CheckReport:
     """The report over a ledger in which nothing is wrong."""
-    with LedgerReader(folder / FILE) as reader:
+    with open_reader(folder / FILE) as reader:
         report = audit(reader, RecordedSigners())
     assert report.fault is None, report.fault
     return report

@@ -16,9 +16,9 @@ import pytest
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import RequestState
-from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.errors import LedgerError
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.file_names import FILE
+from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.runtime.daemon.answer_sender import NotAnswered
 from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
@@ -61,7 +61,7 @@ def test_an_answer_carries_its_proof(daemon: FakeDaemon, folder: Path, kind: str
         assert said.keys() == {"approved", "reason", "envelope"}
         assert said["approved"] is (verdict is Verdict.APPROVE)
         assert said["reason"] == "because"
-        with LedgerReader(folder / FILE) as reader:
+        with open_reader(folder / FILE) as reader:
             keys = Approvers.of(reader.key_changes())
         statement = verify(
             json.dumps(said["envelope"]).encode(),

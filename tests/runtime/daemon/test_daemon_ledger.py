@@ -23,8 +23,10 @@ from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.history_pages import BadHistoryQuery
-from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.ledger.writer import LARGEST_ENTRY, Ledger
+from aileron_tui.ledger.open_store import open_ledger, open_reader
+from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.ledger.store import LARGEST_ENTRY
 from aileron_tui.runtime.daemon.daemon_ledger import ON_ITS_WAY, DaemonLedger
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.signing.envelope import sign
@@ -73,17 +75,17 @@ def record(folder: Path, key: UnlockedKey, clock: Clock) -> Iterator[DaemonLedge
 
 
 def verified(folder: Path) -> None:
-    with LedgerReader(folder / "ledger.db") as reader:
+    with open_reader(folder / "ledger.db") as reader:
         report = audit(reader, RecordedSigners())
     assert report.fault is None, report.fault
-    with Ledger(folder / "ledger.db", shared=True) as ledger:
+    with open_ledger(folder / "ledger.db", shared=True) as ledger:
         before = rows(folder)
         ledger.rebuild_index()
     assert rows(folder) == before
 
 
 def rows(folder: Path) -> list[tuple[object, ...]]:
-    with LedgerReader(folder / "ledger.db") as reader:
+    with SqliteReader(folder / "ledger.db") as reader:
         return reader.db.execute("SELECT * FROM requests ORDER BY seq").fetchall()
 
 
@@ -162,7 +164,7 @@ def test_the_folders_are_private(record: DaemonLedger, folder: Path) -> None:
 
 
 def test_the_head_is_that_of_the_ledger(record: DaemonLedger, folder: Path) -> None:
-    with LedgerReader(folder / "ledger.db") as reader:
+    with open_reader(folder / "ledger.db") as reader:
         assert record.head == reader.head().hash != GENESIS
 
 
@@ -200,13 +202,13 @@ def test_a_preview_that_could_not_be_fetched_says_why(record: DaemonLedger) -> N
 
 def test_all_of_a_list_is_one_commit(record: DaemonLedger, monkeypatch: pytest.MonkeyPatch) -> None:
     commits = []
-    real = Ledger.append_given
+    real = SqliteLedger.append_given
 
-    def counted(self: Ledger, choose: Any) -> Any:
+    def counted(self: SqliteLedger, choose: Any) -> Any:
         commits.append(1)
         return real(self, choose)
 
-    monkeypatch.setattr(Ledger, "append_given", counted)
+    monkeypatch.setattr(SqliteLedger, "append_given", counted)
     record.asked([item(f"act-{number}") for number in range(20)], "console")
     record.asked([item(f"act-{number}") for number in range(20)], "console")
     assert len(commits) == 1
@@ -250,16 +252,16 @@ def test_an_answer_of_ours_to_its_end(record: DaemonLedger, key: UnlockedKey, cl
 def test_an_answer_by_a_key_is_verified_against_its_enrolment(
     record: DaemonLedger, folder: Path, key: UnlockedKey
 ) -> None:
-    with LedgerReader(folder / "ledger.db") as reader:
+    with open_reader(folder / "ledger.db") as reader:
         (enrolled,) = reader.key_changes()
     assert (enrolled.kind, enrolled.body["name"]) == (EntryKind.KEY_ENROLLED, "laptop")
     with DaemonLedger(folder, key):
         pass
-    with DaemonLedger(folder, for_this_run("laptop"), temporary=True), LedgerReader(folder / "ledger.db") as reader:
+    with DaemonLedger(folder, for_this_run("laptop"), temporary=True), open_reader(folder / "ledger.db") as reader:
         names = [str(entry.body["name"]) for entry in reader.key_changes()]
         assert names[0] == "laptop"
         assert names[1].startswith("laptop-")
-    with LedgerReader(folder / "ledger.db") as reader:
+    with open_reader(folder / "ledger.db") as reader:
         changes = [entry.kind for entry in reader.key_changes()]
     assert changes == [EntryKind.KEY_ENROLLED, EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED]
 
@@ -597,6 +599,6 @@ def test_a_closed_record_says_so(folder: Path, key: UnlockedKey) -> None:
 
 def test_entries_are_those_of_the_ledger(record: DaemonLedger, folder: Path) -> None:
     record.asked([item()], "console")
-    with LedgerReader(folder / "ledger.db") as reader:
+    with open_reader(folder / "ledger.db") as reader:
         stored = reader.of_request(ID)
     assert [Entry(**entry) for entry in entries(record)] == list(stored)

@@ -10,9 +10,9 @@ from aileron_tui.cli.exit_codes import OK
 from aileron_tui.core.time_spans import read_time
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
-from aileron_tui.ledger import history_search
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.head import Head, read_head
+from aileron_tui.ledger.history_filter import PAGE, HistoryFilter
 from aileron_tui.surface.history_query import HistorySearch, SearchError, read_outcome, read_search
 from aileron_tui.surface.local_ledgers import choose_ledger, gate_ledger
 
@@ -23,9 +23,7 @@ _REPEAT: Final = "can be repeated"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     _filters(parser)
-    parser.add_argument(
-        "--limit", type=_positive, default=history_search.PAGE, help=f"show at most this many ({history_search.PAGE})"
-    )
+    parser.add_argument("--limit", type=_positive, default=PAGE, help=f"show at most this many ({PAGE})")
     parser.add_argument("--before", type=_positive, help="show requests older than this number (`next` in --json)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--source", metavar="NAME", help=_SOURCE)
@@ -116,13 +114,13 @@ def _source(option: str | None, search: HistorySearch) -> str | None:
     return next(iter(names), None)
 
 
-def _filter(options: argparse.Namespace, search: HistorySearch) -> history_search.HistoryFilter:
+def _filter(options: argparse.Namespace, search: HistorySearch) -> HistoryFilter:
     """What both the search text and the options ask for."""
-    from aileron_tui.core.decision import timestamp  # noqa: PLC0415  # only for requests
+    from aileron_tui.core.times import timestamp  # noqa: PLC0415  # only for requests
 
     since = max((at for at in (options.since, search.since) if at), default=None)
     until = min((at for at in (options.until, search.until) if at), default=None)
-    return history_search.HistoryFilter(
+    return HistoryFilter(
         " ".join(search.words),
         timestamp(since) if since else "",
         timestamp(until) if until else "",
@@ -133,7 +131,7 @@ def _filter(options: argparse.Namespace, search: HistorySearch) -> history_searc
 
 
 def _set_aside(ledger: Path) -> None:
-    from aileron_tui.ledger.writer import set_aside  # noqa: PLC0415
+    from aileron_tui.ledger.open_store import set_aside  # noqa: PLC0415
 
     folder = set_aside(ledger)
     sys.stdout.write(f"moved the old ledger to {inline(str(folder))}\n")
@@ -142,9 +140,9 @@ def _set_aside(ledger: Path) -> None:
 
 
 def _rebuild(ledger: Path) -> None:
-    from aileron_tui.ledger.writer import Ledger  # noqa: PLC0415
+    from aileron_tui.ledger.open_store import open_ledger  # noqa: PLC0415
 
-    with Ledger(ledger, role="history rebuild") as opened:
+    with open_ledger(ledger, role="history rebuild") as opened:
         opened.rebuild_index()
     sys.stdout.write("rebuilt the search index\n")
 

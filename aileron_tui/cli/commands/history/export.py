@@ -7,21 +7,20 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from aileron_tui.cli.commands.history.ledger_reading import open_ledger
+from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.core.history_csv import HistoryCsvWriter
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
-from aileron_tui.ledger import history_search
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.export import write_jsonl
-from aileron_tui.ledger.history_search import HistoryFilter
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.history_filter import ALL, HistoryFilter
+from aileron_tui.ledger.store import LedgerReader
 
 
 def run(ledger: Path, options: argparse.Namespace, wanted: HistoryFilter) -> int:
     """Writes the export to a new file or to standard output."""
-    if options.format == "jsonl" and wanted != history_search.ALL:
+    if options.format == "jsonl" and wanted != ALL:
         raise LedgerError(
             "a part of the ledger cannot be verified",
             "filters work with --format csv only",
@@ -32,7 +31,7 @@ def run(ledger: Path, options: argparse.Namespace, wanted: HistoryFilter) -> int
             "an export may contain control characters that affect your terminal",
             hint="Use --output FILE, or a pipe.",
         )
-    with open_ledger(ledger, indexed=options.format == "csv") as reader:
+    with local_reader(ledger, indexed=options.format == "csv") as reader:
         if reader is None:
             raise LedgerError("nothing recorded yet", hint="There is nothing to export.")
         if options.output is None:
@@ -75,5 +74,5 @@ def _write(reader: LedgerReader, kind: str, wanted: HistoryFilter, out: IO[bytes
         write_jsonl(reader, out, utc_now())
         return
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
-    HistoryCsvWriter(text).write(history_search.every(reader, wanted))
+    HistoryCsvWriter(text).write(reader.every(wanted))
     text.detach()

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from aileron_tui.cli.commands.history.ledger_reading import open_ledger
+from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.cli.output import print_json
 from aileron_tui.ledger.head import Head
@@ -12,7 +12,7 @@ from aileron_tui.ledger.head import Head
 
 def run(ledger: Path, options: argparse.Namespace) -> int:
     """Prints the number and the hash of the last entry."""
-    with open_ledger(ledger) as reader:
+    with local_reader(ledger) as reader:
         head = reader.head() if reader else Head()
     if options.json:
         print_json({"seq": head.seq, "hash": head.hash})

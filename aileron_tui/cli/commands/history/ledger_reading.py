@@ -4,21 +4,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aileron_tui.ledger.connection import lock_path
 from aileron_tui.ledger.errors import LedgerDamaged
+from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.lock_file import noted_head
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.open_store import open_reader
+from aileron_tui.ledger.store import LedgerReader
 
 
 @contextmanager
-def open_ledger(path: Path, *, indexed: bool = False) -> Iterator[LedgerReader | None]:
+def local_reader(path: Path, *, indexed: bool = False) -> Iterator[LedgerReader | None]:
     """A ledger, or None if nothing was ever recorded. If an index is needed, one of an older version is rebuilt."""
     if path.exists() or path.is_symlink():
-        with LedgerReader(path) as reader:
+        with open_reader(path) as reader:
             if indexed and not reader.indexed():
-                from aileron_tui.ledger.writer import Ledger  # noqa: PLC0415  # only after an update of the program
+                from aileron_tui.ledger.open_store import open_ledger  # noqa: PLC0415  # only after an update of the program
 
-                Ledger(path, role="history", guest=True).close()
+                open_ledger(path, role="history", guest=True).close()
             yield reader
         return
     if noted := noted_head(lock_path(path)):

@@ -5,18 +5,17 @@ import shutil
 import sys
 from pathlib import Path
 
-from aileron_tui.cli.commands.history.ledger_reading import open_ledger
+from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.history.record_text import fields, rows
 from aileron_tui.cli.exit_codes import OK
 from aileron_tui.cli.output import print_json
-from aileron_tui.ledger import history_search
-from aileron_tui.ledger.history_search import HistoryFilter
+from aileron_tui.ledger.history_filter import ALL, HistoryFilter
 
 
 def run(ledger: Path, options: argparse.Namespace, wanted: HistoryFilter) -> int:
     """Prints one page of the requests that match."""
-    with open_ledger(ledger, indexed=True) as reader:
-        records = history_search.page(reader, wanted, before=options.before, limit=options.limit) if reader else ()
+    with local_reader(ledger, indexed=True) as reader:
+        records = reader.page(wanted, before=options.before, limit=options.limit) if reader else ()
     more = records[-1].seq if len(records) == options.limit else None
     if options.json:
         print_json({"requests": [fields(record) for record in records], "next": more})
@@ -25,7 +24,7 @@ def run(ledger: Path, options: argparse.Namespace, wanted: HistoryFilter) -> int
     for record in records:
         sys.stdout.write("".join(f"{line}\n" for line in rows(record, width)))
     if not records:
-        everything = wanted == history_search.ALL and not options.before
+        everything = wanted == ALL and not options.before
         sys.stderr.write("nothing recorded yet\n" if everything else "nothing found\n")
     elif more is not None:
         sys.stderr.write(f"for older requests use --before {more}\n")

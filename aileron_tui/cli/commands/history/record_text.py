@@ -3,12 +3,11 @@
 from dataclasses import asdict
 from typing import Final
 
-from aileron_tui.core.decision import moment
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE, ending
 from aileron_tui.core.time_words import span
-from aileron_tui.core.times import utc_now
+from aileron_tui.core.times import moment, utc_now
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
 
 _WIDE: Final = 100

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.cli.commands.history.ledger_reading import open_ledger
+from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.history.record_text import fields, outcome
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
 from aileron_tui.cli.output import columns, print_json, write
@@ -14,12 +14,12 @@ from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject, plain
-from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
+from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outcome
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.time_words import span
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import Visible, block, inline
-from aileron_tui.ledger import history_pages, history_search
+from aileron_tui.ledger import history_pages
 from aileron_tui.signing.recorded_signers import RecordedSigners
 
 _INDENT: Final = " " * 14
@@ -27,8 +27,8 @@ _INDENT: Final = " " * 14
 
 def run(ledger: Path, options: argparse.Namespace) -> int:
     """Prints everything the ledger has about a request."""
-    with open_ledger(ledger, indexed=True) as reader:
-        record = history_search.find(reader, options.id) if reader else None
+    with local_reader(ledger, indexed=True) as reader:
+        record = reader.find(options.id) if reader else None
         if reader is None or record is None:
             sys.stderr.write(f"error: no request {inline(options.id)}\n")
             return NOT_FOUND
@@ -61,7 +61,7 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
         "reason": record.reason,
         "error": record.error,
         "signature": signature,
-        "news": unheard(record, utc_now()),
+        "news": unknown_outcome(record, utc_now()),
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
     }
     for name, value in about.items():

@@ -4,26 +4,24 @@ import argparse
 import sys
 from pathlib import Path
 
-from aileron_tui.cli.commands.history.ledger_reading import open_ledger
+from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import FAILED, OK
 from aileron_tui.cli.output import counted, print_json
 from aileron_tui.core.entry_chain import ChainFault, Damage
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.visible_text import inline
-from aileron_tui.ledger.connection import MAGIC
 from aileron_tui.ledger.entry_check import CheckReport, verify
-from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.export import Exported
 from aileron_tui.ledger.full_check import audit, audit_export
 from aileron_tui.ledger.head import Head
-from aileron_tui.ledger.reader import LedgerReader
+from aileron_tui.ledger.open_store import is_ledger, open_reader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 
 
 def run(ledger: Path, options: argparse.Namespace, source: str) -> int:
     """Checks a ledger of this home and prints a report."""
     signers = RecordedSigners()
-    with open_ledger(ledger) as reader:
+    with local_reader(ledger) as reader:
         expected = _expected(options)
         report = audit(reader, signers, expected) if reader else verify((), signers, expected)
     return _finish(report, signers, options, source)
@@ -32,8 +30,8 @@ def run(ledger: Path, options: argparse.Namespace, source: str) -> int:
 def run_on_file(path: Path, options: argparse.Namespace) -> int:
     """Checks an export or another ledger and prints a report."""
     signers = RecordedSigners()
-    if _is_ledger(path):
-        with LedgerReader(path, foreign=True) as reader:
+    if is_ledger(path):
+        with open_reader(path, foreign=True) as reader:
             report = audit(reader, signers, _expected(options))
     else:
         report = audit_export(Exported(path), signers, _expected(options))
@@ -42,14 +40,6 @@ def run_on_file(path: Path, options: argparse.Namespace) -> int:
 
 def _expected(options: argparse.Namespace) -> list[Head]:
     return [options.against] if options.against else []
-
-
-def _is_ledger(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError as error:
-        raise LedgerError("cannot read the file", f"{path}: {error.strerror}") from None
 
 
 def _finish(report: CheckReport, signers: RecordedSigners, options: argparse.Namespace, source: str = "") -> int:

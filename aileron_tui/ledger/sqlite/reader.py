@@ -1,4 +1,4 @@
-"""Reading the ledger. A reader has a connection of its own and neither blocks the writer nor waits for it."""
+"""Reading a ledger in SQLite. A reader has a connection of its own; in WAL mode it never waits for the writer."""
 
 import contextlib
 import sqlite3
@@ -8,13 +8,20 @@ from typing import Final, Self
 
 from aileron_tui.core.entry_chain import Entry, decode
 from aileron_tui.core.formats import NewerFormat
+from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonError
-from aileron_tui.ledger.connection import check_file, connect, lock_path
-from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerNewer, LedgerOlder, translated
+from aileron_tui.core.states import RequestState
+from aileron_tui.ledger.errors import EntryRefused, LedgerDamaged, LedgerError, LedgerNewer, LedgerOlder
+from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.head import Head
+from aileron_tui.ledger.history_filter import ALL, PAGE, HistoryFilter
 from aileron_tui.ledger.lock_file import noted_head
-from aileron_tui.ledger.request_standing import RequestStanding, standing, unfinished
-from aileron_tui.ledger.schema import OLDEST_READABLE, index_is_current, version
+from aileron_tui.ledger.request_standing import RequestStanding
+from aileron_tui.ledger.sqlite import history_queries
+from aileron_tui.ledger.sqlite.connection import check_file, connect
+from aileron_tui.ledger.sqlite.failures import translating
+from aileron_tui.ledger.sqlite.schema import OLDEST_READABLE, index_is_current, version
+from aileron_tui.ledger.store import Stored
 
 _BATCH: Final = 500
 
@@ -32,12 +39,24 @@ _KEY_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM keys k JOIN entries e ON e.seq = k.seq ORDER BY k.seq"
 )
 
-Stored = tuple[int, bytes, bytes]
-"""An entry as it lies in the file: number, bytes, hash."""
+_NEWEST: Final = "SELECT seq, CAST(ifnull(data, '') AS BLOB) FROM entries ORDER BY seq DESC"
+_NEWEST_WITH: Final = "SELECT seq, CAST(ifnull(data, '') AS BLOB) FROM entries WHERE instr(data, ?) ORDER BY seq DESC"
+_NEWEST_OF_CONNECTOR: Final = (
+    "SELECT seq, CAST(ifnull(data, '') AS BLOB) FROM steps JOIN entries USING (seq)"
+    " WHERE request IN (SELECT id FROM requests WHERE connector = ?) ORDER BY seq DESC"
+)
+_COUNT_OF_CONNECTOR: Final = "SELECT count(*) FROM (SELECT 1 FROM requests WHERE connector = ? LIMIT ?)"
+_STANDING: Final = "SELECT seq, outcome, daemon, told, surface, edited FROM requests WHERE id = ?"
+_UNFINISHED: Final = "SELECT id FROM requests WHERE outcome IN (?, ?) AND daemon != '' ORDER BY seq DESC LIMIT ?"
+_POSITION: Final = "SELECT seq FROM entries WHERE seq >= ? AND seq < ? AND +hash = ? ORDER BY seq DESC LIMIT 1"
+_SHOWN: Final = "SELECT seq, outcome FROM requests WHERE id = ?"
+
+_FEW: Final = 1000
+_REBUILD: Final = "`aileron-tui history rebuild` builds it again from the entries."
 
 
-class LedgerView:
-    """What can be read through a connection. Use it from one thread at a time."""
+class SqliteView:
+    """A LedgerView over a connection."""
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
         self.db = db
@@ -57,6 +76,22 @@ class LedgerView:
         for seq, data, _ in self.rows(after):
             yield read_entry(self.path, seq, data)
 
+    def newest_entries(self, connector: str = "", text: str = "") -> Iterator[Entry]:
+        """Entries, newest first; leaves out others where SQLite can tell faster than their reader could."""
+        with translating(self.path):
+            if connector and self._is_rare(connector):
+                rows = self.db.execute(_NEWEST_OF_CONNECTOR, (connector,))
+            elif text:
+                rows = self.db.execute(_NEWEST_WITH, (text.encode(),))
+            else:
+                rows = self.db.execute(_NEWEST)
+            for seq, data in rows:
+                yield read_entry(self.path, seq, data)
+
+    def _is_rare(self, connector: str) -> bool:
+        """Whether it is faster to look for the requests of a connector than to go through the newest entries."""
+        return int(self.db.execute(_COUNT_OF_CONNECTOR, (connector, _FEW + 1)).fetchone()[0]) <= _FEW
+
     def entry(self, seq: int) -> Entry | None:
         """One entry."""
         with translating(self.path):
@@ -69,14 +104,28 @@ class LedgerView:
             return tuple(read_entry(self.path, *row) for row in self.db.execute(_OF_REQUEST, (request,)))
 
     def standing(self, request: str) -> RequestStanding | None:
-        """Where a request stands, or None if it was never made."""
+        """The state of a request as the index has it, or None if it was never made."""
         with translating(self.path):
-            return standing(self.db, request)
+            row = self.db.execute(_STANDING, (request,)).fetchone()
+        if row is None:
+            return None
+        try:
+            return RequestStanding(row[0], RequestState(row[1]), bool(row[2]), bool(row[3]), row[4], bool(row[5]))
+        except ValueError:
+            raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None
+
+    def position(self, digest: str, oldest: int, before: int) -> int | None:
+        """The number of the entry with this hash in a range, looked for from its end."""
+        raw = bytes.fromhex(digest.removeprefix("sha256:"))
+        with translating(self.path):
+            row = self.db.execute(_POSITION, (oldest, before, raw)).fetchone()
+        return row[0] if row else None
 
     def unfinished(self, most: int) -> tuple[str, ...]:
-        """The requests of daemons that were approved and of whose end nothing is known, newest first."""
+        """Requests of daemons that were approved and whose end is not known, newest first."""
         with translating(self.path):
-            return unfinished(self.db, most)
+            rows = self.db.execute(_UNFINISHED, (RequestState.APPROVED, RequestState.RUNNING, most))
+            return tuple(row[0] for row in rows)
 
     def key_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes who may approve, in order."""
@@ -93,11 +142,34 @@ class LedgerView:
         with translating(self.path):
             return self.db.execute("SELECT 1 FROM nonces WHERE nonce = ?", (nonce,)).fetchone() is not None
 
+    def page(
+        self, wanted: HistoryFilter = ALL, *, before: int | None = None, limit: int = PAGE
+    ) -> tuple[HistoryRecord, ...]:
+        """The newest requests that match, or those older than the one with number `before`."""
+        with translating(self.path):
+            return history_queries.page(self.db, wanted, before=before, limit=limit)
 
-class LedgerReader(LedgerView):
-    """A read-only view of one ledger, with a connection of its own.
+    def every(self, wanted: HistoryFilter = ALL) -> Iterator[HistoryRecord]:
+        """All requests that match, newest first."""
+        with translating(self.path):
+            yield from history_queries.every(self.db, wanted)
 
-    A `foreign` one is only looked at, so it may belong to anyone and lie open.
+    def find(self, request: str) -> HistoryRecord | None:
+        """The request with this id."""
+        with translating(self.path):
+            return history_queries.find(self.db, request)
+
+    def shown(self, request: str) -> tuple[int, str] | None:
+        """Only what verification compares: the entry that made the request, and its outcome."""
+        with translating(self.path):
+            row: tuple[int, str] | None = self.db.execute(_SHOWN, (request,)).fetchone()
+        return row
+
+
+class SqliteReader(SqliteView):
+    """A LedgerReader with a connection of its own.
+
+    A `foreign` ledger is only read, so it may belong to anybody and be readable by others.
     """
 
     def __init__(self, path: Path, *, foreign: bool = False) -> None:
@@ -146,22 +218,11 @@ class LedgerReader(LedgerView):
         with translating(self.path):
             return index_is_current(self.db)
 
-    def check_pages(self) -> str:
-        """What SQLite finds wrong with the file's pages, or nothing."""
+    def check_storage(self) -> str:
+        """What SQLite finds wrong with the pages of its file, or ""."""
         with translating(self.path):
             found = str(self.db.execute("PRAGMA quick_check(1)").fetchone()[0])
         return "" if found == "ok" else found
-
-
-@contextlib.contextmanager
-def translating(path: Path) -> Iterator[None]:
-    """Turns SQLite's failures into the ledger's."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise translated(error, path) from None
-    except UnicodeEncodeError:
-        raise LedgerError("the words to look for are not text", "they hold bytes that are not UTF-8") from None
 
 
 def read_entry(path: Path, seq: int, data: bytes) -> Entry:

@@ -1,4 +1,4 @@
-"""The tables. `entries` is the truth; everything else is derived from it and can be built anew at any time."""
+"""The tables. `entries` is the record; everything else is derived from it and can be rebuilt at any time."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -26,9 +26,9 @@ BEGIN SELECT RAISE(ABORT, 'entries follow one another without gaps'); END;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-# `steps` finds the entries of a request, `keys` those that change who may approve. `daemon` names who carries a request
-# out if it is not the gate, `told` says that the outcome is the word of that daemon. `edited` says that another call
-# was approved than the one that was asked, and `edits` has the words of what was changed.
+# `steps` finds the entries of a request, `keys` those that change who may approve. `daemon` names the daemon that runs
+# a request, if it is not the gate; `told` means that the daemon reported the outcome. `edited` means that the inputs
+# were changed before the call was approved, and `edits` has the words of the changes.
 INDEX: Final = """
 DROP TABLE IF EXISTS steps;
 DROP TABLE IF EXISTS keys;

@@ -1,4 +1,4 @@
-"""Opening the ledger's file: private, with the settings every connection needs."""
+"""Connections to the ledger's file: private, and with the settings every one needs."""
 
 import os
 import sqlite3
@@ -9,27 +9,28 @@ from typing import Final
 from urllib.parse import quote
 
 from aileron_tui.files.private_files import PrivateFileError
-from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, translated
+from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
+from aileron_tui.ledger.sqlite.failures import translated
 
-FILE: Final = "ledger.db"
-DAEMONS: Final = "daemons"
-"""The folder beside the gate's ledger that has one folder for each daemon, named as its source is, with its ledger."""
-MAGIC: Final = b"SQLite format 3\0"
-
+_MAGIC: Final = b"SQLite format 3\0"
 _BUSY_SECONDS: Final = 5.0
 _PAUSE: Final = 0.01
 
 
-def lock_path(path: Path) -> Path:
-    """The lock file that belongs to a ledger."""
-    return path.with_suffix(".lock")
+def is_database(path: Path) -> bool:
+    """Whether a file is a database of SQLite."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError as error:
+        raise LedgerError("cannot read the file", f"{path}: {error.strerror}") from None
 
 
 def check_file(path: Path) -> None:
     """Refuses a ledger that is a link, another user's, open to others, or empty.
 
-    Looks without opening it: to close any descriptor of the file drops the locks that SQLite has on it for the whole
-    process, and then the next process to close the ledger takes away the log into which this one still writes.
+    It does not open the file: closing any descriptor of it would release the locks that SQLite has on it for the whole
+    process, and the next process to close the ledger would delete the log that this one still writes.
     """
     try:
         status = path.lstat()
@@ -55,7 +56,7 @@ def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
         try:
             return _connect(path, writing=writing)
         except sqlite3.Error as error:
-            # Not for all that others do while they open or close the log does SQLite wait by itself.
+            # SQLite does not wait by itself for everything that others do while they open or close the log.
             if not is_busy(error) or time.monotonic() >= deadline:
                 raise translated(error, path) from None
         time.sleep(_PAUSE)
@@ -87,5 +88,5 @@ def _connect(path: Path, *, writing: bool) -> sqlite3.Connection:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another holds the file just now, for whatever reason: the lowest byte of a code says what kind it is."""
+    """Whether another process has the file locked, for any reason: the low byte of the code is the kind of error."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY

@@ -1,4 +1,4 @@
-"""The requests that have ended, remembered on the disk: however long a ledger is, the memory for it stays the same."""
+"""The ids of ended requests on the disk: verifying takes the same memory however long the ledger is."""
 
 import hashlib
 import sqlite3
@@ -10,7 +10,7 @@ _CACHE_KIBIBYTES: Final = 2048
 
 
 class EndedRequests:
-    """A set of ids in a temporary file, which goes away by itself. It holds digests, no ids."""
+    """An IdSet in a temporary file that is deleted by itself. It stores digests instead of ids."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect("", isolation_level=None)
@@ -20,14 +20,14 @@ class EndedRequests:
         self._db.execute("BEGIN")
 
     def add(self, request: str) -> None:
-        """Takes in one more; twice does no harm."""
+        """Adds an id; adding it twice does no harm."""
         self._execute("INSERT OR IGNORE INTO finished VALUES (?)", request)
 
     def __contains__(self, request: str) -> bool:
         return self._execute("SELECT 1 FROM finished WHERE id = ?", request) is not None
 
     def close(self) -> None:
-        """Forgets everything."""
+        """Deletes everything."""
         self._db.close()
 
     def _execute(self, query: str, request: str) -> object:
@@ -35,5 +35,5 @@ class EndedRequests:
         try:
             return self._db.execute(query, (id_,)).fetchone()
         except sqlite3.Error as error:
-            hint = "Make room in the folder for temporary files, or name another in TMPDIR."
+            hint = "Make room in the folder for temporary files, or set TMPDIR to another one."
             raise LedgerUnusable("there is no room to verify the ledger", str(error), hint) from None

@@ -1,29 +1,12 @@
-"""The history as people look at it: one row per request, newest first, filtered, searched, a page at a time."""
+"""The queries of the history: one row per request, newest first, filtered and searched."""
 
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Final
 
 from aileron_tui.core.history_record import HistoryRecord
-from aileron_tui.core.values import dataclass
-from aileron_tui.ledger.reader import LedgerView, translating
-
-PAGE: Final = 50
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryFilter:
-    """What to look for; empty fields do not restrict. Times are as in entries, `since` included, `until` not."""
-
-    text: str = ""
-    since: str = ""
-    until: str = ""
-    outcomes: tuple[str, ...] = ()
-    surfaces: tuple[str, ...] = ()
-    actions: tuple[str, ...] = ()
-
-
-ALL: Final = HistoryFilter()
+from aileron_tui.ledger.history_filter import HistoryFilter
 
 # Only names written in this module are joined into queries; every value is bound.
 _SELECT: Final = " ".join(("SELECT", ", ".join(f"r.{column.name}" for column in fields(HistoryRecord)), "FROM"))
@@ -31,42 +14,28 @@ _FIND: Final = " ".join((_SELECT, "requests r WHERE r.id = ?"))
 _NOTHING: Final = " ".join((_SELECT, "requests r WHERE 0"))
 
 
-def page(
-    reader: LedgerView, wanted: HistoryFilter = ALL, *, before: int | None = None, limit: int = PAGE
-) -> tuple[HistoryRecord, ...]:
+def page(db: sqlite3.Connection, wanted: HistoryFilter, *, before: int | None, limit: int) -> tuple[HistoryRecord, ...]:
     """The newest requests that match, or those older than the one with number `before`."""
-    query, values = _query(reader, wanted, before)
-    with translating(reader.path):
-        return tuple(_record(row) for row in reader.db.execute(f"{query} LIMIT ?", (*values, limit)))
+    query, values = _query(db, wanted, before)
+    return tuple(_record(row) for row in db.execute(f"{query} LIMIT ?", (*values, limit)))
 
 
-def every(reader: LedgerView, wanted: HistoryFilter = ALL) -> Iterator[HistoryRecord]:
+def every(db: sqlite3.Connection, wanted: HistoryFilter) -> Iterator[HistoryRecord]:
     """All requests that match, newest first."""
-    query, values = _query(reader, wanted, None)
-    with translating(reader.path):
-        for row in reader.db.execute(query, values):
-            yield _record(row)
+    query, values = _query(db, wanted, None)
+    for row in db.execute(query, values):
+        yield _record(row)
 
 
-def find(reader: LedgerView, request: str) -> HistoryRecord | None:
+def find(db: sqlite3.Connection, request: str) -> HistoryRecord | None:
     """The request with this id."""
-    with translating(reader.path):
-        row = reader.db.execute(_FIND, (request,)).fetchone()
+    row = db.execute(_FIND, (request,)).fetchone()
     return _record(row) if row else None
 
 
 def _record(row: tuple[Any, ...]) -> HistoryRecord:
     values = [*row[:-1], bool(row[-1])]
     return HistoryRecord(*values)
-
-
-def shown(reader: LedgerView, request: str) -> tuple[int, str] | None:
-    """Only what verification compares: the entry that made the request, and its outcome."""
-    with translating(reader.path):
-        row: tuple[int, str] | None = reader.db.execute(
-            "SELECT seq, outcome FROM requests WHERE id = ?", (request,)
-        ).fetchone()
-    return row
 
 
 def match_expression(text: str) -> str:
@@ -83,7 +52,7 @@ def match_expression(text: str) -> str:
     return " ".join(terms)
 
 
-def _query(reader: LedgerView, wanted: HistoryFilter, before: int | None) -> tuple[str, list[object]]:
+def _query(db: sqlite3.Connection, wanted: HistoryFilter, before: int | None) -> tuple[str, list[object]]:
     clauses: list[str] = []
     values: list[object] = []
     source, key = "requests r", "r.seq"
@@ -101,12 +70,12 @@ def _query(reader: LedgerView, wanted: HistoryFilter, before: int | None) -> tup
         if choices:
             clauses.append(f"r.{column} IN ({', '.join('?' * len(choices))})")
             values.extend(choices)
-    _time(reader, wanted, key, clauses, values)
+    _time(db, wanted, key, clauses, values)
     where = ("WHERE", " AND ".join(clauses)) if clauses else ()
     return " ".join((_SELECT, source, *where, "ORDER BY", key, "DESC")), values
 
 
-def _time(reader: LedgerView, wanted: HistoryFilter, key: str, clauses: list[str], values: list[object]) -> None:
+def _time(db: sqlite3.Connection, wanted: HistoryFilter, key: str, clauses: list[str], values: list[object]) -> None:
     """Numbers grow with time except where a clock was set back, so a range of time is also a range of numbers.
 
     Giving SQLite both lets it stop at the edge of the range instead of looking through everything older.
@@ -116,7 +85,6 @@ def _time(reader: LedgerView, wanted: HistoryFilter, key: str, clauses: list[str
         (wanted.until, "<", "<=", "SELECT max(seq) FROM requests WHERE asked < ?"),
     ):
         if edge:
-            with translating(reader.path):
-                number = reader.db.execute(find_bound, (edge,)).fetchone()[0]
+            number = db.execute(find_bound, (edge,)).fetchone()[0]
             clauses.append(f"r.asked {compare} ? AND {key} {bound} ?")
             values.extend((edge, -1 if number is None else number))

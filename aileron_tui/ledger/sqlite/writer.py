@@ -1,7 +1,7 @@
 """Writing the ledger: durable before it is acknowledged, in one unbroken chain.
 
-One process, the gate, writes for as long as it lives and holds the lock. Key and configuration changes may also come
-from a guest, a short-lived command beside a running gate: a key must be revocable at any moment. That is safe because
+One process, the gate, writes as long as it runs and holds the lock. Key and configuration changes may also come from a
+guest, a short command beside a running gate: it must be possible to revoke a key at any moment. That is safe because
 every append reads the head inside its own transaction, and only one transaction can write at a time.
 
 The ledger of a daemon has no gate. Any number of consoles share it, each may record everything, and none can be the
@@ -13,57 +13,45 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.decision import timestamp
 from aileron_tui.core.entry_chain import ChainWalker, Entry, EntryKind, encode, link
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.values import dataclass
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.files.private_files import private_folder, write_private
-from aileron_tui.ledger import entry_rules, request_index
-from aileron_tui.ledger.connection import check_file, connect, is_busy, lock_path
-from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable, translated
+from aileron_tui.ledger import entry_rules
+from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable
+from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.lock_file import LockFile
-from aileron_tui.ledger.reader import LedgerView, head_of, read_entry, rows_after, translating
-from aileron_tui.ledger.schema import index_is_current, migrate, reset_index, version
+from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.sqlite import request_index
+from aileron_tui.ledger.sqlite.connection import check_file, connect, is_busy
+from aileron_tui.ledger.sqlite.failures import translated, translating
+from aileron_tui.ledger.sqlite.reader import SqliteView, head_of, read_entry, rows_after
+from aileron_tui.ledger.sqlite.schema import index_is_current, migrate, reset_index, version
+from aileron_tui.ledger.store import LARGEST_ENTRY, LOCK_SECONDS, EntryDraft, LedgerView
 
-LARGEST_ENTRY: Final = 4 * 1024 * 1024
 FOR_GUESTS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED})
 
-_WAIT: Final = 2.0
-_PATIENCE: Final = 10.0
+_BUSY_SECONDS: Final = 10.0
 _PAUSE: Final = 0.002
 
 
-@dataclass(frozen=True, slots=True)
-class EntryDraft:
-    """A fact that is not yet in the ledger."""
-
-    kind: EntryKind
-    body: JsonObject = field(default_factory=dict)
-    request: str = ""
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-class Ledger:
+class SqliteLedger:
     """The writer. Safe to use from several threads; every append is one transaction on the disk."""
 
-    def __init__(  # noqa: PLR0913  # all but the place has a default that serves a gate
+    def __init__(  # noqa: PLR0913  # every option has a default that suits a gate
         self,
         path: Path,
         *,
         role: str = "gate",
         guest: bool = False,
         shared: bool = False,
-        wait: float = _WAIT,
-        clock: Callable[[], datetime] = _now,
+        wait: float = LOCK_SECONDS,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:
         private_folder(path.parent)
         self.path = path
@@ -96,7 +84,7 @@ class Ledger:
 
     @property
     def head(self) -> Head:
-        """The last entry that is on the disk: none that another thread is still about to record."""
+        """The last entry that is on the disk, not one that another thread is about to record."""
         with self._guard:
             return head_of(self._db, self.path)
 
@@ -109,7 +97,7 @@ class Ledger:
         return self.append_given(lambda _: drafts)
 
     def append_given(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
-        """Records what is chosen by looking at the ledger; nothing can come between the look and the record."""
+        """Records what is chosen after a look at the ledger; nothing can come between the look and the record."""
         with self._guard, translating(self.path):
             return self._commit(choose)
 
@@ -120,7 +108,7 @@ class Ledger:
             self._holder.close()
 
     def rebuild_index(self) -> None:
-        """Builds everything that is derived from the entries anew."""
+        """Builds everything that is derived from the entries again."""
         with self._guard, translating(self.path):
             self._begin()
             _rebuild(self._db, self.path)
@@ -128,7 +116,7 @@ class Ledger:
     def _commit(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
         self._begin()
         try:
-            head = self._extend(choose(LedgerView(self._db, self.path)))
+            head = self._extend(choose(SqliteView(self._db, self.path)))
             self._db.execute("COMMIT")
         except BaseException:
             if self._db.in_transaction:
@@ -141,7 +129,7 @@ class Ledger:
         return head
 
     def _note_shared(self) -> None:
-        """Notes the head while nobody can move it. Whoever writes just now notes a later one when it is done."""
+        """Notes the head while no other process can append. A process that is writing notes a later one itself."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
@@ -154,8 +142,8 @@ class Ledger:
             self._db.execute("ROLLBACK")
 
     def _begin(self) -> None:
-        """Begins the transaction; beside others it tries often, since SQLite's own waiting loses to a busy writer."""
-        deadline = time.monotonic() + _PATIENCE
+        """Begins the transaction; with several writers it retries often, because SQLite's own waiting is too slow."""
+        deadline = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -169,7 +157,7 @@ class Ledger:
     def _extend(self, drafts: Sequence[EntryDraft]) -> Head:
         head = head_of(self._db, self.path)
         seq, previous = head.seq, head.hash
-        now = timestamp(self._clock())
+        now, view = timestamp(self._clock()), SqliteView(self._db, self.path)
         for draft in drafts:
             if self._guest and draft.kind not in FOR_GUESTS:
                 raise EntryRefused("only the process that holds the ledger can record this", draft.kind)
@@ -179,15 +167,15 @@ class Ledger:
             if len(data) > LARGEST_ENTRY:
                 limit = f"{len(data):,} bytes; {LARGEST_ENTRY:,} are allowed"
                 raise EntryTooLarge(f"an entry of kind {draft.kind} is too large", limit, "Send less at once.")
-            decision = request_index.decision_of(entry)
-            entry_rules.admit(self._db, entry, decision)
+            decision = decision_of(entry)
+            entry_rules.admit(view, entry, decision)
             previous = link(previous, data)
             self._db.execute("INSERT INTO entries VALUES (?, ?, ?)", (seq, data, bytes.fromhex(previous[7:])))
             request_index.record(self._db, entry, decision)
         return Head(seq, previous)
 
     def _share(self, wait: float) -> None:
-        """Takes part in a ledger, which the first of all makes alone while the others look again and again."""
+        """Joins a shared ledger; the first process creates it while the others wait."""
         deadline = time.monotonic() + wait
         while not self.path.exists():
             try:
@@ -207,7 +195,7 @@ class Ledger:
         if self.path.exists():
             return
         if noted := self._holder.noted():
-            raise LedgerDamaged(self.path, f"it is gone, and it had {noted.seq} entries")
+            raise LedgerDamaged(self.path, f"the file is missing; its last entry was {noted.seq}")
         _create(self.path)
 
     def _open(self) -> None:
@@ -228,7 +216,7 @@ class Ledger:
             raise
 
 
-def set_aside(path: Path, *, wait: float = _WAIT, clock: Callable[[], datetime] = _now) -> Path:
+def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:
     """Moves a ledger that cannot be used into a folder beside it and begins a new one; returns the folder."""
     private_folder(path.parent)
     holder = LockFile(lock_path(path), "history set-aside")
@@ -246,14 +234,14 @@ def set_aside(path: Path, *, wait: float = _WAIT, clock: Callable[[], datetime] 
         holder.forget()
     finally:
         holder.close()
-    with Ledger(path, role="history set-aside", wait=wait, clock=clock) as ledger:
+    with SqliteLedger(path, role="history set-aside", wait=wait, clock=clock) as ledger:
         old = {"old_head": str(noted)} if noted else {}
         ledger.append(EntryKind.CONFIG_CHANGED, {"change": "the ledger before this one was set aside", **old})
     return folder
 
 
 def _create(path: Path) -> None:
-    """Makes an empty ledger beside its place and moves it there whole, so that a half-made one is never met."""
+    """Creates an empty ledger under another name and then renames it, so that nobody opens an unfinished one."""
     draft = path.with_name(f".{path.name}.new")
     draft.unlink(missing_ok=True)
     write_private(draft, b"")
@@ -275,10 +263,10 @@ def _create(path: Path) -> None:
 
 
 def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
-    """Whether the ledger ends as it was left: nothing acknowledged is gone, and the last entry hashes right."""
+    """Checks that no acknowledged entry is missing at the end, and that the last entry has the right hash."""
     head = head_of(db, path)
     if noted and noted.seq > head.seq:
-        raise LedgerDamaged(path, f"entries {head.seq + 1} to {noted.seq} were recorded and are gone")
+        raise LedgerDamaged(path, f"entries {head.seq + 1} to {noted.seq} were recorded and are missing")
     if noted and noted.seq == head.seq and noted.hash != head.hash:
         raise LedgerDamaged(path, f"entry {head.seq} is not the one that was recorded")
     walker = ChainWalker()
@@ -289,14 +277,14 @@ def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
 
 
 def _rebuild(db: sqlite3.Connection, path: Path) -> None:
-    """Builds the index anew in a transaction that has begun, and ends it."""
+    """Rebuilds the index in a transaction that has begun, and ends it."""
     try:
         reset_index(db)
         for seq, data, _ in rows_after(db, 0):
             try:
                 entry = read_entry(path, seq, data)
-                request_index.record(db, entry, request_index.decision_of(entry))
-            except (EntryRefused, ValueError) as error:  # the last of a time that does not exist
+                request_index.record(db, entry, decision_of(entry))
+            except (EntryRefused, ValueError) as error:  # a ValueError: not a valid time
                 raise LedgerDamaged(path, f"entry {seq}: {error}") from None
         db.execute("COMMIT")
     except BaseException:

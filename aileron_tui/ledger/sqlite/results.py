@@ -1,7 +1,7 @@
-"""Answers that agents have not fetched yet. They outlive a restart; once delivered and old they are forgotten.
+"""Results that agents have not fetched yet, in SQLite. They survive a restart; delivered ones are deleted when old.
 
-An answer is written here before the ledger says that the request ended. So a crash in between loses nothing: the
-outcome is known, and the missing entry can be made up for.
+A result is written here before the ledger says that the request ended. So a crash in between loses nothing: the outcome
+is known, and the missing entry can be added.
 """
 
 import sqlite3
@@ -9,10 +9,10 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonObject, canonical, read_object
-from aileron_tui.core.values import dataclass
+from aileron_tui.core.jsontext import canonical, read_object
 from aileron_tui.files.private_files import private_folder, write_private
+from aileron_tui.ledger.errors import ResultsUnusable
+from aileron_tui.ledger.store import StoredResult
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -26,21 +26,8 @@ CREATE TABLE IF NOT EXISTS answers (
 _INDEX: Final = "CREATE INDEX IF NOT EXISTS answers_by_call ON answers (call) WHERE delivered = 0"
 
 
-class OutboxError(AileronError):
-    """Answers can be neither kept nor found."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredResult:
-    """The end of a request as its agent is told it."""
-
-    request: str
-    body: JsonObject
-    delivered: bool = False
-
-
-class Outbox:
-    """Writing is safe from several threads. Reading has a connection of its own and never waits for the disk's sync."""
+class SqliteResults:
+    """A ResultStore. Reading has a connection of its own and never waits for the disk."""
 
     def __init__(self, path: Path) -> None:
         private_folder(path.parent)
@@ -56,28 +43,28 @@ class Outbox:
         self._view = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._view.execute("PRAGMA query_only = ON")
 
-    def put(self, answer: StoredResult, call: str, ended: str) -> None:
-        """Keeps an answer; the first one for a request stays."""
-        body = canonical(answer.body)
-        self._do("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 0)", answer.request, call, ended, body)
+    def put(self, result: StoredResult, call: str, ended: str) -> None:
+        """Keeps a result; the first one for a request stays."""
+        body = canonical(result.body)
+        self._do("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 0)", result.request, call, ended, body)
 
     def find(self, request: str) -> StoredResult | None:
-        """The answer to a request."""
+        """The result of a request."""
         return self._one("SELECT request, body, delivered FROM answers WHERE request = ?", request)
 
     def undelivered(self, call: str) -> StoredResult | None:
-        """The newest answer that this very call has not been given yet."""
+        """The newest result that this call has not been given yet."""
         query = (
             "SELECT request, body, delivered FROM answers WHERE call = ? AND delivered = 0 ORDER BY ended DESC LIMIT 1"
         )
         return self._one(query, call)
 
     def deliver(self, request: str) -> bool:
-        """Marks an answer as given; False if it was before."""
+        """Marks a result as delivered; False if it was delivered before."""
         return bool(self._do("UPDATE answers SET delivered = 1 WHERE request = ? AND delivered = 0", request))
 
     def forget(self, delivered: str, uncollected: str) -> None:
-        """Drops answers to requests that ended before these times: given ones, and ones nobody came for."""
+        """Deletes results of requests that ended before these times: delivered ones, and ones nobody fetched."""
         statement = "DELETE FROM answers WHERE ended < CASE delivered WHEN 1 THEN ? ELSE ? END"
         self._do(statement, delivered, uncollected)
 
@@ -101,5 +88,6 @@ class Outbox:
             except sqlite3.Error as error:
                 raise self._failed(error) from None
 
-    def _failed(self, error: sqlite3.Error) -> OutboxError:
-        return OutboxError("answers cannot be kept", f"{self._path}: {error}", "Make room on the disk.")
+    def _failed(self, error: sqlite3.Error) -> ResultsUnusable:
+        hint = "Check that there is room on the disk and that the file is yours."
+        return ResultsUnusable("results cannot be stored or read", f"{self._path}: {error}", hint)

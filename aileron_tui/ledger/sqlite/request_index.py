@@ -10,17 +10,17 @@ The index reads these fields of an entry's body, all optional text unless said o
     runtime.edited    nothing
 """
 
-import base64
-import binascii
 import sqlite3
 from typing import Final
 
-from aileron_tui.core.decision import Statement, Verdict, moment, read_statement
+from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import Entry, EntryKind
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, compact
+from aileron_tui.core.jsontext import Json, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import moment
 from aileron_tui.ledger.errors import EntryRefused
+from aileron_tui.ledger.recorded_decision import Decision, edits_of
 from aileron_tui.ledger.request_standing import ANSWERED, daemon_of, read_told, written_time
 
 LONGEST_INDEXED: Final = 16 * 1024
@@ -39,12 +39,8 @@ _WORDS: Final = {
 }
 
 
-Decision = tuple[Statement, str]
-"""What an envelope says and the key it names; nothing is verified here."""
-
-
 def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> None:
-    """Takes one entry into the derived tables, inside the transaction that appends it."""
+    """Adds one entry to the derived tables, inside the transaction that appends it."""
     if entry.request:
         db.execute("INSERT INTO steps VALUES (?, ?)", (entry.request, entry.seq))
     match entry.kind:
@@ -65,20 +61,6 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
             db.execute("INSERT INTO keys VALUES (?)", (entry.seq,))
         case EntryKind.EXECUTED | EntryKind.FAILED | EntryKind.EXPIRED | EntryKind.WITHDRAWN | EntryKind.INTERRUPTED:
             _ended(db, entry, ENDS[EntryKind(entry.kind)])
-
-
-def decision_of(entry: Entry) -> Decision | None:
-    """What is decided by an entry, if it is a decision and can be read."""
-    if entry.kind != EntryKind.DECIDED:
-        return None
-    match entry.body.get("envelope"):
-        case {"payload": str() as payload, "payloadType": type_, "signatures": [{"keyid": str() as signer}]}:
-            try:
-                statement = read_statement(base64.b64decode(payload))
-                return (statement, signer) if statement.payload_type == type_ else None
-            except (JsonError, binascii.Error, ValueError):
-                return None
-    return None
 
 
 def _made(db: sqlite3.Connection, entry: Entry) -> None:
@@ -127,13 +109,8 @@ def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer:
         _edit(db, row[0], f"edited {words(edits)}")
 
 
-def edits_of(statement: Statement) -> JsonObject:
-    """What was changed before the call was approved; nothing runs of an edited call that was denied."""
-    return statement.edits or {} if statement.verdict is Verdict.APPROVE else {}
-
-
 def _edit(db: sqlite3.Connection, seq: int, text: str) -> None:
-    """Notes that a call was edited, and the words to find it by; "" for one that was not."""
+    """Marks a call as edited, with the words to find it by; "" if it was not edited."""
     db.execute("UPDATE requests SET edited = ? WHERE seq = ?", (bool(text), seq))
     db.execute("UPDATE search SET edits = ? WHERE rowid = ?", (text, seq))
 
@@ -145,7 +122,7 @@ def _edited_elsewhere(db: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _told(db: sqlite3.Connection, entry: Entry) -> None:
-    """What a daemon says. An answer from elsewhere takes the place of ours, which then was not the one that counted."""
+    """What a daemon reports. An answer from elsewhere replaces ours, which then did not count."""
     told = read_told(entry.body)
     query = (
         "SELECT seq, asked, shown, outcome, decided, took, surface, signer, reason, ended FROM requests WHERE id = ?"

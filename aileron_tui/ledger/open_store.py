@@ -1,0 +1,65 @@
+"""Opens ledgers and results: the one place that chooses the database.
+
+The database is imported when it is opened, because the console paints its first frame without it.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from aileron_tui.core.times import utc_now
+from aileron_tui.ledger.store import LOCK_SECONDS, IdSet, Ledger, LedgerReader, ResultStore
+
+
+def open_ledger(  # noqa: PLR0913  # every option has a default that suits a gate
+    path: Path,
+    *,
+    role: str = "gate",
+    guest: bool = False,
+    shared: bool = False,
+    wait: float = LOCK_SECONDS,
+    clock: Callable[[], datetime] = utc_now,
+) -> Ledger:
+    """Opens a ledger for writing, and creates it if there is none.
+
+    A gate is the only writer while it runs. A `guest` may record key and configuration changes beside it. A `shared`
+    ledger has any number of writers.
+    """
+    from aileron_tui.ledger.sqlite.writer import SqliteLedger  # noqa: PLC0415  # the database is loaded when needed
+
+    return SqliteLedger(path, role=role, guest=guest, shared=shared, wait=wait, clock=clock)
+
+
+def open_reader(path: Path, *, foreign: bool = False) -> LedgerReader:
+    """Opens a ledger for reading. A `foreign` one may belong to anybody and be readable by others."""
+    from aileron_tui.ledger.sqlite.reader import SqliteReader  # noqa: PLC0415  # the database is loaded when needed
+
+    return SqliteReader(path, foreign=foreign)
+
+
+def open_results(path: Path) -> ResultStore:
+    """Opens the results of a gate, and creates the file if there is none."""
+    from aileron_tui.ledger.sqlite.results import SqliteResults  # noqa: PLC0415  # the database is loaded when needed
+
+    return SqliteResults(path)
+
+
+def open_id_set() -> IdSet:
+    """An empty set of ids."""
+    from aileron_tui.ledger.sqlite.ended_requests import EndedRequests  # noqa: PLC0415  # the database is loaded when needed
+
+    return EndedRequests()
+
+
+def is_ledger(path: Path) -> bool:
+    """Whether a file is a ledger, and not for example an export of one."""
+    from aileron_tui.ledger.sqlite.connection import is_database  # noqa: PLC0415  # the database is loaded when needed
+
+    return is_database(path)
+
+
+def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:
+    """Moves a ledger that cannot be used into a folder beside it and begins a new one; returns the folder."""
+    from aileron_tui.ledger.sqlite import writer  # noqa: PLC0415  # the database is loaded when needed
+
+    return writer.set_aside(path, wait=wait, clock=clock)

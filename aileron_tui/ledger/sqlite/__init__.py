@@ -1,0 +1,1 @@
+"""The ledger in SQLite. Nothing outside this folder sees a connection, a query or an error of SQLite."""

@@ -1,0 +1,40 @@
+"""SQLite's failures as the ledger's."""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.ledger.errors import EntryRefused, LedgerDamaged, LedgerError, LedgerHeld, LedgerUnusable
+
+_DAMAGE: Final = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB"})
+_MISSING: Final = "no such table"
+
+
+@contextlib.contextmanager
+def translating(path: Path) -> Iterator[None]:
+    """Raises SQLite's failures as the ledger's."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, path) from None
+    except UnicodeEncodeError:
+        raise LedgerError("the search text is not valid Unicode", "it has bytes that are not UTF-8") from None
+
+
+def translated(error: sqlite3.Error, path: Path) -> LedgerError:
+    """One of SQLite's failures in words for a person."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    text = str(error)
+    if any(name.startswith(kind) for kind in _DAMAGE) or text.startswith(_MISSING):
+        return LedgerDamaged(path, text)
+    if name.startswith("SQLITE_FULL"):
+        return LedgerUnusable("the ledger cannot grow because the disk is full", str(path), "Make room and try again.")
+    if name.startswith("SQLITE_BUSY"):
+        return LedgerHeld("the ledger is busy", str(path), "Another process is writing. Try again.")
+    if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN", "SQLITE_AUTH")):
+        return LedgerUnusable("the ledger cannot be opened or written", f"{path}: {text}", "Check owner and mode.")
+    if name.startswith("SQLITE_CONSTRAINT"):
+        return EntryRefused("the ledger refuses the entry", text)
+    return LedgerUnusable("the ledger cannot be used", f"{path}: {text}", "Check the disk; nothing was recorded.")
