@@ -262,7 +262,7 @@ async def test_a_lost_gate_is_said_and_tried_again(monkeypatch: pytest.MonkeyPat
         gate.error = NoGate("nobody answers at http://127.0.0.1:1", "refused")
         await pilot.press("r")
         await settle(pilot, lambda: "nobody answers" in text(app))
-        assert "stale" in text(app)
+        assert "out of date" in " ".join(text(app).split())
         assert len(table.records) == 50
         gate.error = None
         await settle(pilot, lambda: "nobody answers" not in text(app))
@@ -531,10 +531,10 @@ async def test_export_writes_what_is_found(tmp_path_factory: pytest.TempPathFact
     async with app.run_test(size=size) as pilot:
         await loaded(pilot, 50)
         screen = await into_export(pilot)
-        assert "JSON lines, readable for you" in text(app).replace("\n", " ")
+        assert "JSON lines. Only you" in text(app).replace("\n", " ")
         screen.query_one(Input).value = str(folder / "past.csv")
         await pilot.pause()
-        assert "As CSV" in text(app)
+        assert "Writes CSV" in text(app)
         await pilot.press("enter")
         await settle(pilot, lambda: not isinstance(app.screen, ExportScreen))
         assert "1,200 written to" in text(app) or size[0] == 40

@@ -112,7 +112,7 @@ def _facts(record: SourcedRecord) -> Iterator[tuple[str, Content]]:
     if silent := unheard(record, datetime.now(UTC)):
         yield "status", trusted(silent, WARNING)
     for label, text in (
-        ("surface", record.surface),
+        ("answered", record.surface),
         ("reason", record.reason),
         ("error", record.error),
         ("source", record.source),
