@@ -24,7 +24,7 @@ from aileron_tui.signing import key_store
 from aileron_tui.surface.key_holder import RunKeyholder
 from aileron_tui.surface.source import Connect, Source, Upstream
 from benchmarks._served import SIZE
-from tests.console.scripted import ScriptedGate, request
+from tests.console.scripted_gate import ScriptedGate, request
 
 SETTINGS: Final = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
 LATER: Final = timestamp(datetime.now(UTC) + timedelta(hours=9))

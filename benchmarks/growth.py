@@ -9,7 +9,7 @@ from typing import Final
 from aileron_tui.signing import key_store
 from benchmarks._inside import Watched, console, item
 from benchmarks._result import Result
-from tests.console.scripted import ScriptedGate
+from tests.console.scripted_gate import ScriptedGate
 
 SMALL, LARGE = 100, 10_000
 STEPS: Final = 40

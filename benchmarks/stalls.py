@@ -13,7 +13,7 @@ from benchmarks._inside import Stream, arrival, console, item, until
 from benchmarks._result import LONGEST_STALL, Result
 from benchmarks._served import SIZE
 from benchmarks._stalls import TICK, Stalls, counted, enough, left_out
-from tests.console.scripted import ScriptedGate
+from tests.console.scripted_gate import ScriptedGate
 
 LOAD_SECONDS: Final = 3.0
 LOAD_RATE: Final = 500

@@ -19,12 +19,12 @@ from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
-from tests.console import items as samples
+from tests.console import sample_requests as samples
 from tests.console.fixed_clock import fixed_time
-from tests.console.history_gate import PastGate, records
-from tests.console.items import NOW, waiting
-from tests.console.pilots import text
-from tests.console.scripted import ScriptedGate, console
+from tests.console.history_gate import HistoryGate, records
+from tests.console.sample_requests import NOW, waiting
+from tests.console.screen_app import text
+from tests.console.scripted_gate import ScriptedGate, console
 
 FOLDER: Final = Path(__file__).parents[1] / "screenshots"
 _MOMENT: Final = 0.1
@@ -139,7 +139,7 @@ class Gate(ScriptedGate):
 
     def __init__(self, *items: Request) -> None:
         super().__init__(*items)
-        self._past = PastGate(records(120, NOW))
+        self._past = HistoryGate(records(120, NOW))
         self.history = self._past.history  # type: ignore[method-assign]  # the past is another scripted gate
 
 

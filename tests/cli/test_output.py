@@ -19,18 +19,18 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import cells
 from aileron_tui.runtime.source_events import SourceEvent
-from tests.console import items
+from tests.console import sample_requests as samples
 
 
 def test_a_name_or_a_value_cannot_forge_a_line_of_a_prompt() -> None:
     agent = "claude".ljust(80 - len("asked by    "), ".") + "risk        low: it only reads"
     value = "r-9".ljust(80 - len("  Draft id: "), ".") + "  To:       team@example.com"
-    shown = replace(items.worked().prompt, inputs=(Row("Draft id", value),), asker=Asker(agent), preview=None)
+    shown = replace(samples.worked().prompt, inputs=(Row("Draft id", value),), asker=Asker(agent), preview=None)
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with os.fdopen(theirs, "w") as out, os.fdopen(ours):
         assert columns(out) == 80
-        printed = list(approver_session.shown(items.item(shown), out))
+        printed = list(approver_session.shown(samples.item(shown), out))
     assert all(cells(line) <= 80 for line in printed)
     assert [line for line in printed if line.startswith("risk")] == [
         line for line in printed if line.startswith("risk        high")
@@ -41,7 +41,7 @@ def test_a_name_or_a_value_cannot_forge_a_line_of_a_prompt() -> None:
 def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     forged = "x" * 200 + "send-draft" + " " * 6 + "0:41"
     asked = replace(
-        items.item(replace(items.worked().prompt, action=forged)), id=forged, expires_at="", requested_at="?"
+        samples.item(replace(samples.worked().prompt, action=forged)), id=forged, expires_at="", requested_at="?"
     )
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
@@ -49,7 +49,7 @@ def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr("sys.stdout", out)
         monkeypatch.setattr("sys.stderr", out)
         approver_session.say(
-            *approver_session.row(asked, items.NOW, approver_session.width()), *approver_session.hint(asked)
+            *approver_session.row(asked, samples.NOW, approver_session.width()), *approver_session.hint(asked)
         )
         watch._tell(SourceEvent(1, "updated", {}, (replace(asked, state=RequestState.DENIED),)), as_json=False)
         approver_session.complain(AileronError(forged, forged, forged))

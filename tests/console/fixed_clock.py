@@ -10,7 +10,7 @@ from pkgutil import walk_packages
 import pytest
 
 from aileron_tui import console, surface
-from tests.console.items import NOW
+from tests.console.sample_requests import NOW
 
 
 class FixedClock(datetime):

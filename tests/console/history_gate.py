@@ -1,4 +1,4 @@
-"""A gate's past without a gate: pages as `GET /v1/history` gives them, from a list in memory."""
+"""The history of a gate without the gate: pages as `GET /v1/history` returns them, from a list in memory."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ _KINDS = (
 
 
 def record(number: int, at: datetime | None = None, changes: JsonObject | None = None) -> JsonObject:
-    """One request of the past; the number decides what it is."""
+    """One past request; the number decides what it is."""
     action, outcome, surface, took, reason, error = _KINDS[number % len(_KINDS)]
     at = at or NOW - timedelta(hours=3 * number)
     decided = timestamp(at + timedelta(seconds=took)) if took is not None else ""
@@ -56,12 +56,12 @@ def record(number: int, at: datetime | None = None, changes: JsonObject | None =
 
 
 def records(count: int, now: datetime = NOW) -> list[JsonObject]:
-    """So many requests, newest first, about eight a day."""
+    """This many requests, newest first, about eight a day."""
     return [record(count - place, now - timedelta(hours=3.1 * place, minutes=5)) for place in range(count)]
 
 
 def item(id_: str = "act-000001", **changes: object) -> Request:
-    """A request that the gate still has at hand; `text` is put wherever foreign text can be."""
+    """A request that the gate still has; `text` is used wherever foreign text can be."""
     text = str(changes.get("text", "Here's the recap from this week's standup.\n\nAll green."))
     action = str(changes.get("action", "send-draft"))
     prompt = Prompt(
@@ -94,7 +94,7 @@ def item(id_: str = "act-000001", **changes: object) -> Request:
     )
 
 
-class PastGate:
+class HistoryGate:
     """Answers as a gate does. `error` makes it fail; answers wait for `open`, or only those on the outcome `held`."""
 
     def __init__(self, past: Iterable[JsonObject] = (), items: Iterable[Request] = ()) -> None:
@@ -140,17 +140,17 @@ class PastGate:
         return self.items[id_]
 
     def past(self, id_: str) -> JsonObject:
-        """What the ledger has of one."""
+        """The ledger entries of one request."""
         if id_ not in self.entries:
             raise NotFound(404, {})
         return {"entries": self.entries[id_], "edit": self.edits.get(id_)}
 
 
-def archive(**gates: PastGate | None) -> HistoryReader:
-    """The past of several gates."""
+def archive(**gates: HistoryGate | None) -> HistoryReader:
+    """A reader of several gates."""
     return HistoryReader(lambda: gates)
 
 
-def alone(gate: PastGate) -> HistoryReader:
-    """The past of one gate, which needs no name."""
+def alone(gate: HistoryGate) -> HistoryReader:
+    """A reader of one gate, which needs no name."""
     return HistoryReader(lambda: {"": gate})

@@ -4,7 +4,7 @@ from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
-from tests.console.pilots import lines
+from tests.console.screen_app import lines
 
 Place = tuple[int, int]
 

@@ -8,7 +8,7 @@ from textual.app import App
 
 from aileron_tui.console import actions
 from aileron_tui.console.actions import ACTIONS, KeymapError, KeyScope
-from tests.console.pilots import piloted
+from tests.console.screen_app import async_test
 from tools import keys
 
 PROMISED = {
@@ -118,7 +118,7 @@ class Presses(App[None]):
         return True
 
 
-@piloted
+@async_test
 async def test_a_keymap_swaps_keys_in_textual() -> None:
     app = Presses()
     async with app.run_test() as pilot:

@@ -18,10 +18,9 @@ from aileron_tui.console.widgets.cached_widget import TextChange
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.console.widgets.request_list import RequestList
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
-from tests.console.items import NOW, START, lines, worked
-from tests.console.items import Stage as PromptStage
-from tests.console.pilots import piloted, settle
-from tests.console.scripted import ScriptedGate, console, request
+from tests.console.sample_requests import NOW, START, PromptApp, lines, worked
+from tests.console.screen_app import async_test, wait_until
+from tests.console.scripted_gate import ScriptedGate, console, request
 
 Drawn = list[tuple[Widget, Region]]
 
@@ -59,10 +58,10 @@ class Clock(App[None]):
     async def tell(self, pilot: Pilot[None], left: str, right: str, style: str = "") -> None:
         """Shows these, and returns when they are on the screen."""
         self.line.show(trusted(left), trusted(right, style))
-        await settle(pilot, lambda: self.words == f"{left} {right}")
+        await wait_until(pilot, lambda: self.words == f"{left} {right}")
 
 
-@piloted
+@async_test
 async def test_a_clock_that_goes_on_has_its_digits_put_in_and_nothing_drawn(drawn: Drawn) -> None:
     app = Clock()
     async with app.run_test(size=(40, 5)) as pilot:
@@ -72,11 +71,11 @@ async def test_a_clock_that_goes_on_has_its_digits_put_in_and_nothing_drawn(draw
         await app.tell(pilot, "send-draft", "0:39 left")
         assert app.line not in [widget for widget, _ in drawn]
         app.line.refresh()
-        await settle(pilot, lambda: app.line in [widget for widget, _ in drawn])
+        await wait_until(pilot, lambda: app.line in [widget for widget, _ in drawn])
         assert app.words == "send-draft 0:39 left"
 
 
-@piloted
+@async_test
 async def test_other_room_other_looks_and_other_words_are_laid_out_anew() -> None:
     app = Clock()
     async with app.run_test(size=(20, 5)) as pilot:
@@ -96,7 +95,7 @@ def bold(segment: Segment) -> bool:
     return bool(segment.style and segment.style.bold)
 
 
-@piloted
+@async_test
 async def test_letters_that_do_not_fit_where_the_old_ones_stand_are_not_put_there(drawn: Drawn) -> None:
     app = Clock()
     async with app.run_test(size=(30, 5)) as pilot:
@@ -110,32 +109,32 @@ async def test_letters_that_do_not_fit_where_the_old_ones_stand_are_not_put_ther
         for turn in wrong:
             drawn.clear()
             app.line.replace_text([turn])
-            await settle(pilot, lambda: app.line in [widget for widget, _ in drawn])
+            await wait_until(pilot, lambda: app.line in [widget for widget, _ in drawn])
             assert lines(app)[0] == f"漢字{' ' * 22}0:41"
 
 
-@piloted
+@async_test
 async def test_a_second_has_nothing_of_the_prompt_laid_out_anew(drawn: Drawn) -> None:
-    app = PromptStage(worked())
+    app = PromptApp(worked())
 
     def shows(left: str) -> bool:
         return left in lines(app)[1]
 
     async with app.run_test(size=(120, 36)) as pilot:
         app.view.tick(START + timedelta(seconds=130))
-        await settle(pilot, partial(shows, "2:50 left"))
+        await wait_until(pilot, partial(shows, "2:50 left"))
         drawn.clear()
         app.view.tick(START + timedelta(seconds=131))
-        await settle(pilot, partial(shows, "2:49 left"))
+        await wait_until(pilot, partial(shows, "2:49 left"))
         assert not [widget for widget, _ in drawn if isinstance(widget, TwoSidedLine | PromptView)]
 
 
-@piloted
+@async_test
 async def test_the_list_goes_on_counting_and_draws_no_row(drawn: Drawn, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = ScriptedGate(*(replace(request(number), expires_at="2030-01-01T00:10:00.000Z") for number in (1, 2)))
     async with console(gate) as (app, pilot):
         waiting = app._main.query_one(RequestList)
-        await settle(pilot, lambda: len(app.board.listed) == 2)
+        await wait_until(pilot, lambda: len(app.board.listed) == 2)
 
         class Later:
             @staticmethod
@@ -147,24 +146,24 @@ async def test_the_list_goes_on_counting_and_draws_no_row(drawn: Drawn, monkeypa
         assert app._main._clock is not None
         app._main._clock.pause()
         waiting.update()
-        await settle(pilot, lambda: sum("10:00" in row for row in lines(app)) == 2)
+        await wait_until(pilot, lambda: sum("10:00" in row for row in lines(app)) == 2)
         passed = timedelta(seconds=1)
         waiting.tick()
-        await settle(pilot, lambda: sum("9:59 " in row for row in lines(app)) == 2)
+        await wait_until(pilot, lambda: sum("9:59 " in row for row in lines(app)) == 2)
         drawn.clear()
         passed = timedelta(seconds=2)
         waiting.tick()
-        await settle(pilot, lambda: sum("9:58 " in row for row in lines(app)) == 2)
+        await wait_until(pilot, lambda: sum("9:58 " in row for row in lines(app)) == 2)
         assert not [widget for widget, _ in drawn if widget is waiting]
 
 
-@piloted
+@async_test
 async def test_no_clock_runs_while_there_is_nothing_to_count() -> None:
     gate = ScriptedGate()
     async with console(gate) as (app, pilot):
         assert not _runs(app._main._clock)
         gate.tell("pending", request(1))
-        await settle(pilot, lambda: app.board.waiting_count == 1)
+        await wait_until(pilot, lambda: app.board.waiting_count == 1)
         assert _runs(app._main._clock)
 
 

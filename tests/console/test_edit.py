@@ -13,8 +13,8 @@ from aileron_tui.console.themes import THEMES
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.files.paths import bundled
-from tests.console.pilots import SIZES, lines, piloted, unsafe
-from tests.console.scripted import request
+from tests.console.screen_app import SIZES, async_test, lines, unsafe
+from tests.console.scripted_gate import request
 from tests.hostile import HOSTILE
 from tests.runtime.daemon.asked import item
 
@@ -47,7 +47,7 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("downs", "value"), [(1, "project"), (2, "user")])
-@piloted
+@async_test
 async def test_a_choice_is_made_with_the_keyboard(size: tuple[int, int], downs: int, value: str) -> None:
     app = Form(item("shell"))
     async with app.run_test(size=size) as pilot:
@@ -60,7 +60,7 @@ async def test_a_choice_is_made_with_the_keyboard(size: tuple[int, int], downs: 
         assert app.came == [{"save_policy": value}]
 
 
-@piloted
+@async_test
 async def test_the_choice_that_stands_is_no_edit() -> None:
     app = Form(item("shell"))
     async with app.run_test(size=SIZES[2]) as pilot:
@@ -72,7 +72,7 @@ async def test_the_choice_that_stands_is_no_edit() -> None:
         assert "nothing changed" in words(app)
 
 
-@piloted
+@async_test
 async def test_a_form_starts_with_what_was_sent() -> None:
     app = Form(item("comms_draft"))
     async with app.run_test(size=SIZES[2]) as pilot:
@@ -85,7 +85,7 @@ async def test_a_form_starts_with_what_was_sent() -> None:
         assert app.came == [{"draft_body": "No."}]
 
 
-@piloted
+@async_test
 async def test_a_field_stands_right_below_its_label_whatever_kind_it_is() -> None:
     one = request(1)
     fields: list[Json] = [
@@ -99,7 +99,7 @@ async def test_a_field_stands_right_below_its_label_whatever_kind_it_is() -> Non
 
 
 @pytest.mark.parametrize("kind", ["action", "comms_send", "http_request", "carrier_pigeon"])
-@piloted
+@async_test
 async def test_there_is_no_empty_form(kind: str) -> None:
     app = Form(item(kind))
     async with app.run_test(size=SIZES[2]) as pilot:
@@ -112,7 +112,7 @@ async def test_there_is_no_empty_form(kind: str) -> None:
         assert app.came == [None]
 
 
-@piloted
+@async_test
 async def test_a_hostile_type_is_only_shown() -> None:
     app = Form(replace(request(1), fields={"inputs": [{"name": "draft_id", "type": "\x1b[2Jnumber"}]}))
     async with app.run_test(size=SIZES[0]) as pilot:
@@ -138,7 +138,7 @@ def test_choices_in_odd_shapes_are_none(offered: Any) -> None:
 
 
 @pytest.mark.parametrize("part", range(3))
-@piloted
+@async_test
 async def test_hostile_words_in_a_form_are_only_shown(part: int) -> None:
     """Each as title, label, choice, type and value, several in one form."""
     texts = [hostile.encode("utf-8", "replace").decode() for hostile in HOSTILE.values()]
@@ -161,7 +161,7 @@ async def test_hostile_words_in_a_form_are_only_shown(part: int) -> None:
             await app.pop_screen()
 
 
-@piloted
+@async_test
 async def test_a_long_label_is_shown_to_its_end() -> None:
     labelled: JsonObject = {"name": "draft_id", "type": "string", "label": "a long label " * 9 + "with an end"}
     app = Form(replace(request(1), fields=request(1).fields | {"inputs": [labelled]}))
@@ -172,7 +172,7 @@ async def test_a_long_label_is_shown_to_its_end() -> None:
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 20)])
 @pytest.mark.parametrize("long", [False, True])
-@piloted
+@async_test
 async def test_the_keys_of_a_form_are_on_screen_and_so_is_the_field_one_is_in(
     size: tuple[int, int], long: bool
 ) -> None:

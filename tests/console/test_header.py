@@ -7,7 +7,7 @@ from aileron_tui.console.render import MUTED
 from aileron_tui.console.widgets.header import Header, banner
 from aileron_tui.runtime.errors import NoGate
 from aileron_tui.surface.source_listener import Reach, SourceStatus, _brief
-from tests.console.pilots import lines, piloted
+from tests.console.screen_app import async_test, lines
 
 TRIED = "; ".join(f"/home/alice/.aileron/place-{number}/daemon.json: there is no such file" for number in range(9))
 
@@ -27,7 +27,7 @@ class Top(App[None]):
         (60, ("⚠ vault locked", "2 marked"), " aileron  ● connected  ⚠ vault locked  2 marked  3 waiting"),
     ],
 )
-@piloted
+@async_test
 async def test_what_must_be_known_has_room(width: int, notes: tuple[str, ...], line: str) -> None:
     app = Top()
     async with app.run_test(size=(width, 3)) as pilot:

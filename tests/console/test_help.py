@@ -8,12 +8,12 @@ from aileron_tui.console.actions import KeyScope, keymap, of
 from aileron_tui.console.command_palette import ActionCommands
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
-from tests.console.history_gate import PastGate, alone, records
-from tests.console.pilots import SIZES, Stage, lines, piloted, settle, text
-from tests.console.scripted import ScriptedGate, console, request
+from tests.console.history_gate import HistoryGate, alone, records
+from tests.console.screen_app import SIZES, ScreenApp, async_test, lines, text, wait_until
+from tests.console.scripted_gate import ScriptedGate, console, request
 
 
-async def whole(app: Stage, pilot: object) -> str:
+async def whole(app: ScreenApp, pilot: object) -> str:
     """Everything on the sheet, scrolled through."""
     screen = app.screen
     seen: list[str] = []
@@ -29,9 +29,9 @@ async def whole(app: Stage, pilot: object) -> str:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_every_key_is_explained(size: tuple[int, int]) -> None:
-    app = Stage(HelpScreen())
+    app = ScreenApp(HelpScreen())
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         assert "/ search  esc back" in text(app)
@@ -44,9 +44,9 @@ async def test_every_key_is_explained(size: tuple[int, int]) -> None:
         assert all(len(line) <= size[0] for line in lines(app))
 
 
-@piloted
+@async_test
 async def test_the_place_one_comes_from_is_first_and_the_users_keys_are_shown() -> None:
-    app = Stage(HelpScreen(KeyScope.HISTORY, keymap=keymap({"history.export": "ctrl+e"})))
+    app = ScreenApp(HelpScreen(KeyScope.HISTORY, keymap=keymap({"history.export": "ctrl+e"})))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         seen = await whole(app, pilot)
@@ -54,9 +54,9 @@ async def test_the_place_one_comes_from_is_first_and_the_users_keys_are_shown() 
         assert "^e" in seen
 
 
-@piloted
+@async_test
 async def test_help_can_be_searched_and_left() -> None:
-    app = Stage(HelpScreen())
+    app = ScreenApp(HelpScreen())
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("slash", *"undo")
         await pilot.pause()
@@ -71,12 +71,12 @@ async def test_help_can_be_searched_and_left() -> None:
         assert not app.screen.query_one(Input).display
         assert not app.left
         await pilot.press("question_mark")
-        await settle(pilot, lambda: app.left)
+        await wait_until(pilot, lambda: app.left)
 
 
-@piloted
+@async_test
 async def test_help_scrolls_by_key() -> None:
-    app = Stage(HelpScreen())
+    app = ScreenApp(HelpScreen())
     async with app.run_test(size=(40, 15)) as pilot:
         view = app.screen.query_one("#help-keys")
         await pilot.press("j", "j", "j")
@@ -87,55 +87,55 @@ async def test_help_scrolls_by_key() -> None:
         assert view.scroll_offset.y == 2
 
 
-@piloted
+@async_test
 async def test_the_palette_runs_an_action_by_its_name() -> None:
-    app = Stage(HistoryScreen(alone(PastGate(records(20)))))
+    app = ScreenApp(HistoryScreen(alone(HistoryGate(records(20)))))
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, lambda: "20 in total" in text(app))
+        await wait_until(pilot, lambda: "20 in total" in text(app))
         await pilot.press("ctrl+p")
-        await settle(pilot, lambda: isinstance(app.screen, CommandPalette) and "Write what is found" in text(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, CommandPalette) and "Write what is found" in text(app))
         assert "not open" in text(app)
         await pilot.press(*"outco")
-        await settle(pilot, lambda: "Write what is found" not in text(app) and "outcome" in text(app))
+        await wait_until(pilot, lambda: "Write what is found" not in text(app) and "outcome" in text(app))
         await pilot.pause(0.3)
         await pilot.press("enter")
-        await settle(pilot, lambda: "outcome ✓ done" in text(app))
+        await wait_until(pilot, lambda: "outcome ✓ done" in text(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_all_of_the_palette_is_on_the_screen(size: tuple[int, int]) -> None:
     async with console(ScriptedGate(request(1)), size=size) as (app, pilot):
         under = lines(app)[-1]
         await pilot.press("ctrl+p")
-        await settle(pilot, lambda: isinstance(app.screen, CommandPalette) and "by its key only" in text(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, CommandPalette) and "by its key only" in text(app))
         assert lines(app)[-1] == under
 
 
-@piloted
+@async_test
 async def test_the_palette_is_in_the_same_order_at_each_start() -> None:
     async with console(ScriptedGate(request(1))) as (app, pilot):
         assert len(app.COMMANDS) == 1  # several are asked in the order of a set
         await pilot.press("ctrl+p")
         found = app.screen.query_one(CommandList)
-        await settle(pilot, lambda: found.option_count > 10)
+        await wait_until(pilot, lambda: found.option_count > 10)
         titles = [str(found.get_option_at_index(index).prompt).split("\n")[0] for index in range(found.option_count)]
         assert titles[0].startswith("approve")
         assert titles[-1] == "look"
 
 
-@piloted
+@async_test
 async def test_the_palette_offers_what_the_console_has_words_for_and_other_looks() -> None:
     async with console(ScriptedGate(request(1)), size=(80, 60)) as (app, pilot):
         assert [command.title for command in app.get_system_commands(app.screen)] == ["look"]
         await pilot.press("ctrl+p", *"look")
-        await settle(pilot, lambda: "Other colours" in text(app) and "history" not in text(app))
+        await wait_until(pilot, lambda: "Other colours" in text(app) and "history" not in text(app))
         await pilot.press("enter")
-        await settle(pilot, lambda: "aileron-light" in text(app))
+        await wait_until(pilot, lambda: "aileron-light" in text(app))
         await pilot.press(*"aileron-light")
-        await settle(pilot, lambda: "aileron-light" in text(app) and "aileron-dark" not in text(app))
+        await wait_until(pilot, lambda: "aileron-light" in text(app) and "aileron-dark" not in text(app))
         await pilot.press("enter")
-        await settle(pilot, lambda: app.theme == "aileron-light")
+        await wait_until(pilot, lambda: app.theme == "aileron-light")
 
 
 class Answering(HelpScreen):
@@ -160,10 +160,10 @@ class Answering(HelpScreen):
         self.done.append("lock")
 
 
-@piloted
+@async_test
 async def test_the_palette_never_answers_and_says_why_something_cannot_be_done() -> None:
     screen = Answering()
-    app = Stage(screen)
+    app = ScreenApp(screen)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         provider = ActionCommands(screen)
@@ -185,8 +185,8 @@ async def test_the_palette_never_answers_and_says_why_something_cannot_be_done()
         assert "down" in [hit.text async for hit in provider.search("down")]
 
 
-@piloted
+@async_test
 async def test_the_palette_has_nothing_of_ours_on_other_screens() -> None:
-    app = Stage(HelpScreen())
+    app = ScreenApp(HelpScreen())
     async with app.run_test(size=(80, 24)):
         assert [hit async for hit in ActionCommands(app.screen).discover()] == []

@@ -18,25 +18,25 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
 from aileron_tui.surface.history_records import ShownPrompt, read_page, shown_in_item
-from tests.console.history_gate import NOW, PastGate, alone, item, record, records
-from tests.console.pilots import SIZES, UNSAFE, Stage, lines, piloted, settle, text, unsafe
+from tests.console.history_gate import NOW, HistoryGate, alone, item, record, records
+from tests.console.screen_app import SIZES, UNSAFE, ScreenApp, async_test, lines, text, unsafe, wait_until
 from tests.hostile import HOSTILE
 
 
-def staged(gate: PastGate, **more: object) -> Stage:
-    return Stage(HistoryScreen(alone(gate)), **more)  # type: ignore[arg-type]  # passed on as it is
+def staged(gate: HistoryGate, **more: object) -> ScreenApp:
+    return ScreenApp(HistoryScreen(alone(gate)), **more)  # type: ignore[arg-type]  # passed on as it is
 
 
 async def loaded(pilot: Pilot[None], count: int = 1) -> HistoryTable:
     table = pilot.app.screen.query_one(HistoryTable)
-    await settle(pilot, lambda: len(table.records) >= count)
+    await wait_until(pilot, lambda: len(table.records) >= count)
     return table
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_every_request_is_there_with_how_it_ended(size: tuple[int, int]) -> None:
-    app = staged(PastGate(records(8)))
+    app = staged(HistoryGate(records(8)))
     async with app.run_test(size=size) as pilot:
         await loaded(pilot, 8)
         seen = text(app)
@@ -61,23 +61,23 @@ async def test_every_request_is_there_with_how_it_ended(size: tuple[int, int]) -
         assert all(len(line) <= size[0] for line in lines(app))
 
 
-@piloted
+@async_test
 async def test_opening_costs_one_page_and_scrolling_loads_more_without_moving_anything() -> None:
-    gate = PastGate(records(230))
+    gate = HistoryGate(records(230))
     app = staged(gate)
     async with app.run_test(size=(120, 36)) as pilot:
         table = await loaded(pilot, 50)
-        await settle(pilot, lambda: len(gate.asked) == 2)
+        await wait_until(pilot, lambda: len(gate.asked) == 2)
         assert [asked.get("limit") for asked in gate.asked] == [50, 500]
         assert "50 loaded, more below" in text(app)
         for _ in range(30):
             await pilot.press("j")
         before = table.current, table.scroll_offset.y
-        await settle(pilot, lambda: len(table.records) == 100)
+        await wait_until(pilot, lambda: len(table.records) == 100)
         assert (table.current, table.scroll_offset.y) == before
         for count in (150, 200, 230):
             await pilot.press("G")
-            await settle(pilot, lambda count=count: len(table.records) == count)  # type: ignore[misc]  # bound at once
+            await wait_until(pilot, lambda count=count: len(table.records) == count)  # type: ignore[misc]  # bound at once
         assert [request.seq for request in table.records] == list(range(230, 0, -1))
         await pilot.press("G")
         await pilot.pause()
@@ -87,95 +87,95 @@ async def test_opening_costs_one_page_and_scrolling_loads_more_without_moving_an
         assert table.current.seq == 230
 
 
-@piloted
+@async_test
 async def test_search_is_live_and_asks_once() -> None:
-    gate = PastGate(records(60))
+    gate = HistoryGate(records(60))
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 50)
         gate.asked.clear()
         await pilot.press("slash", *"wrong")
-        await settle(pilot, lambda: 0 < len(table.records) < 50)
+        await wait_until(pilot, lambda: 0 < len(table.records) < 50)
         assert [asked["text"] for asked in gate.asked] == ["wrong*"]
         assert {request.reason for request in table.records} == {"wrong folder"}
-        await settle(pilot, lambda: f"{len(table.records)} found" in text(app))
+        await wait_until(pilot, lambda: f"{len(table.records)} found" in text(app))
         await pilot.press("enter")
         assert table.has_focus
         await pilot.press("escape")
-        await settle(pilot, lambda: len(table.records) == 50)
+        await wait_until(pilot, lambda: len(table.records) == 50)
         assert not app.left
         await pilot.press("escape")
-        await settle(pilot, lambda: app.left)
+        await wait_until(pilot, lambda: app.left)
 
 
-@piloted
+@async_test
 async def test_the_outcome_can_be_chosen() -> None:
-    gate = PastGate(records(40))
+    gate = HistoryGate(records(40))
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 40)
         await pilot.press("o")
-        await settle(pilot, lambda: len(table.records) < 40)
+        await wait_until(pilot, lambda: len(table.records) < 40)
         assert {request.outcome for request in table.records} == {"executed"}
         assert "outcome ✓ done" in text(app)
         await pilot.press("o", "o")
-        await settle(pilot, lambda: {request.outcome for request in table.records} == {"denied"})
+        await wait_until(pilot, lambda: {request.outcome for request in table.records} == {"denied"})
 
 
-@piloted
+@async_test
 async def test_the_search_and_the_outcome_can_be_clicked() -> None:
-    async with staged(PastGate(records(40))).run_test(size=SIZES[0]) as pilot:
+    async with staged(HistoryGate(records(40))).run_test(size=SIZES[0]) as pilot:
         await loaded(pilot, 40)
         await pilot.click("#history-slash")
         assert isinstance(pilot.app.focused, Input)
         before = text(pilot.app).splitlines()[1]
         await pilot.click("#history-outcome")
-        await settle(pilot, lambda: text(pilot.app).splitlines()[1] != before)
+        await wait_until(pilot, lambda: text(pilot.app).splitlines()[1] != before)
         assert "outcome all" not in text(pilot.app)
 
 
-@piloted
+@async_test
 async def test_an_answer_to_an_older_search_is_dropped() -> None:
-    gate = PastGate(records(20))
+    gate = HistoryGate(records(20))
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 20)
         gate.held = "executed"
         gate.open.clear()
         await pilot.press("o", "o")
-        await settle(pilot, lambda: {request.outcome for request in table.records} == {"failed"})
+        await wait_until(pilot, lambda: {request.outcome for request in table.records} == {"failed"})
         gate.open.set()
         await pilot.pause(0.3)
         assert {request.outcome for request in table.records} == {"failed"}
 
 
-@piloted
+@async_test
 async def test_a_search_that_cannot_be_understood_says_why() -> None:
-    app = staged(PastGate(records(5)))
+    app = staged(HistoryGate(records(5)))
     async with app.run_test(size=(80, 24)) as pilot:
         await loaded(pilot, 5)
         await pilot.press("slash", *"since:x")
-        await settle(pilot, lambda: "the time cannot be read" in text(app))
+        await wait_until(pilot, lambda: "the time cannot be read" in text(app))
         assert "since:7d" in text(app)
         await pilot.press("escape")
-        await settle(pilot, lambda: "cannot be read" not in text(app))
+        await wait_until(pilot, lambda: "cannot be read" not in text(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_the_detail_shows_what_was_shown(size: tuple[int, int]) -> None:
     past = records(5)
-    app = staged(PastGate(past, [item(str(past[0]["id"]))]))
+    app = staged(HistoryGate(past, [item(str(past[0]["id"]))]))
     async with app.run_test(size=size) as pilot:
         await loaded(pilot, 5)
         await pilot.press("enter")
-        await settle(pilot, lambda: app.screen.query_one("#detail-shown").display)
+        await wait_until(pilot, lambda: app.screen.query_one("#detail-shown").display)
         detail = app.screen.query_one(RequestDetail)
         detail.scroll_end(animate=False)
         await pilot.pause()
         assert "▎ All green." in text(app)
         await pilot.press("v")
-        await settle(pilot, lambda: isinstance(app.screen, RawScreen))
+        await wait_until(pilot, lambda: isinstance(app.screen, RawScreen))
         await pilot.press("escape")
         await pilot.pause()
         await pilot.press("escape")
@@ -184,88 +184,88 @@ async def test_the_detail_shows_what_was_shown(size: tuple[int, int]) -> None:
         assert not app.left
 
 
-@piloted
+@async_test
 async def test_the_detail_follows_the_cursor_and_warns_of_haste() -> None:
-    app = staged(PastGate(records(8)))
+    app = staged(HistoryGate(records(8)))
     async with app.run_test(size=(120, 36)) as pilot:
         table = await loaded(pilot, 8)
         await pilot.press("enter")
         while table.current is None or table.current.took != 0.4:
             await pilot.press("j")
-        await settle(pilot, lambda: "decided in 0.4 s  ⚠ quick" in text(app))
-        await settle(pilot, lambda: "The ledger has what was shown" in text(app))
+        await wait_until(pilot, lambda: "decided in 0.4 s  ⚠ quick" in text(app))
+        await wait_until(pilot, lambda: "The ledger has what was shown" in text(app))
 
 
-@piloted
+@async_test
 async def test_the_detail_of_an_old_request_comes_from_the_ledger() -> None:
-    gate = PastGate(records(3))
+    gate = HistoryGate(records(3))
     gate.entries["act-000003"] = [{"kind": "request.made", "body": {"args": {"kept": "for act-000003"}}}]
     app = staged(gate)
     async with app.run_test(size=(120, 36)) as pilot:
         await loaded(pilot, 3)
         await pilot.press("enter")
-        await settle(pilot, lambda: "kept  for act-000003" in text(app))
+        await wait_until(pilot, lambda: "kept  for act-000003" in text(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_an_answer_given_elsewhere_is_marked(size: tuple[int, int]) -> None:
-    app = staged(PastGate([record(1, changes={"surface": "elsewhere", "signer": ""})]))
+    app = staged(HistoryGate([record(1, changes={"surface": "elsewhere", "signer": ""})]))
     async with app.run_test(size=size) as pilot:
         await loaded(pilot, 1)
         if size[0] > 40:
             assert "elsewhere" in text(app)
             assert "not signed" in text(app)
         await pilot.press("enter")
-        await settle(pilot, lambda: "answered   elsewhere" in text(app))
+        await wait_until(pilot, lambda: "answered   elsewhere" in text(app))
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_nothing_yet_is_said_kindly(size: tuple[int, int]) -> None:
-    app = staged(PastGate())
+    app = staged(HistoryGate())
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, lambda: "No requests yet." in text(app))
+        await wait_until(pilot, lambda: "No requests yet." in text(app))
         assert not app.screen.query_one(Chart).display
         await pilot.press("j", "k", "G", "g", "enter", "y", "v", "pagedown", "tab")
         assert "No requests yet." in text(app)
 
 
-@piloted
+@async_test
 async def test_nothing_found_is_said() -> None:
-    app = staged(PastGate(records(5)))
+    app = staged(HistoryGate(records(5)))
     async with app.run_test(size=(80, 24)) as pilot:
         await loaded(pilot, 5)
         await pilot.press("slash", *"zzzz")
-        await settle(pilot, lambda: "Nothing found." in text(app))
+        await wait_until(pilot, lambda: "Nothing found." in text(app))
 
 
-@piloted
+@async_test
 async def test_waiting_for_a_slow_gate_is_said() -> None:
-    gate = PastGate(records(5))
+    gate = HistoryGate(records(5))
     gate.open.clear()
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, lambda: "loading…" in text(app))
+        await wait_until(pilot, lambda: "loading…" in text(app))
         gate.open.set()
         await loaded(pilot, 5)
         assert "loading…" not in text(app)
 
 
-@piloted
+@async_test
 async def test_a_lost_gate_is_said_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("aileron_tui.console.history_loader.RETRY_SECONDS", 0.3)
-    gate = PastGate(records(80))
+    gate = HistoryGate(records(80))
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 50)
         gate.error = NoGate("nobody answers at http://127.0.0.1:1", "refused")
         await pilot.press("r")
-        await settle(pilot, lambda: "nobody answers" in text(app))
+        await wait_until(pilot, lambda: "nobody answers" in text(app))
         assert "out of date" in " ".join(text(app).split())
         assert len(table.records) == 50
         gate.error = None
-        await settle(pilot, lambda: "nobody answers" not in text(app))
+        await wait_until(pilot, lambda: "nobody answers" not in text(app))
         assert table.records[0].seq == 80
         assert len(table.records) == 50
 
@@ -277,13 +277,13 @@ async def test_a_lost_gate_is_said_and_tried_again(monkeypatch: pytest.MonkeyPat
         Untrustworthy("the gate's answer cannot be read", "\x1b]0;x\x07"),
     ],
 )
-@piloted
+@async_test
 async def test_a_refusal_is_shown_harmlessly(error: Rejected | Untrustworthy) -> None:
-    gate = PastGate(records(5))
+    gate = HistoryGate(records(5))
     gate.error = error
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, lambda: "⟨ESC⟩" in text(app))
+        await wait_until(pilot, lambda: "⟨ESC⟩" in text(app))
         assert "Nothing could be loaded." in text(app)
         assert unsafe(app) == []
         gate.error = None
@@ -291,36 +291,36 @@ async def test_a_refusal_is_shown_harmlessly(error: Rejected | Untrustworthy) ->
         await loaded(pilot, 5)
 
 
-@piloted
+@async_test
 async def test_the_chart_says_what_it_leaves_out() -> None:
-    app = staged(PastGate(records(1200)))
+    app = staged(HistoryGate(records(1200)))
     async with app.run_test(size=(120, 36)) as pilot:
         await loaded(pilot, 50)
-        await settle(pilot, lambda: "decisions per day" in text(app))
+        await wait_until(pilot, lambda: "decisions per day" in text(app))
         assert "median time to decide" in text(app)
-        small = staged(PastGate([record(5000 - n, NOW) for n in range(600)]))
+        small = staged(HistoryGate([record(5000 - n, NOW) for n in range(600)]))
     async with small.run_test(size=(120, 36)) as pilot:
-        await settle(pilot, lambda: "of the newest 500 requests" in text(small))
+        await wait_until(pilot, lambda: "of the newest 500 requests" in text(small))
         await pilot.press("c")
         assert "decisions per day" not in text(small)
         await pilot.press("c")
         assert "decisions per day" in text(small)
 
 
-@piloted
+@async_test
 async def test_the_chart_can_be_asked_for_where_there_is_little_room() -> None:
-    app = staged(PastGate(records(30)))
+    app = staged(HistoryGate(records(30)))
     async with app.run_test(size=(40, 15)) as pilot:
         await loaded(pilot, 30)
         assert "time taken" not in text(app)
         await pilot.press("c")
-        await settle(pilot, lambda: "time taken" in text(app))
+        await wait_until(pilot, lambda: "time taken" in text(app))
         assert "send-draft" in text(app)
 
 
-@piloted
+@async_test
 async def test_resizing_keeps_the_cursor_in_view() -> None:
-    app = staged(PastGate(records(50)))
+    app = staged(HistoryGate(records(50)))
     async with app.run_test(size=(120, 36)) as pilot:
         table = await loaded(pilot, 50)
         for _ in range(30):
@@ -335,39 +335,39 @@ async def test_resizing_keeps_the_cursor_in_view() -> None:
             assert ("signature" in text(app)) == (size[0] > 100)
 
 
-@piloted
+@async_test
 async def test_the_mouse_moves_and_opens() -> None:
-    app = staged(PastGate(records(20)))
+    app = staged(HistoryGate(records(20)))
     async with app.run_test(size=(120, 36)) as pilot:
         table = await loaded(pilot, 20)
         await pilot.click(HistoryTable, offset=(10, 3))
         assert table.current == table.records[3]
         assert not app.screen.query_one(RequestDetail).display
         await pilot.click(HistoryTable, offset=(10, 3))
-        await settle(pilot, lambda: app.screen.query_one(RequestDetail).display)
+        await wait_until(pilot, lambda: app.screen.query_one(RequestDetail).display)
         await pilot.click(HistoryTable, offset=(10, 21))
         assert table.current is not None
 
 
-@piloted
+@async_test
 async def test_an_id_that_is_copied_runs_nothing_when_it_is_pasted() -> None:
-    app = staged(PastGate([record(1, changes={"id": "act-1\nrm -rf ~\n"})]))
+    app = staged(HistoryGate([record(1, changes={"id": "act-1\nrm -rf ~\n"})]))
     async with app.run_test(size=(120, 36)) as pilot:
         await loaded(pilot, 1)
         await pilot.press("y")
     assert app.copied == "act-1⏎rm -rf ~⏎"
 
 
-@piloted
+@async_test
 async def test_copy_and_help_and_panes() -> None:
     past = records(5)
-    app = staged(PastGate(past, [item(str(past[0]["id"]))]))
+    app = staged(HistoryGate(past, [item(str(past[0]["id"]))]))
     async with app.run_test(size=(120, 36)) as pilot:
         await loaded(pilot, 5)
         await pilot.press("y")
         assert app.copied == "act-000005"
         await pilot.press("enter")
-        await settle(pilot, lambda: "agent sent" in text(app))
+        await wait_until(pilot, lambda: "agent sent" in text(app))
         await pilot.press("y")
         assert app.copied == f"act-000005 sha256:{'cd' * 32}"
         await pilot.press("tab")
@@ -378,14 +378,14 @@ async def test_copy_and_help_and_panes() -> None:
         assert isinstance(app.screen, HelpScreen)
 
 
-@piloted
+@async_test
 async def test_raw_view_and_copy_are_of_the_request_under_the_cursor() -> None:
     past = records(5)
-    app = staged(PastGate(past, [item(str(past[0]["id"]))]))
+    app = staged(HistoryGate(past, [item(str(past[0]["id"]))]))
     async with app.run_test(size=(120, 36)) as pilot:
         await loaded(pilot, 5)
         await pilot.press("enter")
-        await settle(pilot, lambda: "agent sent" in text(app))
+        await wait_until(pilot, lambda: "agent sent" in text(app))
         await pilot.press("enter", "j", "y")
         assert app.copied == "act-000004"
         await pilot.press("v")
@@ -393,10 +393,10 @@ async def test_raw_view_and_copy_are_of_the_request_under_the_cursor() -> None:
         assert "open the detail first" in text(app)
 
 
-@piloted
+@async_test
 async def test_a_users_keys_work_and_are_shown() -> None:
     keys = keymap({"history.search": "f", "down": "n"})
-    app = Stage(HistoryScreen(alone(PastGate(records(9))), keymap=keys), keymap=keys)
+    app = ScreenApp(HistoryScreen(alone(HistoryGate(records(9))), keymap=keys), keymap=keys)
     async with app.run_test(size=(80, 24)) as pilot:
         table = await loaded(pilot, 9)
         assert lines(app)[-1].startswith(" f search")
@@ -407,7 +407,7 @@ async def test_a_users_keys_work_and_are_shown() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_hostile_text_is_only_shown(size: tuple[int, int]) -> None:
     names = ("action", "agent", "surface", "reason", "error", "connector", "id", "risk", "signer", "asked", "outcome")
     items: list[dict[str, Json]] = []
@@ -417,13 +417,13 @@ async def test_hostile_text_is_only_shown(size: tuple[int, int]) -> None:
     held = [
         item(str(one["id"]), text=bad, action=bad, draft=bad) for one, bad in zip(items, HOSTILE.values(), strict=True)
     ]
-    app = staged(PastGate(items, held))
+    app = staged(HistoryGate(items, held))
     async with app.run_test(size=size) as pilot:
         table = await loaded(pilot, 50)
         while len(table.records) < len(items):
             known = len(table.records)
             await pilot.press("G")
-            await settle(pilot, lambda known=known: len(table.records) > known)  # type: ignore[misc]  # bound at once
+            await wait_until(pilot, lambda known=known: len(table.records) > known)  # type: ignore[misc]  # bound at once
         screen = app.screen
         assert isinstance(screen, HistoryScreen)
         detail = screen.query_one(RequestDetail)
@@ -473,9 +473,9 @@ def test_no_content_of_an_edited_call_reaches_the_column_of_the_signs(bad: str, 
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_an_edited_approval_is_listed_and_told_as_one(size: tuple[int, int]) -> None:
-    gate = PastGate([record(3, changes={"outcome": "executed", "edited": True})])
+    gate = HistoryGate([record(3, changes={"outcome": "executed", "edited": True})])
     entry: JsonObject = {"kind": "request.made", "body": {"args": {"to": "ann", "body": "one\ntwo"}}}
     gate.entries["act-000003"] = [entry]
     gate.edits["act-000003"] = {"asked": {"to": "ann", "body": "one\ntwo"}, "approved": {"to": "bob", "body": "one\n2"}}
@@ -484,49 +484,49 @@ async def test_an_edited_approval_is_listed_and_told_as_one(size: tuple[int, int
         await loaded(pilot, 1)
         assert "done, edited" in text(app)
         await pilot.press("enter")
-        await settle(pilot, lambda: app.screen.query_one("#detail-shown").display)
+        await wait_until(pilot, lambda: app.screen.query_one("#detail-shown").display)
         app.screen.query_one(RequestDetail).scroll_end(animate=False)
         await pilot.pause()
         for words in ("− to", "+ to", "− ▎ two", "+ ▎ 2", "  ▎ one"):
             assert words in text(app)
 
 
-@piloted
+@async_test
 async def test_an_edit_made_elsewhere_is_told_as_one() -> None:
-    app = staged(PastGate([record(3, changes={"edited": True, "surface": "elsewhere", "signer": ""})]))
+    app = staged(HistoryGate([record(3, changes={"edited": True, "surface": "elsewhere", "signer": ""})]))
     async with app.run_test(size=(100, 44)) as pilot:
         await loaded(pilot, 1)
         await pilot.press("enter")
-        await settle(pilot, lambda: "edited     elsewhere; what was changed is not known here" in text(app))
+        await wait_until(pilot, lambda: "edited     elsewhere; what was changed is not known here" in text(app))
 
 
-@piloted
+@async_test
 async def test_what_a_daemon_never_told_is_said_in_the_detail() -> None:
     shell: JsonObject = {"outcome": "running", "kind": "shell", "daemon": "here"}
-    app = staged(PastGate([record(3, changes=shell), record(1, changes=shell | {"kind": "comms_send"})]))
+    app = staged(HistoryGate([record(3, changes=shell), record(1, changes=shell | {"kind": "comms_send"})]))
     async with app.run_test(size=(100, 44)) as pilot:
         await loaded(pilot, 2)
         assert "→ allowed" in text(app)
         assert "… no news" in text(app)
         await pilot.press("enter")
-        await settle(pilot, lambda: "what came of the command is not told" in text(app))
+        await wait_until(pilot, lambda: "what came of the command is not told" in text(app))
         await pilot.press("j")
-        await settle(pilot, lambda: "nothing was heard since" in text(app))
+        await wait_until(pilot, lambda: "nothing was heard since" in text(app))
 
 
 async def into_export(pilot: Pilot[None]) -> ExportScreen:
     await pilot.press("x")
-    await settle(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
     screen = pilot.app.screen
     assert isinstance(screen, ExportScreen)
     return screen
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_export_writes_what_is_found(tmp_path_factory: pytest.TempPathFactory, size: tuple[int, int]) -> None:
     folder = tmp_path_factory.mktemp("export")
-    gate = PastGate(records(1200))
+    gate = HistoryGate(records(1200))
     app = staged(gate)
     async with app.run_test(size=size) as pilot:
         await loaded(pilot, 50)
@@ -536,18 +536,18 @@ async def test_export_writes_what_is_found(tmp_path_factory: pytest.TempPathFact
         await pilot.pause()
         assert "Writes CSV" in text(app)
         await pilot.press("enter")
-        await settle(pilot, lambda: not isinstance(app.screen, ExportScreen))
+        await wait_until(pilot, lambda: not isinstance(app.screen, ExportScreen))
         assert "1,200 written to" in text(app) or size[0] == 40
     path = folder / "past.csv"
     assert len(path.read_text().splitlines()) == 1201
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-@piloted
+@async_test
 async def test_export_never_replaces_a_file_without_being_asked(tmp_path: Path) -> None:
     path = tmp_path / "past.jsonl"
     path.write_text("precious")
-    app = staged(PastGate(records(5)))
+    app = staged(HistoryGate(records(5)))
     async with app.run_test(size=(80, 24)) as pilot:
         await loaded(pilot, 5)
         screen = await into_export(pilot)
@@ -555,7 +555,7 @@ async def test_export_never_replaces_a_file_without_being_asked(tmp_path: Path) 
         screen.query_one(Input).value = str(path)
         await pilot.pause()
         await pilot.press("enter")
-        await settle(pilot, lambda: "there is a file of this name" in text(app))
+        await wait_until(pilot, lambda: "there is a file of this name" in text(app))
         replace = screen.query_one("#export-replace", Button)
         assert replace.display
         assert not replace.has_focus
@@ -563,13 +563,13 @@ async def test_export_never_replaces_a_file_without_being_asked(tmp_path: Path) 
         await pilot.pause(0.2)
         assert path.read_text() == "precious"
         await pilot.click("#export-replace")
-        await settle(pilot, lambda: not isinstance(app.screen, ExportScreen))
+        await wait_until(pilot, lambda: not isinstance(app.screen, ExportScreen))
         assert len(path.read_text().splitlines()) == 5
 
 
-@piloted
+@async_test
 async def test_export_says_what_is_in_the_way_and_can_be_left(tmp_path: Path) -> None:
-    gate = PastGate(records(5))
+    gate = HistoryGate(records(5))
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
         await loaded(pilot, 5)
@@ -581,13 +581,13 @@ async def test_export_says_what_is_in_the_way_and_can_be_left(tmp_path: Path) ->
             screen.query_one(Input).value = name
             await pilot.pause()
             await pilot.press("enter")
-            await settle(pilot, lambda words=words: words in text(app))  # type: ignore[misc]  # bound at once
+            await wait_until(pilot, lambda words=words: words in text(app))  # type: ignore[misc]  # bound at once
         gate.error = NoGate("nobody answers\x1b")
         screen.query_one(Input).value = str(tmp_path / "x.csv")
         await pilot.pause()
         await pilot.press("enter")
-        await settle(pilot, lambda: "nobody answers" in text(app))
+        await wait_until(pilot, lambda: "nobody answers" in text(app))
         assert unsafe(app) == []
         await pilot.press("escape")
-        await settle(pilot, lambda: not isinstance(app.screen, ExportScreen))
+        await wait_until(pilot, lambda: not isinstance(app.screen, ExportScreen))
     assert list(tmp_path.iterdir()) == []

@@ -19,8 +19,8 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.daemon.cautions import cautions
 from aileron_tui.runtime.daemon.request_reader import edited
-from tests.console.items import NOW, Stage, clickable, controls, lines, worked
-from tests.console.pilots import piloted
+from tests.console.sample_requests import NOW, PromptApp, clickable, controls, lines, worked
+from tests.console.screen_app import async_test
 from tests.hostile import HOSTILE
 from tests.runtime.daemon.asked import ACTION, ARGS, KINDS, asked, item, read
 
@@ -64,22 +64,22 @@ async def settle(pilot: Pilot[None]) -> None:
     seen: list[list[str]] = []
     for _ in range(200):
         await pilot.pause(0.01)
-        assert isinstance(pilot.app, Stage)
+        assert isinstance(pilot.app, PromptApp)
         seen = [*seen[-3:], lines(pilot.app)]
         if len(seen) == 4 and all(one == seen[0] for one in seen) and not pilot.app.view._lookalikes.is_running:
             return
 
 
-def words(app: Stage) -> str:
+def words(app: PromptApp) -> str:
     """What is on screen, with single spaces."""
     return "\n".join(" ".join(row.split()) for row in lines(app) if row.strip())
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("name", CASES)
-@piloted
+@async_test
 async def test_each_kind_looks_as_kept(name: str, size: tuple[int, int]) -> None:
-    app = Stage(CASES[name])
+    app = PromptApp(CASES[name])
     async with app.run_test(size=size) as pilot:
         app.view.tick(NOW)
         await settle(pilot)
@@ -109,9 +109,9 @@ def test_every_picture_is_looked_at() -> None:
         ("carrier_pigeon", "Approve carrier_pigeon?"),
     ],
 )
-@piloted
+@async_test
 async def test_each_kind_asks_its_own_question(kind: str, question: str) -> None:
-    app = Stage(item(kind))
+    app = PromptApp(item(kind))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         shown = words(app)
@@ -121,9 +121,9 @@ async def test_each_kind_asks_its_own_question(kind: str, question: str) -> None
         assert "left" not in shown.splitlines()[0]
 
 
-@piloted
+@async_test
 async def test_who_asks_is_what_the_agent_says() -> None:
-    app = Stage(item("action"))
+    app = PromptApp(item("action"))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         assert "Says it is ▎ claude" in words(app)
@@ -133,9 +133,9 @@ async def test_who_asks_is_what_the_agent_says() -> None:
         assert "Asked by an agent that gave no name" in words(app)
 
 
-@piloted
+@async_test
 async def test_a_preview_is_as_old_as_the_request_and_is_not_fetched_again() -> None:
-    app = Stage(item("action"))
+    app = PromptApp(item("action"))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         assert "fetched by connector aileron-connector-google · before asking, 40 s ago" in words(app)
@@ -157,9 +157,9 @@ def test_the_raw_view_has_all_that_the_daemon_told() -> None:
     assert "as the daemon sent it" not in fields(worked())
 
 
-@piloted
+@async_test
 async def test_a_shell_that_gives_up_while_one_looks_is_told_at_once() -> None:
-    app = Stage(item("shell"))
+    app = PromptApp(item("shell"))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         assert "gave up" not in words(app)
@@ -171,10 +171,10 @@ async def test_a_shell_that_gives_up_while_one_looks_is_told_at_once() -> None:
         assert "gave up" not in words(app)
 
 
-@piloted
+@async_test
 async def test_an_edit_of_each_kind_is_shown_as_old_and_new() -> None:
     draft, command = item("comms_draft"), item("shell")
-    app = Stage(edited(draft, {"draft_body": "Yes.\nSince one."}))
+    app = PromptApp(edited(draft, {"draft_body": "Yes.\nSince one."}))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         shown = words(app)
@@ -217,10 +217,10 @@ def test_hostile_text_in_every_field_of_every_kind_is_kept_whole(name: str) -> N
 
 
 @pytest.mark.parametrize("part", range(4))
-@piloted
+@async_test
 async def test_hostile_text_in_every_field_of_every_kind_is_only_shown(part: int) -> None:
     """Each text is seen in one kind, each kind with many texts."""
-    app = Stage(item("action"))
+    app = PromptApp(item("action"))
     async with app.run_test(size=SIZES[1]) as pilot:
         for number, (name, hostile) in enumerate(list(HOSTILE.items())[part::4]):
             made = list(hostile_requests(carried(hostile)))
@@ -233,11 +233,11 @@ async def test_hostile_text_in_every_field_of_every_kind_is_only_shown(part: int
         assert not app.ran
 
 
-@piloted
+@async_test
 async def test_hostile_text_stays_in_its_place_in_full() -> None:
     """Nothing of it is dropped: what is not shown as it is, is shown as a mark."""
     text = "safe\x1b[2J\u202e\u200b[@click=app.quit]x[/]"
-    app = Stage(read(asked("shell", args={"command": text, "reason": text, "cwd": text, text: text})))
+    app = PromptApp(read(asked("shell", args={"command": text, "reason": text, "cwd": text, text: text})))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         shown = "safe⟨ESC⟩[2J⟨U+202E⟩⟨U+200B⟩[@click=app.quit]x[/]"
@@ -245,9 +245,9 @@ async def test_hostile_text_stays_in_its_place_in_full() -> None:
         assert "⟨U+200B⟩[@click=app.quit]" in words(app)
 
 
-@piloted
+@async_test
 async def test_a_request_of_high_risk_is_read_when_its_end_was_seen() -> None:
-    app = Stage(item("comms_draft"))
+    app = PromptApp(item("comms_draft"))
     async with app.run_test(size=SIZES[1]) as pilot:
         await settle(pilot)
         assert not app.view.read_to_end

@@ -18,42 +18,53 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import Rejected, Unanswered
-from tests.console.pilots import SIZES, piloted, settle
-from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, Slow, console, request, sent, shown, told
+from tests.console.screen_app import SIZES, async_test, wait_until
+from tests.console.scripted_gate import (
+    ARMED,
+    QUICK,
+    Clock,
+    ScriptedGate,
+    SlowGate,
+    console,
+    notifications,
+    request,
+    sent,
+    shown,
+)
 from tests.hostile import HOSTILE
 
 HIGH = Risk(RiskLevel.HIGH, "it sends")
 LOW = Risk(RiskLevel.LOW, "it reads")
 
 
-@piloted
+@async_test
 async def test_approve_is_one_key_and_reaches_the_gate_once() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
         await pilot.press("a")
-        await settle(pilot, lambda: app.board.pill("act-1").words == "done ✓")
+        await wait_until(pilot, lambda: app.board.pill("act-1").words == "done ✓")
         await pilot.press("a", "a")
         await pilot.pause(0.2)
     assert gate.decided == [("act-1", Verdict.APPROVE, "", None)]
 
 
-@piloted
+@async_test
 async def test_deny_and_deny_with_a_reason() -> None:
     gate = ScriptedGate(request(1), request(2))
     async with console(gate) as (app, pilot):
         await pilot.press("d")
-        await settle(pilot, lambda: app.board.pill("act-1").words == "denied")
+        await wait_until(pilot, lambda: app.board.pill("act-1").words == "denied")
         assert app.board.selected == "act-1"
         await pilot.press("j")
         await pilot.pause(0.15)
         await pilot.press("D")
         await pilot.press(*"wrong")
         await pilot.press("enter")
-        await settle(pilot, lambda: len(gate.decided) == 2)
+        await wait_until(pilot, lambda: len(gate.decided) == 2)
     assert gate.decided[1] == ("act-2", Verdict.DENY, "wrong", None)
 
 
-@piloted
+@async_test
 async def test_escape_in_the_reason_decides_nothing() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (_, pilot):
@@ -62,26 +73,26 @@ async def test_escape_in_the_reason_decides_nothing() -> None:
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_type_ahead_is_dropped_not_queued() -> None:
     gate, clock = ScriptedGate(), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         gate.tell("pending", request(1))
-        await settle(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
+        await wait_until(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
         await pilot.press(*"banana")
         clock.run(app, 0.8)
-        await settle(pilot, lambda: "ready for your answer" in shown(app))
+        await wait_until(pilot, lambda: "ready for your answer" in shown(app))
         assert gate.decided == []
         await pilot.press("a")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@piloted
+@async_test
 async def test_holding_the_key_down_never_arms() -> None:
     gate, clock = ScriptedGate(), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         gate.tell("pending", request(1))
-        await settle(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
+        await wait_until(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
         for _ in range(12):
             await pilot.press("a")
             clock.run(app, 0.3)
@@ -89,7 +100,7 @@ async def test_holding_the_key_down_never_arms() -> None:
         assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_an_answer_after_another_key_waits() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
@@ -98,10 +109,10 @@ async def test_an_answer_after_another_key_waits() -> None:
         await pilot.press("a")
         await sent(app)
         assert gate.decided == []
-        assert "not yet: you were typing" in told(app)
+        assert "not yet: you were typing" in notifications(app)
 
 
-@piloted
+@async_test
 async def test_enter_and_space_never_answer() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
@@ -110,7 +121,7 @@ async def test_enter_and_space_never_answer() -> None:
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_what_is_pasted_and_what_follows_it_is_no_answer() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
@@ -118,10 +129,10 @@ async def test_what_is_pasted_and_what_follows_it_is_no_answer() -> None:
         await pilot.press("a")
         await sent(app)
         assert gate.decided == []
-        assert "not yet: text was pasted" in told(app)
+        assert "not yet: text was pasted" in notifications(app)
 
 
-@piloted
+@async_test
 async def test_the_window_that_just_got_the_focus_is_not_armed() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
@@ -131,10 +142,10 @@ async def test_the_window_that_just_got_the_focus_is_not_armed() -> None:
         assert gate.decided == []
         clock.run(app, 0.8)
         await pilot.press("a")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@piloted
+@async_test
 async def test_high_risk_must_be_read_and_confirmed() -> None:
     body = Row("Body", "\n".join(f"line {number}" for number in range(200)), multiline=True)
     gate = ScriptedGate(request(1, HIGH, preview=PreviewResult((body,))))
@@ -160,10 +171,10 @@ async def test_high_risk_must_be_read_and_confirmed() -> None:
         await pilot.press("a")
         await pilot.pause(0.2)
         await pilot.press("y")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@piloted
+@async_test
 async def test_what_does_not_fit_on_the_screen_has_not_been_read() -> None:
     rows = tuple(Row(f"Row {number}", f"value {number}") for number in range(60))
     gate = ScriptedGate(request(1, HIGH, inputs=rows))
@@ -172,24 +183,24 @@ async def test_what_does_not_fit_on_the_screen_has_not_been_read() -> None:
         await pilot.pause(0.3)
         assert not view.read_to_end
         await pilot.press("enter", "end")
-        await settle(pilot, lambda: view.read_to_end)
+        await wait_until(pilot, lambda: view.read_to_end)
 
 
-@piloted
+@async_test
 async def test_high_risk_by_typing_the_name() -> None:
     gate = ScriptedGate(request(1, HIGH))
     async with console(gate, replace(QUICK, high_risk="type")) as (app, pilot):
-        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await wait_until(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
         await pilot.press("a")
         await pilot.pause(0.1)
         await pilot.press(*"wrong", "enter")
         await pilot.pause(0.1)
         assert gate.decided == []
         await pilot.press(*"act-on-1", "enter")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@piloted
+@async_test
 async def test_undo_takes_an_approval_back_and_low_risk_has_no_window() -> None:
     gate = ScriptedGate(request(1), request(2, LOW))
     async with console(gate, replace(QUICK, undo_seconds=5.0)) as (app, pilot):
@@ -203,17 +214,17 @@ async def test_undo_takes_an_approval_back_and_low_risk_has_no_window() -> None:
         await pilot.press("j")
         await pilot.pause(0.2)
         await pilot.press("a")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
     assert gate.decided[0][0] == "act-2"
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_how_it_ended_fits_the_list_and_the_bar_and_all_of_it_is_in_the_prompt(size: tuple[int, int]) -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, replace(QUICK, undo_seconds=5.0), size) as (app, pilot):
         await pilot.press("a")
-        await settle(pilot, lambda: "u takes it back" in shown(app))
+        await wait_until(pilot, lambda: "u takes it back" in shown(app))
         row = app.screen.query_one(RequestList).render_line(0).text
         assert "not sent yet" in row
         assert "⟨+" not in row
@@ -221,16 +232,16 @@ async def test_how_it_ended_fits_the_list_and_the_bar_and_all_of_it_is_in_the_pr
         error = "connector_runtime_error: the service returned 404 and a word of its own about what it did not find"
         ended = replace(request(1), state=RequestState.FAILED, revision=9)
         gate.tell("updated", replace(ended, fields=ended.fields | {"error": error}))
-        await settle(pilot, lambda: "nothing to answer here" in shown(app))
+        await wait_until(pilot, lambda: "nothing to answer here" in shown(app))
         assert "failed ✗ · nothing to answer here" in shown(app)
         assert "⟨+" not in app.screen.query_one(RequestList).render_line(0).text
         note = app.screen.query_one("#prompt-note")
         assert error.split() == " ".join(str(note.render()).split()).removeprefix("failed ✗ ").split()
         await pilot.press("a")
-        assert told(app) == "nothing to answer here: failed ✗"
+        assert notifications(app) == "nothing to answer here: failed ✗"
 
 
-@piloted
+@async_test
 async def test_only_the_last_word_stands_and_none_once_an_answer_is_taken() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, clock=clock, toasts=True) as (app, pilot):
@@ -243,12 +254,12 @@ async def test_only_the_last_word_stands_and_none_once_an_answer_is_taken() -> N
         assert [str(toast.render()) for toast in app.screen.query("Toast")] == ["not yet: you were typing"]
         clock.run(app, 0.8)
         await pilot.press("a")
-        await settle(pilot, lambda: app.board.pill("act-1").words == "done ✓")
+        await wait_until(pilot, lambda: app.board.pill("act-1").words == "done ✓")
         assert "not yet" not in shown(app)
         assert not app.screen.query("Toast")
 
 
-@piloted
+@async_test
 async def test_quitting_with_a_held_approval_sends_nothing() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, replace(QUICK, undo_seconds=0.5)) as (app, pilot):
@@ -259,7 +270,7 @@ async def test_quitting_with_a_held_approval_sends_nothing() -> None:
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_a_held_approval_of_what_changed_is_not_sent() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, replace(QUICK, undo_seconds=0.6)) as (app, pilot):
@@ -271,44 +282,44 @@ async def test_a_held_approval_of_what_changed_is_not_sent() -> None:
         assert app.board.pill("act-1").words == ""
 
 
-@piloted
+@async_test
 async def test_what_changed_while_one_was_asked_once_more_is_not_approved() -> None:
     gate = ScriptedGate(request(1, HIGH))
     async with console(gate) as (app, pilot):
-        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await wait_until(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
         await pilot.press("a")
-        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
         changed = replace(request(1, HIGH, inputs=(Row("Draft id", "another"),)), revision=9)
         gate.tell("updated", changed)
-        await settle(pilot, lambda: app.board.requests["act-1"].digest == changed.digest)
+        await wait_until(pilot, lambda: app.board.requests["act-1"].digest == changed.digest)
         await pilot.press("y")
-        await settle(pilot, lambda: "it changed before it was sent" in told(app))
+        await wait_until(pilot, lambda: "it changed before it was sent" in notifications(app))
         await sent(app)
         assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_edit_shows_the_difference_then_approves_the_edited_call() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
         await pilot.press("e")
         await pilot.pause(0.1)
         await pilot.press(*"-new", "ctrl+s")
-        await settle(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: app.desk.edited is not None)
         await pilot.pause(0.2)
         assert "r-1-new" in shown(app)
         assert "Approve act-on-1?" in shown(app)
         await pilot.press("a")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
         # What was approved stays on screen, beside what was asked.
-        await settle(pilot, lambda: "done ✓ (edited)" in shown(app))
+        await wait_until(pilot, lambda: "done ✓ (edited)" in shown(app))
         assert "Approve act-on-1?" not in shown(app)
         for words in ("edited: − as asked, + as edited", "▎−r-1\n", "▎+r-1-new"):
             assert words in shown(app)
     assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1-new"})]
 
 
-@piloted
+@async_test
 async def test_an_edited_call_whose_preview_is_still_to_come_is_not_approved() -> None:
     class Hasty(ScriptedGate):
         def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
@@ -317,16 +328,16 @@ async def test_an_edited_call_whose_preview_is_still_to_come_is_not_approved() -
     gate = Hasty(request(1))
     async with console(gate) as (app, pilot):
         await pilot.press("e")
-        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("x", "ctrl+s")
-        await settle(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: app.desk.edited is not None)
         await pilot.press("a")
-        await settle(pilot, lambda: "the preview is still being fetched" in told(app))
+        await wait_until(pilot, lambda: "the preview is still being fetched" in notifications(app))
         await sent(app)
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_editing_again_goes_on_from_the_edit() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
@@ -334,50 +345,50 @@ async def test_editing_again_goes_on_from_the_edit() -> None:
             await pilot.press("e")
             await pilot.pause(0.1)
             await pilot.press("end", *typed, "ctrl+s")
-            await settle(pilot, lambda seen=seen: seen in shown(app))  # type: ignore[misc]  # bound at once
+            await wait_until(pilot, lambda seen=seen: seen in shown(app))  # type: ignore[misc]  # bound at once
         await pilot.press("e")
         await pilot.pause(0.1)
         await pilot.press("ctrl+s")
-        await settle(pilot, lambda: len(app.screen_stack) == 1 and "▎+r-1-newer" in shown(app))
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1 and "▎+r-1-newer" in shown(app))
         await pilot.press("a")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
     assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1-newer"})]
 
 
-@piloted
+@async_test
 async def test_an_edited_call_is_on_screen_while_it_is_held_and_sent() -> None:
-    gate = Slow(request(1), request(2))
+    gate = SlowGate(request(1), request(2))
     async with console(gate, replace(QUICK, undo_seconds=60.0)) as (app, pilot):
         await pilot.press("e")
         await pilot.pause(0.1)
         await pilot.press("end", *"-new", "ctrl+s")
-        await settle(pilot, lambda: app.desk.edited is not None)
-        await settle(pilot, lambda: not app.screen.obstacle())  # type: ignore[attr-defined]  # the main screen
+        await wait_until(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: not app.screen.obstacle())  # type: ignore[attr-defined]  # the main screen
         await pilot.press("a")
-        await settle(pilot, lambda: app.desk.held > 0)
+        await wait_until(pilot, lambda: app.desk.held > 0)
         await pilot.press("j", "k")
-        await settle(pilot, lambda: "▎+r-1-new" in shown(app))
+        await wait_until(pilot, lambda: "▎+r-1-new" in shown(app))
         app.desk._time_is_up()  # a minute is long
-        await settle(pilot, lambda: "sending…" in shown(app))
+        await wait_until(pilot, lambda: "sending…" in shown(app))
         assert "▎+r-1-new" in shown(app)
         gate.let.set()
-        await settle(pilot, lambda: "done ✓ (edited)" in shown(app))
+        await wait_until(pilot, lambda: "done ✓ (edited)" in shown(app))
         assert "▎+r-1-new" in shown(app)
 
 
-@piloted
+@async_test
 async def test_what_was_edited_before_it_was_asked_again_can_be_edited_once_more() -> None:
     asked = request(1)
     gate = ScriptedGate(replace(asked, edited_from=replace(asked.prompt, inputs=(Row("Draft id", "r-0"),))))
     async with console(gate) as (app, pilot):
-        await settle(pilot, lambda: "▎−r-0" in shown(app) and "▎+r-1\n" in shown(app))
+        await wait_until(pilot, lambda: "▎−r-0" in shown(app) and "▎+r-1\n" in shown(app))
         await pilot.press("e")
-        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("end", *"-new", "ctrl+s")
-        await settle(pilot, lambda: "▎−r-0" in shown(app) and "▎+r-1-new" in shown(app))
+        await wait_until(pilot, lambda: "▎−r-0" in shown(app) and "▎+r-1-new" in shown(app))
 
 
-@piloted
+@async_test
 async def test_an_edit_that_makes_a_call_risky_must_be_read_too() -> None:
     class Raising(ScriptedGate):
         def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
@@ -387,31 +398,31 @@ async def test_an_edit_that_makes_a_call_risky_must_be_read_too() -> None:
     body = Row("Body", "\n".join(f"line {number}" for number in range(200)), multiline=True)
     async with console(Raising(request(1))) as (app, pilot):
         await pilot.press("e")
-        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("end", "x", "ctrl+s")
-        await settle(pilot, lambda: app.desk.edited is not None and "line 0" in shown(app))
+        await wait_until(pilot, lambda: app.desk.edited is not None and "line 0" in shown(app))
         await pilot.press("a")
-        await settle(pilot, lambda: "read it to the end" in told(app))
+        await wait_until(pilot, lambda: "read it to the end" in notifications(app))
         assert len(app.screen_stack) == 1
 
 
-@piloted
+@async_test
 async def test_an_approval_that_goes_out_leaves_the_edit_of_another_request() -> None:
     gate = ScriptedGate(request(1), request(2))
     async with console(gate, replace(QUICK, undo_seconds=60.0)) as (app, pilot):
         await pilot.press("a", "j", "e")
-        await settle(pilot, lambda: len(app.screen_stack) == 2)
+        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("end", "x", "ctrl+s")
-        await settle(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: app.desk.edited is not None)
         before = app.arming.changes
         app.desk._time_is_up()  # a minute is long
         assert app.arming.changes == before + 1  # a click that comes now was meant for the undo
-        await settle(pilot, lambda: len(gate.decided) == 1)
-        await settle(pilot, lambda: "▎+r-2x" in shown(app))
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: "▎+r-2x" in shown(app))
         assert app.desk.edited is not None
 
 
-@piloted
+@async_test
 async def test_an_edit_is_forgotten_by_escape_and_by_moving_on() -> None:
     gate = ScriptedGate(request(1), request(2))
     async with console(gate) as (app, pilot):
@@ -419,13 +430,13 @@ async def test_an_edit_is_forgotten_by_escape_and_by_moving_on() -> None:
             await pilot.press("e")
             await pilot.pause(0.1)
             await pilot.press("end", "x", "ctrl+s")
-            await settle(pilot, lambda: app.desk.edited is not None)
+            await wait_until(pilot, lambda: app.desk.edited is not None)
             await pilot.press(key)
             assert app.desk.edited is None
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_a_batch_answers_what_is_switched_and_leaves_the_rest() -> None:
     gate = ScriptedGate(request(1), request(2), request(3, HIGH), request(4))
     async with console(gate) as (app, pilot):
@@ -435,41 +446,41 @@ async def test_a_batch_answers_what_is_switched_and_leaves_the_rest() -> None:
         await pilot.pause(0.1)
         assert "high risk: only by itself" in shown(app)
         await pilot.press("j", "space", "ctrl+s")
-        await settle(pilot, lambda: len(gate.decided) == 2)
-        await settle(pilot, lambda: app.board.marked == {"act-3"})
+        await wait_until(pilot, lambda: len(gate.decided) == 2)
+        await wait_until(pilot, lambda: app.board.marked == {"act-3"})
     assert [(id_, verdict) for id_, verdict, *_ in gate.decided] == [
         ("act-1", Verdict.APPROVE),
         ("act-2", Verdict.DENY),
     ]
 
 
-@piloted
+@async_test
 async def test_what_is_being_answered_is_not_answered_by_a_batch_too() -> None:
     gate = ScriptedGate(request(1), request(2))
     async with console(gate, replace(QUICK, undo_seconds=30.0)) as (app, pilot):
         await pilot.press("space", "a", "X")
-        await settle(pilot, lambda: "cannot be answered now: approved, not sent yet" in told(app))
+        await wait_until(pilot, lambda: "cannot be answered now: approved, not sent yet" in notifications(app))
         assert len(app.screen_stack) == 1
         await pilot.press("j", "space", "X")
-        await settle(pilot, lambda: "1 marked" in shown(app))
+        await wait_until(pilot, lambda: "1 marked" in shown(app))
         await pilot.press("ctrl+s")
-        await settle(pilot, lambda: gate.decided == [("act-2", Verdict.DENY, "", None)])
+        await wait_until(pilot, lambda: gate.decided == [("act-2", Verdict.DENY, "", None)])
         assert app.desk.held
         await pilot.press("u")
     assert [id_ for id_, *_ in gate.decided] == ["act-2"]
 
 
-@piloted
+@async_test
 async def test_nothing_marked_says_so() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
         await pilot.press("A")
         await pilot.pause(0.2)
-        assert "nothing is marked" in told(app)
+        assert "nothing is marked" in notifications(app)
         assert len(app.screen_stack) == 1
 
 
-@piloted
+@async_test
 async def test_the_filter_narrows_and_escape_clears() -> None:
     gate = ScriptedGate(request(1), request(2))
     async with console(gate) as (app, pilot):
@@ -482,23 +493,23 @@ async def test_the_filter_narrows_and_escape_clears() -> None:
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_a_lost_gate_is_said_answers_are_refused_and_it_comes_back() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
         gate.hang_up()
-        await settle(pilot, lambda: bool(app.trouble))
+        await wait_until(pilot, lambda: bool(app.trouble))
         await pilot.pause(0.2)
         assert "not connected since" in shown(app)
         await pilot.press("a")
         await pilot.pause(0.1)
         assert gate.decided == []
         gate.down = False
-        await settle(pilot, lambda: not app.trouble)
+        await wait_until(pilot, lambda: not app.trouble)
         await pilot.pause(0.2)
         assert "not connected since" not in shown(app)
         await pilot.press("a")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
 @pytest.mark.parametrize(
@@ -510,30 +521,30 @@ async def test_a_lost_gate_is_said_answers_are_refused_and_it_comes_back() -> No
     ids=["500", "lost reply"],
 )
 def test_what_went_wrong_is_told_and_the_request_still_waits(trouble: Rejected | Unanswered, words: str) -> None:
-    @piloted
+    @async_test
     async def run() -> None:
         gate = ScriptedGate(request(1))
         gate.trouble = trouble
         async with console(gate) as (app, pilot):
             await pilot.press("a")
-            await settle(pilot, lambda: words in told(app))
+            await wait_until(pilot, lambda: words in notifications(app))
             assert app.board.pill("act-1").words == ""
             assert gate.decided == []
 
     run()
 
 
-@piloted
+@async_test
 async def test_what_somebody_else_answered_is_told() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
         gate.items["act-1"] = replace(gate.items["act-1"], state=RequestState.DENIED)
         await pilot.press("a")
-        await settle(pilot, lambda: "answered elsewhere" in told(app))
+        await wait_until(pilot, lambda: "answered elsewhere" in notifications(app))
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_a_console_that_only_reads_answers_nothing() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, read_only=True) as (app, pilot):
@@ -545,7 +556,7 @@ async def test_a_console_that_only_reads_answers_nothing() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_answer_keys_are_on_screen_at_every_size(size: tuple[int, int]) -> None:
-    @piloted
+    @async_test
     async def run() -> None:
         body = Row("Body", "\n".join(f"line {number}" for number in range(500)), multiline=True)
         gate = ScriptedGate(request(1, preview=PreviewResult((body,))), request(2))
@@ -562,7 +573,7 @@ def test_the_answer_keys_are_on_screen_at_every_size(size: tuple[int, int]) -> N
     run()
 
 
-@piloted
+@async_test
 async def test_resizing_keeps_the_request_and_too_small_still_denies() -> None:
     gate = ScriptedGate(request(1), request(2))
     async with console(gate) as (app, pilot):
@@ -574,22 +585,22 @@ async def test_resizing_keeps_the_request_and_too_small_still_denies() -> None:
         assert "too small" in shown(app).replace("\n", " ")
         await pilot.pause(0.2)
         await pilot.press("d")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@piloted
+@async_test
 async def test_there_is_a_log_where_a_gate_or_an_agent_runs_in_this_window() -> None:
     async with console(ScriptedGate(request(1))) as (app, pilot):
         assert "l log" not in shown(app)
         await pilot.press("l")
-        assert told(app) == "there is a log only in the demo, and where the gate runs in this window"
+        assert notifications(app) == "there is a log only in the demo, and where the gate runs in this window"
     async with console(ScriptedGate(request(1)), log_lines=lambda: ["gate  12 actions"]) as (app, pilot):
         assert "l log" in shown(app)
         await pilot.press("l")
-        await settle(pilot, lambda: "12 actions" in shown(app))
+        await wait_until(pilot, lambda: "12 actions" in shown(app))
 
 
-@piloted
+@async_test
 async def test_quit_asks_when_something_waits() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
@@ -605,43 +616,43 @@ async def test_quit_asks_when_something_waits() -> None:
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_what_ends_with_this_window_is_not_said_to_go_on() -> None:
     async with console(ScriptedGate(request(1)), log_lines=lambda: ["gate  12 actions"]) as (app, pilot):
         await pilot.press("q")
-        await settle(pilot, lambda: "the gate in this window ends too" in shown(app))
+        await wait_until(pilot, lambda: "the gate in this window ends too" in shown(app))
         assert "go on waiting" not in shown(app)
 
 
-@piloted
+@async_test
 async def test_a_key_without_a_passphrase_is_not_locked_and_that_is_said() -> None:
     async with console(ScriptedGate(request(1))) as (app, pilot):
         await pilot.press("L")
-        assert told(app) == "not locked: this key has no passphrase to unlock it with"
+        assert notifications(app) == "not locked: this key has no passphrase to unlock it with"
         assert "Approve act-on-1?" in shown(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_a_filter_says_that_it_is_on_and_what_the_keys_do_meanwhile(size: tuple[int, int]) -> None:
     async with console(ScriptedGate(request(1), request(2)), size=size) as (app, pilot):
         await pilot.press("slash")
-        await settle(pilot, lambda: "enter goes back" in shown(app))
+        await wait_until(pilot, lambda: "enter goes back" in shown(app))
         assert "esc shows all" in shown(app)
         assert "filtered" not in shown(app)
         await pilot.press(*"zzz", "enter")
-        await settle(pilot, lambda: "enter goes back" not in shown(app))
+        await wait_until(pilot, lambda: "enter goes back" not in shown(app))
         assert "filtered" in shown(app)
         assert ("filtered, esc shows all" in shown(app)) == (size[0] > 60)
         await pilot.press("escape")
-        await settle(pilot, lambda: "filtered" not in shown(app))
+        await wait_until(pilot, lambda: "filtered" not in shown(app))
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_hostile_text_never_leaves_its_ground(part: int) -> None:
     """Every text as action, label and value, several at a time: in the list, the prompt, the sheet and the form."""
 
-    @piloted
+    @async_test
     async def run() -> None:
         gate = ScriptedGate()
         async with console(gate, size=(80, 24)) as (app, pilot):
@@ -654,7 +665,7 @@ def test_hostile_text_never_leaves_its_ground(part: int) -> None:
                     hostile = replace(request(1000 * number + place, inputs=rows), revision=1)
                     told.append(replace(hostile, prompt=replace(hostile.prompt, action=text)))
                 gate.tell("snapshot", *told)
-                await settle(pilot, partial(app.board.requests.__contains__, told[-1].id))
+                await wait_until(pilot, partial(app.board.requests.__contains__, told[-1].id))
                 app.board.selected = told[0].id
                 app.redraw()
                 await pilot.pause()

@@ -22,8 +22,8 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from tests.console.mouse import Place, click, down, move, place, report, up
-from tests.console.pilots import SIZES, lines, piloted, settle, unsafe
-from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, console, request, sent, shown, told
+from tests.console.screen_app import SIZES, async_test, lines, unsafe, wait_until
+from tests.console.scripted_gate import ARMED, QUICK, Clock, ScriptedGate, console, notifications, request, sent, shown
 from tests.hostile import HOSTILE
 
 HIGH = Risk(RiskLevel.HIGH, "it sends something")
@@ -42,53 +42,53 @@ def bring_forward(app: Console, clock: Clock) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("key", "verdict"), [("a approve", Verdict.APPROVE), ("d deny", Verdict.DENY)])
-@piloted
+@async_test
 async def test_a_click_on_a_key_answers_once(size: tuple[int, int], key: str, verdict: Verdict) -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, size, clock=clock) as (app, pilot):
         bring_forward(app, clock)
         await click(pilot, key)
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
     assert gate.decided == [("act-1", verdict, "", None)]
 
 
-@piloted
+@async_test
 async def test_the_pilot_can_click_it_too() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (_, pilot):
         await pilot.click(AnswerBar, offset=(2, 1))
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@piloted
+@async_test
 async def test_a_double_click_answers_once() -> None:
     gate, clock = ScriptedGate(request(1), request(2)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         bring_forward(app, clock)
         for _ in range(3):
             await click(pilot, approve(app))
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
         await click(pilot, approve(app))
         await sent(app)
     assert [id_ for id_, *_ in gate.decided] == ["act-1"]
 
 
-@piloted
+@async_test
 async def test_a_press_before_it_is_armed_is_dropped_however_long_it_is_held() -> None:
     gate, clock = ScriptedGate(), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         bring_forward(app, clock)
         gate.tell("pending", request(1))
-        await settle(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
+        await wait_until(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
         await down(pilot, approve(app))
-        assert "not yet: just shown" in told(app)
+        assert "not yet: just shown" in notifications(app)
         clock.run(app, 2)
         await up(pilot, approve(app))
         await sent(app)
         assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_a_click_elsewhere_is_no_answer_and_makes_answers_wait() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
@@ -100,13 +100,13 @@ async def test_a_click_elsewhere_is_no_answer_and_makes_answers_wait() -> None:
             await pilot.press("a")
             await sent(app)
             assert gate.decided == [], spot
-            assert "not yet: you" in told(app)
+            assert "not yet: you" in notifications(app)
             clock.run(app, 0.8)
         await click(pilot, approve(app))
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@piloted
+@async_test
 async def test_press_and_release_on_different_keys_do_nothing() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
@@ -123,7 +123,7 @@ async def test_press_and_release_on_different_keys_do_nothing() -> None:
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_another_request_under_the_pointer_is_not_answered() -> None:
     gate, clock = ScriptedGate(request(1), request(2)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
@@ -131,7 +131,7 @@ async def test_another_request_under_the_pointer_is_not_answered() -> None:
         await down(pilot, approve(app))
         app.board.selected = "act-2"
         app.redraw()
-        await settle(pilot, lambda: app.arming.on_screen("act-2", request(2).digest))
+        await wait_until(pilot, lambda: app.arming.on_screen("act-2", request(2).digest))
         clock.run(app, 0.8)
         await up(pilot, approve(app))
         await sent(app)
@@ -139,7 +139,7 @@ async def test_another_request_under_the_pointer_is_not_answered() -> None:
 
 
 @pytest.mark.parametrize("size", [(120, 30), (100, 36), (59, 20)])
-@piloted
+@async_test
 async def test_keys_that_moved_under_the_pointer_are_not_pressed(size: tuple[int, int]) -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, (120, 36), clock=clock) as (app, pilot):
@@ -151,10 +151,10 @@ async def test_keys_that_moved_under_the_pointer_are_not_pressed(size: tuple[int
         await click(pilot, approve(app))
         await sent(app)
         assert gate.decided == []
-        assert "not yet: the keys just moved" in told(app)
+        assert "not yet: the keys just moved" in notifications(app)
 
 
-@piloted
+@async_test
 async def test_the_click_that_brings_the_window_forward_only_does_that() -> None:
     """Whether the terminal reports the focus before the press, after it, or between press and release."""
     gate, clock = ScriptedGate(request(1)), Clock()
@@ -174,10 +174,10 @@ async def test_the_click_that_brings_the_window_forward_only_does_that() -> None
             assert gate.decided == [], reports
         clock.run(app, 0.8)
         await click(pilot, approve(app))
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@piloted
+@async_test
 async def test_where_the_focus_is_not_reported_the_first_click_after_a_while_only_gives_it() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
@@ -186,23 +186,23 @@ async def test_where_the_focus_is_not_reported_the_first_click_after_a_while_onl
             await click(pilot, approve(app))
             await sent(app)
             assert gate.decided == []
-            assert "click again" in told(app)
+            assert "click again" in notifications(app)
         clock.run(app, 0.8)
         await click(pilot, approve(app))
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@piloted
+@async_test
 async def test_high_risk_is_asked_once_more_and_the_safe_choice_comes_first() -> None:
     gate, clock = ScriptedGate(request(1, HIGH)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
-        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await wait_until(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
         bring_forward(app, clock)
 
         async def ask() -> None:
             await click(pilot, approve(app))
-            await settle(pilot, lambda: isinstance(app.screen, ConfirmScreen))
-            await settle(pilot, lambda: "y yes" in shown(app))
+            await wait_until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            await wait_until(pilot, lambda: "y yes" in shown(app))
 
         await ask()
         assert place(app, "n no") < place(app, "y yes")
@@ -210,7 +210,7 @@ async def test_high_risk_is_asked_once_more_and_the_safe_choice_comes_first() ->
         assert "not yet: " in shown(app)
         clock.run(app, 0.8)
         await click(pilot, "n no")
-        await settle(pilot, lambda: not isinstance(app.screen, ConfirmScreen))
+        await wait_until(pilot, lambda: not isinstance(app.screen, ConfirmScreen))
         clock.run(app, 0.8)
         await ask()
         clock.run(app, 0.8)
@@ -220,21 +220,21 @@ async def test_high_risk_is_asked_once_more_and_the_safe_choice_comes_first() ->
         assert gate.decided == []
         clock.run(app, 0.8)
         await click(pilot, "y yes")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@piloted
+@async_test
 async def test_what_is_held_is_taken_back_by_a_click() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, replace(QUICK, undo_seconds=60.0), size=SIZES[2]) as (app, pilot):
         await click(pilot, "a approve")
-        await settle(pilot, lambda: "u takes it back" in shown(app))
+        await wait_until(pilot, lambda: "u takes it back" in shown(app))
         await click(pilot, "u takes it back")
-        await settle(pilot, lambda: not app.desk.held)
+        await wait_until(pilot, lambda: not app.desk.held)
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_the_key_that_is_pointed_at_shows_without_colour() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
@@ -256,13 +256,13 @@ def underlined(app: Console) -> str:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_a_sheet_is_filled_in_and_sent_with_the_mouse(size: tuple[int, int]) -> None:
     gate, clock = ScriptedGate(request(1), request(2), request(3)), Clock()
     async with console(gate, ARMED, size, clock=clock) as (app, pilot):
         bring_forward(app, clock)
         await pilot.press("space", "j", "space", "j", "space", "A")
-        await settle(pilot, lambda: isinstance(app.screen, BatchScreen) and "ctrl+s" in shown(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, BatchScreen) and "ctrl+s" in shown(app))
         clock.run(app, 0.8)
         rows = app.screen.query_one(OptionList)
         corner = rows.region.offset
@@ -284,85 +284,85 @@ async def test_a_sheet_is_filled_in_and_sent_with_the_mouse(size: tuple[int, int
         assert "not yet: you just clicked" in shown(app)
         clock.run(app, 0.8)
         await click(pilot, "ctrl+s")
-        await settle(pilot, lambda: len(gate.decided) == 2)
+        await wait_until(pilot, lambda: len(gate.decided) == 2)
     assert [(id_, verdict) for id_, verdict, *_ in gate.decided] == [
         ("act-1", Verdict.APPROVE),
         ("act-2", Verdict.DENY),
     ]
 
 
-@piloted
+@async_test
 async def test_a_reason_is_sent_by_a_click_once_the_form_was_to_be_seen() -> None:
     gate, clock = ScriptedGate(request(1)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         bring_forward(app, clock)
         await click(pilot, "D deny with reason")
-        await settle(pilot, lambda: isinstance(app.screen, ReasonScreen) and "enter denies" in shown(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, ReasonScreen) and "enter denies" in shown(app))
         await click(pilot, "enter denies")
         await sent(app)
         assert gate.decided == []
         await pilot.press(*"no")
         clock.run(app, 0.8)
         await click(pilot, "enter denies")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
     assert gate.decided == [("act-1", Verdict.DENY, "no", None)]
 
 
-@piloted
+@async_test
 async def test_an_edited_call_is_made_and_approved_with_the_mouse() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
         await click(pilot, "e edit")
-        await settle(pilot, lambda: isinstance(app.screen, EditScreen) and "ctrl+s" in shown(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, EditScreen) and "ctrl+s" in shown(app))
         await pilot.press("end", "x")
         await click(pilot, "ctrl+s show the difference")
-        await settle(pilot, lambda: app.desk.edited is not None)
-        await settle(pilot, lambda: "esc forgets the edit" in shown(app))
+        await wait_until(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: "esc forgets the edit" in shown(app))
         await click(pilot, "a approve")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
     assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1x"})]
 
 
 @pytest.mark.parametrize("button", ["y yes", "n no"])
-@piloted
+@async_test
 async def test_clicking_on_and_on_closes_one_screen(button: str) -> None:
     gate = ScriptedGate(request(1, HIGH))
     async with console(gate) as (app, pilot):
-        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await wait_until(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
         await click(pilot, "a approve")
-        await settle(pilot, lambda: isinstance(app.screen, ConfirmScreen) and button in shown(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, ConfirmScreen) and button in shown(app))
         spot = place(app, button)
         for _ in range(3):
             report(pilot, events.MouseDown, spot)
             report(pilot, events.MouseUp, spot)
-        await settle(pilot, lambda: len(app.screen_stack) == 1)
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
         await sent(app)
         assert app.is_running
     assert len(gate.decided) == (button == "y yes")
 
 
-@piloted
+@async_test
 async def test_typing_yes_on_and_on_closes_one_screen() -> None:
     gate = ScriptedGate(request(1, HIGH))
     async with console(gate) as (app, pilot):
-        await settle(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
+        await wait_until(pilot, lambda: app.screen.query_one(PromptView).read_to_end)
         await pilot.press("a")
-        await settle(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await wait_until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         for _ in range(3):
             app.post_message(events.Key("y", "y"))
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
         assert app.is_running
 
 
-@piloted
+@async_test
 async def test_what_ends_under_a_lock_does_not_open_it() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
         await pilot.press("D")
-        await settle(pilot, lambda: isinstance(app.screen, ReasonScreen))
+        await wait_until(pilot, lambda: isinstance(app.screen, ReasonScreen))
         dialog = app.screen
         app._cover("Locked")
-        await settle(pilot, lambda: isinstance(app.screen, LockScreen))
+        await wait_until(pilot, lambda: isinstance(app.screen, LockScreen))
         dialog.dismiss(None)
         await pilot.pause()
         assert isinstance(app.screen, LockScreen)
@@ -371,38 +371,38 @@ async def test_what_ends_under_a_lock_does_not_open_it() -> None:
 async def opened(app: Console, pilot: Pilot[None], key: str) -> None:
     """Opens a screen by clicking its key, and waits for its own keys."""
     await click(pilot, key)
-    await settle(pilot, lambda: len(app.screen_stack) > 1 and bool(app.screen.query(KeyLine)))
-    await settle(pilot, lambda: "esc" in lines(app)[-1] or "esc" in shown(app))
+    await wait_until(pilot, lambda: len(app.screen_stack) > 1 and bool(app.screen.query(KeyLine)))
+    await wait_until(pilot, lambda: "esc" in lines(app)[-1] or "esc" in shown(app))
 
 
 @pytest.mark.parametrize("key", ["h history", "v raw", "l log", "? help", "D deny with reason", "e edit"])
-@piloted
+@async_test
 async def test_screens_are_opened_and_left_by_their_keys(key: str) -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, size=(150, 36), log_lines=lambda: ["a line"]) as (app, pilot):
         await opened(app, pilot, key)
         await click(pilot, "esc ")
-        await settle(pilot, lambda: len(app.screen_stack) == 1)
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_a_double_click_goes_back_one_screen() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, size=(150, 36)) as (app, pilot):
         await opened(app, pilot, "v raw")
         await opened(app, pilot, "? help")
-        await settle(pilot, lambda: isinstance(app.screen, HelpScreen) and "/ search" in shown(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen) and "/ search" in shown(app))
         x, y = place(app, "/ search  esc back")
         spot = (x + len("/ search  "), y)
         for _ in range(2):
             report(pilot, events.MouseDown, spot)
             report(pilot, events.MouseUp, spot)
-        await settle(pilot, lambda: len(app.screen_stack) < 3)
+        await wait_until(pilot, lambda: len(app.screen_stack) < 3)
         assert len(app.screen_stack) == 2
 
 
-@piloted
+@async_test
 async def test_help_is_searched_by_a_click_and_says_what_the_mouse_does() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, size=SIZES[0]) as (app, pilot):
@@ -410,10 +410,10 @@ async def test_help_is_searched_by_a_click_and_says_what_the_mouse_does() -> Non
         await click(pilot, "/ search")
         await pilot.press(*"click")
         assert isinstance(app.screen, HelpScreen)
-        await settle(pilot, lambda: "goes to the next request" in " ".join(shown(app).split()))
+        await wait_until(pilot, lambda: "goes to the next request" in " ".join(shown(app).split()))
 
 
-@piloted
+@async_test
 async def test_a_click_looks_at_a_request_and_one_on_the_folded_line_at_the_next() -> None:
     gate, clock = ScriptedGate(request(1), request(2)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
@@ -429,7 +429,7 @@ async def test_a_click_looks_at_a_request_and_one_on_the_folded_line_at_the_next
     assert gate.decided == []
 
 
-@piloted
+@async_test
 async def test_the_wheel_scrolls_what_is_under_the_pointer_and_stays_there() -> None:
     rows = tuple(Row(f"Row {number}", f"value {number}") for number in range(60))
     gate = ScriptedGate(*(request(number, inputs=rows) for number in range(1, 90)))
@@ -440,21 +440,21 @@ async def test_the_wheel_scrolls_what_is_under_the_pointer_and_stays_there() -> 
             for _ in range(3):
                 turned = events.MouseScrollDown(None, x, y, 0, 1, 0, False, False, False, screen_x=x, screen_y=y)
                 app.post_message(turned)
-            await settle(pilot, lambda: waiting.scroll_offset.y > 0)
-        await settle(pilot, lambda: view._body.scroll_offset.y > 0)
+            await wait_until(pilot, lambda: waiting.scroll_offset.y > 0)
+        await wait_until(pilot, lambda: view._body.scroll_offset.y > 0)
         app.redraw()
         await pilot.pause()
         assert waiting.scroll_offset.y > 0
         assert app.board.selected == "act-1"
         await pilot.press("j")
-        await settle(pilot, lambda: waiting.scroll_offset.y <= 1)
+        await wait_until(pilot, lambda: waiting.scroll_offset.y <= 1)
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_no_foreign_text_can_be_clicked(part: int) -> None:
     """Every hostile text as action, label and value; then everything on the screen is clicked but the keys."""
 
-    @piloted
+    @async_test
     async def run() -> None:
         texts = [text for text in HOSTILE.values() if not any("\ud800" <= it <= "\udfff" for it in text)][part::4]
         told = []
@@ -482,11 +482,11 @@ def test_no_foreign_text_can_be_clicked(part: int) -> None:
     run()
 
 
-@piloted
+@async_test
 async def test_a_field_can_be_clicked_into_and_out_of() -> None:
     gate = ScriptedGate(request(1), request(2))
     async with console(gate) as (app, pilot):
         await click(pilot, "/ filter")
         assert isinstance(app.focused, Input)
         await click(pilot, "a approve")
-        await settle(pilot, lambda: len(gate.decided) == 1)
+        await wait_until(pilot, lambda: len(gate.decided) == 1)

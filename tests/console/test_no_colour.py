@@ -10,9 +10,9 @@ from aileron_tui.console.screens.first_run import FirstRun
 from aileron_tui.console.screens.history import HistoryScreen
 from aileron_tui.console.settings import default_theme
 from aileron_tui.console.widgets.request_detail import RequestDetail
-from tests.console.history_gate import PastGate, alone, records
-from tests.console.pilots import Stage, lines, piloted, settle, text
-from tests.console.scripted import QUICK, ScriptedGate, console, request, shown
+from tests.console.history_gate import HistoryGate, alone, records
+from tests.console.screen_app import ScreenApp, async_test, lines, text, wait_until
+from tests.console.scripted_gate import QUICK, ScriptedGate, console, request, shown
 
 
 def colours(app: App[Any]) -> set[str]:
@@ -35,7 +35,7 @@ def reversed_text(app: App[Any]) -> list[str]:
     return [part.text for part in styled if part.style and part.style.reverse and part.text.isalnum()]
 
 
-@piloted
+@async_test
 async def test_the_console_has_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with console(ScriptedGate(request(1)), replace(QUICK, theme=default_theme())) as (app, pilot):
@@ -47,7 +47,7 @@ async def test_the_console_has_no_colours(monkeypatch: pytest.MonkeyPatch) -> No
             assert colours(app) == set()
 
 
-@piloted
+@async_test
 async def test_the_first_screen_has_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = FirstRun(("No gate is running here.",), default_theme())
@@ -56,7 +56,7 @@ async def test_the_first_screen_has_no_colours(monkeypatch: pytest.MonkeyPatch) 
         assert colours(app) == set()
 
 
-@piloted
+@async_test
 async def test_the_choice_one_is_on_shows_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = FirstRun(("No gate is running here.",), default_theme())
@@ -70,11 +70,11 @@ async def test_the_choice_one_is_on_shows_without_colours(monkeypatch: pytest.Mo
         await pilot.pause(0.1)
         assert [line.split()[:2] for line in underlined(board)] == [["deny", "act-on-1"]]
         await pilot.press("escape", "ctrl+p")
-        await settle(pilot, lambda: any("approve" in line for line in underlined(board)))
+        await wait_until(pilot, lambda: any("approve" in line for line in underlined(board)))
         assert not any("deny" in line for line in underlined(board))
 
 
-@piloted
+@async_test
 async def test_the_plain_look_has_no_colours_of_its_own() -> None:
     async with console(ScriptedGate(request(1)), replace(QUICK, theme="aileron-plain")) as (app, pilot):
         for key in ("e", "escape", "D", "escape", "h", "slash"):
@@ -83,35 +83,35 @@ async def test_the_plain_look_has_no_colours_of_its_own() -> None:
             assert colours(app) == set(), key
 
 
-@piloted
+@async_test
 async def test_where_one_types_shows_in_the_plain_look() -> None:
     async with console(ScriptedGate(request(1)), replace(QUICK, theme="aileron-plain")) as (app, pilot):
         await pilot.press("D", *"why", "home")
-        await settle(pilot, lambda: reversed_text(app) == ["w"])
+        await wait_until(pilot, lambda: reversed_text(app) == ["w"])
         assert colours(app) == set()  # black on white, reversed, is what a dark terminal has anyway
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24), (40, 15)])
-@piloted
+@async_test
 async def test_the_pane_one_is_in_shows_without_colours(size: tuple[int, int]) -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, replace(QUICK, theme="aileron-plain"), size) as (app, pilot):
         assert underlined(app) == []
         await pilot.press("enter")
-        await settle(pilot, lambda: any("Approve act-on-1?" in line for line in underlined(app)))
+        await wait_until(pilot, lambda: any("Approve act-on-1?" in line for line in underlined(app)))
         await pilot.press("tab")
-        await settle(pilot, lambda: underlined(app) == [])
+        await wait_until(pilot, lambda: underlined(app) == [])
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
-@piloted
+@async_test
 async def test_the_pane_of_the_history_one_is_in_shows_without_colours(size: tuple[int, int]) -> None:
-    app = Stage(HistoryScreen(alone(PastGate(records(5)))), theme="aileron-plain")
+    app = ScreenApp(HistoryScreen(alone(HistoryGate(records(5)))), theme="aileron-plain")
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, lambda: "end of the list" in text(app))
+        await wait_until(pilot, lambda: "end of the list" in text(app))
         await pilot.press("enter")
         detail = app.screen.query_one(RequestDetail)
-        await settle(pilot, lambda: detail.display)
+        await wait_until(pilot, lambda: detail.display)
         frames = {}
         for _ in range(2):
             await pilot.press("tab")

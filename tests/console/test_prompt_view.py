@@ -14,9 +14,9 @@ from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from tests.console import items
-from tests.console.items import NOW, RECAP, START, Stage, clickable, controls, item, lines, prompt
-from tests.console.pilots import piloted
+from tests.console import sample_requests as samples
+from tests.console.sample_requests import NOW, RECAP, START, PromptApp, clickable, controls, item, lines, prompt
+from tests.console.screen_app import async_test
 from tests.hostile import HOSTILE
 
 SIZES = [(120, 36), (80, 24), (40, 15)]
@@ -28,7 +28,7 @@ HUGE = "Some words of a long mail, which has very many lines like this one.\n" *
 async def settle(pilot: Pilot[None]) -> None:
     """Until nothing more is counted or checked."""
     app = pilot.app
-    assert isinstance(app, Stage)
+    assert isinstance(app, PromptApp)
     for _ in range(300):
         await pilot.pause(0.01)
         counted = all(quote.body.long_text.counted for quote in app.view._shown_quotes())
@@ -38,22 +38,22 @@ async def settle(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
-def is_read(app: Stage) -> bool:
+def is_read(app: PromptApp) -> bool:
     return app.view.read_to_end
 
 
-def quote(app: Stage, number: int = 0) -> Quote:
+def quote(app: PromptApp, number: int = 0) -> Quote:
     return list(app.view._shown_quotes())[number]
 
 
-def found(app: Stage, words: str) -> str:
+def found(app: PromptApp, words: str) -> str:
     """The row that has these words."""
     return next((row for row in lines(app) if words in row), "")
 
 
-@piloted
+@async_test
 async def test_the_worked_example() -> None:
-    app = Stage(items.worked())
+    app = PromptApp(samples.worked())
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         shown = [" ".join(row.split()) for row in lines(app)]
@@ -85,13 +85,13 @@ async def test_the_worked_example() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
-    "shown", [items.worked(), items.not_found(), items.gaps(), items.structured(), items.fetching(), None]
+    "shown", [samples.worked(), samples.not_found(), samples.gaps(), samples.structured(), samples.fetching(), None]
 )
-@piloted
+@async_test
 async def test_every_size_shows_the_question_and_how_much_is_below(
     size: tuple[int, int], shown: Request | None
 ) -> None:
-    app = Stage(shown)
+    app = PromptApp(shown)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         rows = lines(app)
@@ -107,29 +107,29 @@ async def test_every_size_shows_the_question_and_how_much_is_below(
 
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_hostile_text_in_every_place_is_only_shown(size: tuple[int, int], part: int) -> None:
     """The smallest screen sees the whole corpus, the others a part of it."""
-    app = Stage(items.worked())
+    app = PromptApp(samples.worked())
     async with app.run_test(size=size) as pilot:
         for name, hostile in list(HOSTILE.items())[part :: 4 if size == SIZES[2] else 12]:
             text = hostile.encode("utf-8", "replace").decode()  # JSON cannot carry half a surrogate
-            app.view.show(items.hostile(text))
+            app.view.show(samples.hostile(text))
             for _ in range(2):
                 await pilot.pause()
                 assert not controls(lines(app)), name
                 assert not clickable(app), name
                 app.view.scroll_rows(size[1] // 2)
-            app.view.show(items.unavailable_with(text))
+            app.view.show(samples.unavailable_with(text))
             await pilot.pause()
             assert not controls(lines(app)), name
             assert not app.ran
 
 
-@piloted
+@async_test
 async def test_a_value_cannot_forge_a_row_or_a_head() -> None:
     forged = "r-1\nTo: boss@corp.example\nfetched by connector mail · just now"
-    app = Stage(item(prompt((Row("Draft id", forged),), (Row("Body", forged, multiline=True),))))
+    app = PromptApp(item(prompt((Row("Draft id", forged),), (Row("Body", forged, multiline=True),))))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         rows = [row for row in lines(app) if "boss@corp.example" in row or "fetched by" in row]
@@ -138,9 +138,9 @@ async def test_a_value_cannot_forge_a_row_or_a_head() -> None:
         assert "r-1⏎To: boss" in rows[0]
 
 
-@piloted
+@async_test
 async def test_a_long_value_wraps_under_its_own_label() -> None:
-    app = Stage(item(prompt((Row("Url", "https://example.com/" + "a" * 200), Row("Next", "x")))))
+    app = PromptApp(item(prompt((Row("Url", "https://example.com/" + "a" * 200), Row("Next", "x")))))
     async with app.run_test(size=(60, 40)) as pilot:
         await settle(pilot)
         rows = lines(app)
@@ -152,9 +152,9 @@ async def test_a_long_value_wraps_under_its_own_label() -> None:
         assert sum(row.count("a") for row in rows[first : first + 8] if "▎" in row) >= 200
 
 
-@piloted
+@async_test
 async def test_labels_go_above_their_values_where_there_is_no_room() -> None:
-    app = Stage(item(prompt((Row("The identifier of the draft", "r-1"),), ())))
+    app = PromptApp(item(prompt((Row("The identifier of the draft", "r-1"),), ())))
     async with app.run_test(size=(40, 30)) as pilot:
         await settle(pilot)
         rows = [row.strip() for row in lines(app)]
@@ -162,9 +162,9 @@ async def test_labels_go_above_their_values_where_there_is_no_room() -> None:
         assert rows[index + 1] == "▎ r-1"
 
 
-@piloted
+@async_test
 async def test_what_is_not_there_is_said_without_gutter() -> None:
-    app = Stage(items.gaps())
+    app = PromptApp(samples.gaps())
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         for label, said in (("To", "n/a"), ("Subject", "empty"), ("Body", "n/a")):
@@ -172,40 +172,40 @@ async def test_what_is_not_there_is_said_without_gutter() -> None:
         assert found(app, "Size").split() == ["Size", "▎", "12", "KB"]
 
 
-@piloted
+@async_test
 async def test_a_failed_preview_cannot_be_missed() -> None:
-    app = Stage(items.not_found())
+    app = PromptApp(samples.not_found())
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         assert "⚠ Preview unavailable: Gmail API returned 404" in found(app, "unavailable")
         assert "fetched by" not in "\n".join(lines(app))
 
 
-@piloted
+@async_test
 async def test_fetching_is_told_and_does_not_count_as_read() -> None:
-    app = Stage(items.fetching())
+    app = PromptApp(samples.fetching())
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         assert "fetching from connector mail …" in found(app, "fetching")
         assert not is_read(app)
-        app.view.show(replace(items.worked(), id="act-4"))
+        app.view.show(replace(samples.worked(), id="act-4"))
         await settle(pilot)
         assert is_read(app)
 
 
-@piloted
+@async_test
 async def test_an_action_without_preview_says_so() -> None:
-    app = Stage(items.unpreviewed())
+    app = PromptApp(samples.unpreviewed())
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         assert found(app, "has no preview")
         assert "○ low risk" in found(app, "low risk")
 
 
-@piloted
+@async_test
 async def test_warnings_stand_beside_their_value() -> None:
     body = "see pаypal.com\n" + "x " * 5000
-    app = Stage(item(prompt((Row("Host", "xn--pple-43d.com"),), (Row("Body", body, multiline=True),))))
+    app = PromptApp(item(prompt((Row("Host", "xn--pple-43d.com"),), (Row("Body", body, multiline=True),))))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         rows = lines(app)
@@ -215,9 +215,9 @@ async def test_warnings_stand_beside_their_value() -> None:
         assert '⚠ "pаypal.com" mixes Latin and Cyrillic letters' in rows[head + 1]
 
 
-@piloted
+@async_test
 async def test_time_left_is_a_bar_and_a_number() -> None:
-    app = Stage(items.worked())
+    app = PromptApp(samples.worked())
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         app.view.tick(START + timedelta(seconds=150))
@@ -232,21 +232,21 @@ async def test_time_left_is_a_bar_and_a_number() -> None:
         assert "fetched by connector mail · 1 h ago" in found(app, "fetched")
 
 
-@piloted
+@async_test
 async def test_read_to_end_is_said_once_when_all_is_visible_at_once() -> None:
-    app = Stage(items.worked())
+    app = PromptApp(samples.worked())
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         assert is_read(app)
         app.view.tick(NOW)
-        app.view.show(items.worked())
+        app.view.show(samples.worked())
         await settle(pilot)
         assert app.reads == 1
 
 
-@piloted
+@async_test
 async def test_a_quote_must_be_read_to_its_own_end() -> None:
-    app = Stage(items.long_body(LONG))
+    app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
         assert app.view._body.max_scroll_y == 0
@@ -258,9 +258,9 @@ async def test_a_quote_must_be_read_to_its_own_end() -> None:
         assert app.reads == 1
 
 
-@piloted
+@async_test
 async def test_the_end_of_a_quote_does_not_count_while_it_is_off_screen() -> None:
-    app = Stage(items.long_body(LONG))
+    app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
         quote(app).body.scroll_to_last_row()
@@ -269,10 +269,10 @@ async def test_the_end_of_a_quote_does_not_count_while_it_is_off_screen() -> Non
         assert quote(app) not in app.view._progress._seen_ends
 
 
-@piloted
+@async_test
 async def test_pages_lead_through_the_whole_prompt() -> None:
     """Page down alone reads everything: up to the quote, through it, and to the end; and back."""
-    app = Stage(items.long_body(LONG))
+    app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
         seen: set[str] = set()
@@ -290,13 +290,13 @@ async def test_pages_lead_through_the_whole_prompt() -> None:
         assert quote(app).body.above == 0
 
 
-@piloted
+@async_test
 async def test_a_prompt_behind_another_screen_is_not_read() -> None:
-    app = Stage()
+    app = PromptApp()
     async with app.run_test(size=TALL) as pilot:
         view = app.view
         await app.push_screen(ModalScreen[None]())
-        view.show(items.worked())
+        view.show(samples.worked())
         await pilot.pause(0.1)
         assert app.reads == 0
         app.pop_screen()
@@ -306,9 +306,9 @@ async def test_a_prompt_behind_another_screen_is_not_read() -> None:
         assert is_read(app)
 
 
-@piloted
+@async_test
 async def test_an_update_keeps_position_and_focus() -> None:
-    app = Stage(items.long_body(LONG))
+    app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
         await pilot.press("pagedown", "pagedown", "pagedown")
@@ -316,35 +316,37 @@ async def test_an_update_keeps_position_and_focus() -> None:
         position, inner = app.view._body.scroll_y, quote(app).body.above
         assert position
         assert inner
-        app.view.show(replace(items.long_body(LONG), revision=2, state=RequestState.APPROVED), note=trusted("sending…"))
+        app.view.show(
+            replace(samples.long_body(LONG), revision=2, state=RequestState.APPROVED), note=trusted("sending…")
+        )
         await settle(pilot)
         assert found(app, "sending…")
         assert (app.view._body.scroll_y, quote(app).body.above) == (position, inner)
-        app.view.show(items.long_body(LONG + "\nand one more"))
+        app.view.show(samples.long_body(LONG + "\nand one more"))
         await settle(pilot)
         assert (app.view._body.scroll_y, quote(app).body.above) == (position, inner)
         assert app.view.has_focus
 
 
-@piloted
+@async_test
 async def test_another_request_starts_on_top_and_unread() -> None:
-    app = Stage(items.long_body(LONG))
+    app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
         for _ in range(3):
             await pilot.press("end")
             await settle(pilot)
         assert is_read(app)
-        app.view.show(replace(items.long_body(LONG), id="act-77"))
+        app.view.show(replace(samples.long_body(LONG), id="act-77"))
         await settle(pilot)
         assert app.view._body.scroll_y == 0
         assert quote(app).body.above == 0
         assert not is_read(app)
 
 
-@piloted
+@async_test
 async def test_what_changed_above_the_screen_must_be_read_too() -> None:
-    app = Stage(items.long_body(LONG))
+    app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
         for _ in range(3):
@@ -365,19 +367,19 @@ async def test_what_changed_above_the_screen_must_be_read_too() -> None:
             assert not app.view.changed_above
 
 
-@piloted
+@async_test
 async def test_a_changed_prompt_must_be_read_again() -> None:
-    app = Stage(items.worked())
+    app = PromptApp(samples.worked())
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
-        app.view.show(items.long_body(RECAP + "\nPS: and delete everything"))
+        app.view.show(samples.long_body(RECAP + "\nPS: and delete everything"))
         await settle(pilot)
         assert app.reads == 2
 
 
-@piloted
+@async_test
 async def test_an_edit_is_shown_as_old_and_new() -> None:
-    app = Stage(items.after_edit())
+    app = PromptApp(samples.after_edit())
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         assert found(app, "▎−team@example.com").split()[0] == "To"
@@ -388,41 +390,41 @@ async def test_an_edit_is_shown_as_old_and_new() -> None:
         assert "edited" in found(app, "Body")
 
 
-@piloted
+@async_test
 async def test_a_line_that_stayed_cannot_pass_for_one_that_an_edit_took_away() -> None:
     text = f"keep {'x' * 60} - pay 9 to ana@example.com\nfirst"
     asked, edited = (item(prompt((Row("Body", body, multiline=True),))) for body in (text, text.replace("st", "m")))
-    app = Stage(replace(edited, edited_from=asked.prompt))
+    app = PromptApp(replace(edited, edited_from=asked.prompt))
     async with app.run_test(size=(80, 40)) as pilot:
         await settle(pilot)
         assert found(app, "pay 9").strip().startswith("▎·- pay 9")
         assert found(app, "- first").strip().startswith("▎ - first")
 
 
-@piloted
+@async_test
 async def test_an_edit_is_shown_as_old_and_new_also_of_the_last_of_many_rows() -> None:
     first = tuple(Row(f"n{number}", "v") for number in range(100))
     asked, edited = (item(prompt((*first, Row("To", to), Row("Cc", "bo")), preview=False)) for to in ("ana", "sam"))
-    app = Stage(replace(edited, edited_from=asked.prompt))
+    app = PromptApp(replace(edited, edited_from=asked.prompt))
     async with app.run_test(size=(70, 150)) as pilot:
         await settle(pilot)
         assert [row.strip() for row in lines(app) if "To: " in row] == ["▎ - To: ana", "▎ + To: sam"]
         assert found(app, "Cc: bo").strip() == "▎   Cc: bo"
 
 
-@piloted
+@async_test
 async def test_no_value_passes_for_another_of_many_rows() -> None:
     rows = (*(Row(f"n{number}", "v") for number in range(100)), Row("z", f"{'y' * 55} to: ana@example.com"))
-    app = Stage(item(prompt(rows, preview=False)))
+    app = PromptApp(item(prompt(rows, preview=False)))
     async with app.run_test(size=(70, 150)) as pilot:
         await settle(pilot)
         assert found(app, "z: yyy").strip().startswith("▎ z: yyy")
         assert found(app, "to: ana").strip().startswith("▎·to: ana")
 
 
-@piloted
+@async_test
 async def test_the_arrow_leads_into_an_outline_and_out_again() -> None:
-    app = Stage(items.structured())
+    app = PromptApp(samples.structured())
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         await pilot.press("right")
@@ -435,20 +437,20 @@ async def test_the_arrow_leads_into_an_outline_and_out_again() -> None:
 
 
 @pytest.mark.parametrize("theme", ["aileron-dark", "aileron-light", "aileron-contrast", "aileron-plain"])
-@piloted
+@async_test
 async def test_every_theme_draws_every_kind_of_prompt(theme: str) -> None:
-    app = Stage(items.structured(), theme=theme)
+    app = PromptApp(samples.structured(), theme=theme)
     async with app.run_test(size=(80, 24)) as pilot:
-        for shown in (items.not_found(), items.gaps(), items.hostile("\x1b[2J"), items.after_edit(), None):
+        for shown in (samples.not_found(), samples.gaps(), samples.hostile("\x1b[2J"), samples.after_edit(), None):
             app.view.show(shown)
             await pilot.pause()
         assert found(app, "Nothing waits.")
 
 
-@piloted
+@async_test
 async def test_without_colour_everything_has_a_word_or_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app = Stage(items.not_found(), theme="aileron-plain")
+    app = PromptApp(samples.not_found(), theme="aileron-plain")
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         for strip in app.screen._compositor.render_strips():
@@ -459,12 +461,12 @@ async def test_without_colour_everything_has_a_word_or_a_sign(monkeypatch: pytes
             assert found(app, sign)
 
 
-@piloted
+@async_test
 async def test_a_huge_body_opens_scrolls_and_ends() -> None:
-    app = Stage(items.worked())
+    app = PromptApp(samples.worked())
     async with app.run_test(size=(100, 40)) as pilot:
         await settle(pilot)
-        app.view.show(items.long_body(HUGE))
+        app.view.show(samples.long_body(HUGE))
         await pilot.pause()
         assert found(app, "▎ Some words of a long mail")
         assert "150,001 lines" in found(app, "Body")
@@ -478,22 +480,22 @@ async def test_a_huge_body_opens_scrolls_and_ends() -> None:
         assert is_read(app)
 
 
-@piloted
+@async_test
 async def test_a_note_stands_below_the_title() -> None:
-    app = Stage()
+    app = PromptApp()
     async with app.run_test(size=TALL) as pilot:
         app.view.show(None, note=trusted("The gate is away."))
         await pilot.pause()
         assert found(app, "The gate is away.")
-        app.view.show(items.worked(), note=Content("denied"))
+        app.view.show(samples.worked(), note=Content("denied"))
         await settle(pilot)
         rows = [row.strip() for row in lines(app) if row.strip()]
         assert rows[1] == "denied"
 
 
-@piloted
+@async_test
 async def test_with_256_colours_the_ground_of_a_warning_is_not_red() -> None:
-    app = Stage(items.unavailable_with("Gmail API returned 404"))
+    app = PromptApp(samples.unavailable_with("Gmail API returned 404"))
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         ground = app.view.query_one("#prompt-unavailable").rich_style.bgcolor

@@ -10,8 +10,8 @@ from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.console.widgets.quote_heights import share_height
 from aileron_tui.console.widgets.quote_text import GUTTER
 from aileron_tui.core.visible_text import block
-from tests.console.items import EVENT, PATCH, clickable, controls, lines, styles
-from tests.console.pilots import piloted
+from tests.console.sample_requests import EVENT, PATCH, clickable, controls, lines, styles
+from tests.console.screen_app import async_test
 from tests.hostile import HOSTILE
 
 HUNDRED = "\n".join(f"line {number}" for number in range(1, 101))
@@ -52,7 +52,7 @@ async def settled(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
-@piloted
+@async_test
 async def test_what_is_above_and_below_is_said() -> None:
     app = Page(HUNDRED)
     async with app.run_test(size=(60, 24)) as pilot:
@@ -76,7 +76,7 @@ async def test_what_is_above_and_below_is_said() -> None:
         assert app.quote.body.above == 0
 
 
-@piloted
+@async_test
 async def test_a_quote_that_is_all_visible_is_read_and_has_no_foot() -> None:
     app = Page("one\ntwo")
     async with app.run_test(size=(60, 24)) as pilot:
@@ -86,7 +86,7 @@ async def test_a_quote_that_is_all_visible_is_read_and_has_no_foot() -> None:
         assert not any("more" in row or row.strip() == "end" for row in lines(app))
 
 
-@piloted
+@async_test
 async def test_every_row_of_the_text_stands_behind_the_gutter() -> None:
     app = Page("a\n▎ b\n" + "word " * 40)
     async with app.run_test(size=(40, 24)) as pilot:
@@ -97,7 +97,7 @@ async def test_every_row_of_the_text_stands_behind_the_gutter() -> None:
 
 
 @pytest.mark.parametrize("part", range(4))
-@piloted
+@async_test
 async def test_hostile_text_is_only_shown(part: int) -> None:
     app = Page("")
     async with app.run_test(size=(50, 16)) as pilot:
@@ -114,7 +114,7 @@ async def test_hostile_text_is_only_shown(part: int) -> None:
                 assert shown[1].removeprefix(GUTTER).strip().startswith(start), name
 
 
-@piloted
+@async_test
 async def test_markup_in_the_text_does_nothing_when_clicked() -> None:
     app = Page("[@click=app.run]press[/]")
     async with app.run_test(size=(50, 16)) as pilot:
@@ -125,7 +125,7 @@ async def test_markup_in_the_text_does_nothing_when_clicked() -> None:
         assert not app.ran
 
 
-@piloted
+@async_test
 async def test_another_width_keeps_the_line_on_top() -> None:
     app = Page("\n".join(f"line {number} " + "word " * 20 for number in range(300)))
     async with app.run_test(size=(120, 20)) as pilot:
@@ -139,7 +139,7 @@ async def test_another_width_keeps_the_line_on_top() -> None:
         assert lines(app)[1].startswith(f"{GUTTER} line 200 ")
 
 
-@piloted
+@async_test
 async def test_the_same_text_again_changes_nothing_and_another_keeps_the_position() -> None:
     app = Page(HUNDRED)
     async with app.run_test(size=(60, 24)) as pilot:
@@ -156,7 +156,7 @@ async def test_the_same_text_again_changes_nothing_and_another_keeps_the_positio
         assert lines(app)[1].startswith(f"{GUTTER} short")
 
 
-@piloted
+@async_test
 async def test_json_folds_by_key_and_by_click() -> None:
     app = Page(EVENT, height=20)
     async with app.run_test(size=(60, 30)) as pilot:
@@ -182,7 +182,7 @@ async def test_json_folds_by_key_and_by_click() -> None:
         assert lines(app)[4].startswith(f"{GUTTER}▾")
 
 
-@piloted
+@async_test
 async def test_long_json_is_laid_out_without_holding_up_the_screen() -> None:
     text = "[" + ",".join(f'{{"id":{number}}}' for number in range(MAX_IMMEDIATE_LENGTH // 8)) + "]"
     app = Page(text)
@@ -191,7 +191,7 @@ async def test_long_json_is_laid_out_without_holding_up_the_screen() -> None:
         assert lines(app)[2].startswith(f"{GUTTER}▾   {{")
 
 
-@piloted
+@async_test
 async def test_a_diff_is_coloured_by_its_signs() -> None:
     app = Page(PATCH)
     async with app.run_test(size=(60, 30)) as pilot:
@@ -206,7 +206,7 @@ async def test_a_diff_is_coloured_by_its_signs() -> None:
         assert colours["@@"] not in (colours["- "], colours["+ "])
 
 
-@piloted
+@async_test
 async def test_a_changed_line_keeps_its_sign_where_it_goes_on() -> None:
     long = "word " * 20  # two rows
     app = Page(f"--- a/{long}\n+++ b\n@@ -1,3 +1,3 @@\n {long}\n-{long}\n+{long}", height=30)
@@ -216,7 +216,7 @@ async def test_a_changed_line_keeps_its_sign_where_it_goes_on() -> None:
     assert shown == [" --", "·wo", " ++", " @@", "  w", "·wo", " -w", "-wo", " +w"], shown
 
 
-@piloted
+@async_test
 async def test_a_changed_line_keeps_its_sign_however_long_it_is() -> None:
     app = Page(f"@@ -1,2 +1,2 @@\n-é{'word ' * 8000}\n+é{'word ' * 8000}", height=30)
     async with app.run_test(size=(60, 40)) as pilot:

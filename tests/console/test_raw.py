@@ -9,16 +9,16 @@ from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.raw import MAX_COPIED, RawScreen, fields
 from aileron_tui.console.widgets.json_view import JsonView, json_text
 from tests.console.history_gate import item
-from tests.console.pilots import SIZES, Stage, lines, piloted, settle, text, unsafe
+from tests.console.screen_app import SIZES, ScreenApp, async_test, lines, text, unsafe, wait_until
 from tests.hostile import HOSTILE
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_everything_that_binds_a_decision_is_there(size: tuple[int, int]) -> None:
-    app = Stage(RawScreen(item()))
+    app = ScreenApp(RawScreen(item()))
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, lambda: '"draft_id": "r-12345"' in text(app))
+        await wait_until(pilot, lambda: '"draft_id": "r-12345"' in text(app))
         assert "send-draft" in lines(app)[0]
         assert "esc back" in lines(app)[-1]
         view = app.screen.query_one(JsonView)
@@ -35,12 +35,12 @@ async def test_everything_that_binds_a_decision_is_there(size: tuple[int, int]) 
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_every_character_is_on_screen_also_where_a_scrollbar_comes(size: tuple[int, int]) -> None:
     one = item(text="the words of a long line " * 60)
-    app = Stage(RawScreen(one))
+    app = ScreenApp(RawScreen(one))
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, lambda: "characters" in text(app))
+        await wait_until(pilot, lambda: "characters" in text(app))
         view = app.screen.query_one(JsonView)
         assert view.show_vertical_scrollbar
         seen = ""
@@ -51,12 +51,12 @@ async def test_every_character_is_on_screen_also_where_a_scrollbar_comes(size: t
     assert "".join(seen.split()) == "".join(json_text(fields(one)).split())
 
 
-@piloted
+@async_test
 async def test_it_can_be_copied_exactly_and_left() -> None:
     one = item()
-    app = Stage(RawScreen(one))
+    app = ScreenApp(RawScreen(one))
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, lambda: "characters" in text(app))
+        await wait_until(pilot, lambda: "characters" in text(app))
         await pilot.press("y")
         assert json.loads(app.copied) == json.loads(json.dumps(fields(one)))
         assert "copied" in text(app)
@@ -64,7 +64,7 @@ async def test_it_can_be_copied_exactly_and_left() -> None:
         assert isinstance(app.screen, HelpScreen)
         await pilot.press("escape")
         await pilot.press("escape")
-        await settle(pilot, lambda: app.left)
+        await wait_until(pilot, lambda: app.left)
 
 
 @pytest.mark.parametrize("bad", HOSTILE.values(), ids=HOSTILE.keys())
@@ -76,11 +76,11 @@ def test_spelling_hides_nothing_and_loses_nothing(bad: str) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@piloted
+@async_test
 async def test_hostile_text_is_only_shown(size: tuple[int, int]) -> None:
-    app = Stage(RawScreen(item()))
+    app = ScreenApp(RawScreen(item()))
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, lambda: "characters" in text(app))
+        await wait_until(pilot, lambda: "characters" in text(app))
         view = app.screen.query_one(JsonView)
         texts = list(HOSTILE.values())
         for start in range(0, len(texts), 16):
@@ -91,17 +91,17 @@ async def test_hostile_text_is_only_shown(size: tuple[int, int]) -> None:
                 assert unsafe(app) == []
                 assert all(len(line) <= size[0] for line in lines(app))
     for bad in list(HOSTILE.values())[:5]:
-        titled = Stage(RawScreen(item(action=bad)))
+        titled = ScreenApp(RawScreen(item(action=bad)))
         async with titled.run_test(size=size) as pilot:
-            await settle(pilot, lambda titled=titled: "characters" in text(titled) or size[0] == 40)  # type: ignore[misc]
+            await wait_until(pilot, lambda titled=titled: "characters" in text(titled) or size[0] == 40)  # type: ignore[misc]
             assert unsafe(titled) == []
 
 
-@piloted
+@async_test
 async def test_ten_megabytes_open_at_once_and_are_not_copied() -> None:
-    app = Stage(RawScreen(item(text="a line of text that goes on\n" * 400_000)))
+    app = ScreenApp(RawScreen(item(text="a line of text that goes on\n" * 400_000)))
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, lambda: "characters" in text(app))
+        await wait_until(pilot, lambda: "characters" in text(app))
         view = app.screen.query_one(JsonView)
         started = time.perf_counter()
         view.scroll_end(animate=False)
@@ -116,11 +116,11 @@ async def test_ten_megabytes_open_at_once_and_are_not_copied() -> None:
         assert MAX_COPIED < 10_000_000
 
 
-@piloted
+@async_test
 async def test_wide_letters_never_run_over_the_edge() -> None:
-    app = Stage(RawScreen(item(text="漢字かな交じり文" * 50)))
+    app = ScreenApp(RawScreen(item(text="漢字かな交じり文" * 50)))
     async with app.run_test(size=(40, 15)) as pilot:
-        await settle(pilot, lambda: "characters" in text(app))
+        await wait_until(pilot, lambda: "characters" in text(app))
         view = app.screen.query_one(JsonView)
         view.scroll_end(animate=False)
         await pilot.pause()

@@ -19,8 +19,8 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.surface.board import Tone
-from tests.console.pilots import lines, piloted, settle
-from tests.console.scripted import ScriptedGate, console, request, shown
+from tests.console.screen_app import async_test, lines, wait_until
+from tests.console.scripted_gate import ScriptedGate, console, request, shown
 
 MANY = 100
 
@@ -45,19 +45,19 @@ def _drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counted
 
 
-@piloted
+@async_test
 async def test_the_cursor_stays_on_its_request_while_the_list_moves() -> None:
     gate = ScriptedGate(request(5), request(6))
     async with console(gate) as (app, pilot):
         await pilot.press("j")
         gate.tell("snapshot", *(request(number) for number in range(1, 9)))
-        await settle(pilot, lambda: app.board.waiting_count == 8)
+        await wait_until(pilot, lambda: app.board.waiting_count == 8)
         assert app.board.selected == "act-6"
         assert "Approve act-on-6?" in shown(app)
         assert app.screen.focused is app.screen.query_one(RequestList)
 
 
-@piloted
+@async_test
 async def test_five_hundred_arrivals_do_not_disturb_reading() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate) as (app, pilot):
@@ -65,13 +65,13 @@ async def test_five_hundred_arrivals_do_not_disturb_reading() -> None:
         focused = app.screen.focused
         for number in range(2, 502):
             gate.tell("pending", request(number % 60 + 2))
-        await settle(pilot, lambda: app.board.waiting_count >= 60)
+        await wait_until(pilot, lambda: app.board.waiting_count >= 60)
         assert app.board.selected == "act-1"
         assert app.screen.focused is focused
         assert "Approve act-on-1?" in shown(app)
 
 
-@piloted
+@async_test
 async def test_every_key_goes_through_a_list_that_is_longer_than_the_screen() -> None:
     async with console(ScriptedGate(*map(request, range(MANY)))) as (app, pilot):
         height = app.screen.query_one(RequestList).size.height
@@ -91,30 +91,30 @@ async def test_every_key_goes_through_a_list_that_is_longer_than_the_screen() ->
         ):
             await pilot.press(key)
             title = f"Approve {app.board.listed[row].replace('act', 'act-on')}?"
-            await settle(pilot, lambda title=title: title in shown(app))  # type: ignore[misc]
+            await wait_until(pilot, lambda title=title: title in shown(app))  # type: ignore[misc]
             assert at(app) == row
 
 
-@piloted
+@async_test
 async def test_a_list_of_one_line_has_no_pages() -> None:
     async with console(ScriptedGate(*map(request, range(MANY))), size=(40, 15)) as (app, pilot):
         await pilot.press("pagedown", "pageup", "pagedown")
         await pilot.pause()
         assert at(app) == 0
         await pilot.press("end")
-        await settle(pilot, lambda: at(app) == MANY - 1)
+        await wait_until(pilot, lambda: at(app) == MANY - 1)
 
 
-@piloted
+@async_test
 async def test_what_arrives_out_of_sight_draws_no_row(drawn: list[int]) -> None:
     gate = ScriptedGate(*map(request, range(MANY)))
     async with console(gate) as (app, pilot):
         drawn.clear()
         gate.tell("pending", request(MANY))
-        await settle(pilot, lambda: f"{MANY + 1} waiting" in shown(app))
+        await wait_until(pilot, lambda: f"{MANY + 1} waiting" in shown(app))
         assert drawn == []
         await pilot.press("down")
-        await settle(pilot, lambda: at(app) == 1)
+        await wait_until(pilot, lambda: at(app) == 1)
         assert set(drawn) == {0, 1}
 
 
@@ -134,7 +134,7 @@ CHANGES: tuple[Callable[[Console, ScriptedGate], object], ...] = (
 )
 
 
-@piloted
+@async_test
 async def test_what_is_left_as_it_was_drawn_is_what_would_be_drawn() -> None:
     gate = ScriptedGate(*map(request, range(MANY)))
     async with console(gate) as (app, pilot):
@@ -152,7 +152,7 @@ async def test_what_is_left_as_it_was_drawn_is_what_would_be_drawn() -> None:
             assert lines(app) == seen, number
 
 
-@piloted
+@async_test
 async def test_news_are_taken_in_no_more_often_than_they_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[float] = []
     take_in = Console._take_in
@@ -168,11 +168,11 @@ async def test_news_are_taken_in_no_more_often_than_they_can_be_drawn(monkeypatc
         for number in range(MANY):
             gate.tell("pending", request(number))
             await pilot.pause(0.001)
-        await settle(pilot, lambda: app.board.waiting_count == MANY)
+        await wait_until(pilot, lambda: app.board.waiting_count == MANY)
         assert len(taken) <= (taken[-1] - taken[0]) * 60 + 2
 
 
-@piloted
+@async_test
 async def test_a_request_that_comes_into_an_empty_console_is_laid_out_at_once_as_it_stays() -> None:
     gate = ScriptedGate()
     async with console(gate) as (app, pilot):
@@ -185,12 +185,12 @@ async def test_a_request_that_comes_into_an_empty_console_is_laid_out_at_once_as
 
         app.screen.screen_layout_refresh_signal.subscribe(app, note)
         gate.tell("pending", request(1, inputs=(Row("Draft id", "r-1"),)))
-        await settle(pilot, lambda: "r-1" in shown(app))
+        await wait_until(pilot, lambda: "r-1" in shown(app))
         await pilot.pause(0.3)
         assert laid[0] == laid[-1]
 
 
-@piloted
+@async_test
 async def test_a_part_that_is_to_be_laid_out_already_gets_the_height_of_what_it_shows_then() -> None:
     async with console(ScriptedGate(request(1))) as (app, pilot):
         part = app.screen.query_one("#prompt-risk", TwoSidedLine)
@@ -198,4 +198,4 @@ async def test_a_part_that_is_to_be_laid_out_already_gets_the_height_of_what_it_
         app.screen.query_one(PromptScroll)._clear_arrangement_cache()
         app.screen._refresh_layout()  # as a change of size does, before the part asks for it itself
         part.show(trusted("a\nb\nc"))
-        await settle(pilot, lambda: part.size.height == 3, 2)
+        await wait_until(pilot, lambda: part.size.height == 3, 2)

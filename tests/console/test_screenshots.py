@@ -3,12 +3,12 @@
 import pytest
 
 from tests.console.fixed_clock import fixed_time
-from tests.console.pilots import piloted
+from tests.console.screen_app import async_test
 from tools.screenshots import FOLDER, SHOTS, Shot, draw
 
 
 @pytest.mark.parametrize("shot", SHOTS, ids=[shot.name for shot in SHOTS])
-@piloted
+@async_test
 async def test_a_picture_is_true(shot: Shot) -> None:
     with fixed_time():
         drawn = await draw(shot)

@@ -24,11 +24,11 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.visible_text import cells
-from tests.console import items as samples
+from tests.console import sample_requests as samples
 from tests.console.fixed_clock import fixed_time
-from tests.console.items import waiting
-from tests.console.pilots import UNSAFE, lines, piloted, settle
-from tests.console.scripted import QUICK, ScriptedGate, console
+from tests.console.sample_requests import waiting
+from tests.console.screen_app import UNSAFE, async_test, lines, wait_until
+from tests.console.scripted_gate import QUICK, ScriptedGate, console
 
 FOLDER: Final = Path(__file__).parent / "snapshots"
 RENEW: Final = "UPDATE_SNAPSHOTS"
@@ -200,13 +200,13 @@ def sources(case: Case) -> list[ScriptedGate]:
 
 
 @named(CASES)
-@piloted
+@async_test
 async def test_it_looks_as_kept(case: Case) -> None:
     gates = sources(case)
     async with console(gates, replace(QUICK, theme=case.theme), case.size) as (app, pilot):
         if case.silent:
             gates[1].hang_up()
-            await settle(pilot, lambda: app.links["laptop"].standing.why == "nobody answers")
+            await wait_until(pilot, lambda: app.links["laptop"].standing.why == "nobody answers")
             app.board.selected = "work act-2"
             app.redraw()
         got = await drawn(app, pilot, case)
@@ -214,7 +214,7 @@ async def test_it_looks_as_kept(case: Case) -> None:
         assert not UNSAFE.findall("".join(lines(app)))
 
 
-@piloted
+@async_test
 async def test_without_colour_there_is_none_in_any_style() -> None:
     (case,) = (case for case in CASES if case.theme == "aileron-plain")
     async with console(ScriptedGate(*case.requests), replace(QUICK, theme=case.theme), case.size) as (app, pilot):

@@ -22,9 +22,20 @@ from aileron_tui.surface import source_listener as link_module
 from aileron_tui.surface.key_holder import RunKeyholder
 from aileron_tui.surface.source import Upstream
 from aileron_tui.surface.source_listener import Reach
-from tests.console.history_gate import PastGate, records
-from tests.console.pilots import SIZES, UNSAFE, lines, piloted, settle, unsafe
-from tests.console.scripted import ARMED, QUICK, Clock, ScriptedGate, Slow, console, request, sent, shown, told
+from tests.console.history_gate import HistoryGate, records
+from tests.console.screen_app import SIZES, UNSAFE, async_test, lines, unsafe, wait_until
+from tests.console.scripted_gate import (
+    ARMED,
+    QUICK,
+    Clock,
+    ScriptedGate,
+    SlowGate,
+    console,
+    notifications,
+    request,
+    sent,
+    shown,
+)
 from tests.hostile import HOSTILE
 
 APPROVE, DENY = Verdict.APPROVE, Verdict.DENY
@@ -42,7 +53,7 @@ def reach(app: Console, name: str) -> Reach:
     return app.links[name].standing.reach
 
 
-@piloted
+@async_test
 async def test_one_list_and_each_answer_goes_home() -> None:
     work, home = gate("work", 1, 3), gate("home", 2)
     async with console([work, home]) as (app, pilot):
@@ -52,17 +63,17 @@ async def test_one_list_and_each_answer_goes_home() -> None:
         assert "3 waiting" in screen
         app.board.selected = "home act-2"
         app.redraw()
-        await settle(pilot, lambda: "from home, a gate" in shown(app))
+        await wait_until(pilot, lambda: "from home, a gate" in shown(app))
         await pilot.press("a")
-        await settle(pilot, lambda: app.board.pill("home act-2").words == "done ✓")
+        await wait_until(pilot, lambda: app.board.pill("home act-2").words == "done ✓")
         await pilot.press("j")
-        await settle(pilot, lambda: "from work, a gate" in shown(app))
+        await wait_until(pilot, lambda: "from work, a gate" in shown(app))
         await pilot.press("d")
-        await settle(pilot, lambda: len(work.decided) == 1)
+        await wait_until(pilot, lambda: len(work.decided) == 1)
     assert (decided(home), decided(work)) == ([("act-2", APPROVE)], [("act-1", DENY)])
 
 
-@piloted
+@async_test
 async def test_the_same_id_on_two_sources_is_answered_once_each() -> None:
     work, home = gate("work", 1), gate("home", 1)
     async with console([work, home]) as (app, pilot):
@@ -71,17 +82,17 @@ async def test_the_same_id_on_two_sources_is_answered_once_each() -> None:
         app.redraw()
         await pilot.pause(0.15)
         await pilot.press("a")
-        await settle(pilot, lambda: app.board.pill("work act-1").words == "done ✓")
+        await wait_until(pilot, lambda: app.board.pill("work act-1").words == "done ✓")
         assert app.board.is_waiting("home act-1")
         assert decided(home) == []
         await pilot.press("k")
         await pilot.pause(0.15)
         await pilot.press("d")
-        await settle(pilot, lambda: app.board.pill("home act-1").words == "denied")
+        await wait_until(pilot, lambda: app.board.pill("home act-1").words == "denied")
     assert (decided(work), decided(home)) == ([("act-1", APPROVE)], [("act-1", DENY)])
 
 
-@piloted
+@async_test
 async def test_going_from_one_to_its_twin_is_no_armed_answer() -> None:
     """Two requests that look the same are two requests: what was shown of one counts nothing for the other."""
     work, home = gate("work", 1), gate("home", 1)
@@ -95,52 +106,52 @@ async def test_going_from_one_to_its_twin_is_no_armed_answer() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_one_goes_away_and_the_others_are_answered(size: tuple[int, int]) -> None:
-    @piloted
+    @async_test
     async def run() -> None:
         work, home = gate("work", 1), gate("home", 2)
         async with console([work, home], size=size) as (app, pilot):
             home.hang_up()
-            await settle(pilot, lambda: reach(app, "home") is Reach.STALE)
-            await settle(pilot, lambda: "▲ home stale since" in shown(app))
+            await wait_until(pilot, lambda: reach(app, "home") is Reach.STALE)
+            await wait_until(pilot, lambda: "▲ home stale since" in shown(app))
             screen = shown(app)
             assert "◐ 1 of 2 sources" in screen
             assert "2 waiting" in screen
             assert all(len(line) <= size[0] for line in lines(app))
             app.board.selected = "home act-2"
             app.redraw()
-            await settle(pilot, lambda: "○ home" in shown(app))
-            await settle(pilot, lambda: app.links["home"].standing.why == "nobody answers")
+            await wait_until(pilot, lambda: "○ home" in shown(app))
+            await wait_until(pilot, lambda: app.links["home"].standing.why == "nobody answers")
             for key in ("a", "d", "D", "e", "r"):
                 app.clear_notifications()
                 await pilot.press(key)
-                await settle(pilot, lambda: "home is not connected: nobody answers" in told(app))
+                await wait_until(pilot, lambda: "home is not connected: nobody answers" in notifications(app))
                 assert len(app.screen_stack) == 1, key
             app.board.selected = "work act-1"
             app.redraw()
             await pilot.pause(0.15)
             await pilot.press("a")
-            await settle(pilot, lambda: app.board.pill("work act-1").words == "done ✓")
+            await wait_until(pilot, lambda: app.board.pill("work act-1").words == "done ✓")
             assert app.board.is_waiting("home act-2")
             home.down = False
-            await settle(pilot, lambda: reach(app, "home") is Reach.LIVE)
-            await settle(pilot, lambda: "● 2 sources" in shown(app))
+            await wait_until(pilot, lambda: reach(app, "home") is Reach.LIVE)
+            await wait_until(pilot, lambda: "● 2 sources" in shown(app))
             assert "since" not in shown(app)
         assert (decided(work), decided(home)) == ([("act-1", APPROVE)], [])
 
     run()
 
 
-@piloted
+@async_test
 async def test_the_cursor_stays_while_sources_come_and_go() -> None:
     work, home = gate("work", 5, 6), gate("home", 7)
     async with console([work, home]) as (app, pilot):
         app.board.selected = "work act-6"
         app.redraw()
         home.hang_up()
-        await settle(pilot, lambda: reach(app, "home") is Reach.STALE)
+        await wait_until(pilot, lambda: reach(app, "home") is Reach.STALE)
         home.items = {item.id: item for item in map(request, range(1, 5))}
         home.down = False
-        await settle(pilot, lambda: app.board.waiting_count == 6)
+        await wait_until(pilot, lambda: app.board.waiting_count == 6)
         assert app.board.selected == "work act-6"
         assert "Approve act-on-6?" in shown(app)
         assert app.board.pill("home act-7").words == "no longer waits"
@@ -148,25 +159,25 @@ async def test_the_cursor_stays_while_sources_come_and_go() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_many_in_trouble_are_named_in_a_few_lines(size: tuple[int, int]) -> None:
-    @piloted
+    @async_test
     async def run() -> None:
         sources = [gate("work", 1), gate("home"), gate("tunnel"), gate("laptop")]
         for silent in sources[1:]:
             silent.down = True
         async with console(sources, size=size) as (app, pilot):
-            await settle(pilot, lambda: all(reach(app, one.name) is Reach.OFFLINE for one in sources[1:]))
+            await wait_until(pilot, lambda: all(reach(app, one.name) is Reach.OFFLINE for one in sources[1:]))
             await pilot.pause(0.2)
             rows = lines(app)
             assert "◐ 1 of 4 sources" in rows[0]
             assert rows[1].startswith(" ▲ home offline since")
             assert ("2 more" if size[1] < 20 else "1 more") in "\n".join(rows[1:4])
             await pilot.press("a")
-            await settle(pilot, lambda: len(sources[0].decided) == 1)
+            await wait_until(pilot, lambda: len(sources[0].decided) == 1)
 
     run()
 
 
-@piloted
+@async_test
 async def test_a_source_that_never_answers_is_offline_and_hides_nothing() -> None:
     stuck, work = gate("stuck"), gate("work", 1)
     opened = threading.Event()
@@ -180,51 +191,51 @@ async def test_a_source_that_never_answers_is_offline_and_hides_nothing() -> Non
     upstreams = [Upstream(one.name, lambda key, one=one: connect(one, key)) for one in (stuck, work)]  # type: ignore[misc]
     app = Console(upstreams, RunKeyholder(for_this_run()), QUICK)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, lambda: reach(app, "work") is Reach.LIVE)
-        await settle(pilot, lambda: "◐ 1 of 2 sources" in shown(app))
+        await wait_until(pilot, lambda: reach(app, "work") is Reach.LIVE)
+        await wait_until(pilot, lambda: "◐ 1 of 2 sources" in shown(app))
         await pilot.press("a")
-        await settle(pilot, lambda: len(work.decided) == 1)
+        await wait_until(pilot, lambda: len(work.decided) == 1)
         opened.set()
-        await settle(pilot, lambda: reach(app, "stuck") is Reach.OFFLINE)
-        await settle(pilot, lambda: "▲ stuck offline since" in shown(app))
+        await wait_until(pilot, lambda: reach(app, "stuck") is Reach.OFFLINE)
+        await wait_until(pilot, lambda: "▲ stuck offline since" in shown(app))
 
 
-@piloted
+@async_test
 async def test_a_batch_over_two_sources_leaves_out_the_silent_one() -> None:
     work, home, away = gate("work", 1), gate("home", 2), gate("away", 3)
     async with console([work, home, away], size=(120, 40)) as (app, pilot):
         app.board.marked |= {"work act-1", "home act-2", "away act-3"}
         away.hang_up()
-        await settle(pilot, lambda: reach(app, "away") is Reach.STALE)
+        await wait_until(pilot, lambda: reach(app, "away") is Reach.STALE)
         await pilot.press("A")
-        await settle(pilot, lambda: isinstance(app.screen, BatchScreen))
-        await settle(pilot, lambda: "away is not connected" in shown(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, BatchScreen))
+        await wait_until(pilot, lambda: "away is not connected" in shown(app))
         for _ in range(3):
             await pilot.press("space")
             await pilot.press("j")
         await pilot.press("escape", "A")
         await pilot.pause(0.1)
         await pilot.press("ctrl+s")
-        await settle(pilot, lambda: "2 approved" in told(app))
+        await wait_until(pilot, lambda: "2 approved" in notifications(app))
         assert app.board.marked == {"away act-3"}
     assert (decided(work), decided(home), decided(away)) == ([("act-1", APPROVE)], [("act-2", APPROVE)], [])
 
 
-@piloted
+@async_test
 async def test_a_slow_source_keeps_only_its_own_waiting_in_a_batch() -> None:
-    slow, work = Slow(request(1), request(2), name="slow"), gate("work", 3)
+    slow, work = SlowGate(request(1), request(2), name="slow"), gate("work", 3)
     async with console([slow, work]) as (app, pilot):
         app.board.marked |= {"slow act-1", "slow act-2", "work act-3"}
         await pilot.press("A")
         await pilot.pause(0.1)
         await pilot.press("ctrl+s")
-        await settle(pilot, lambda: app.board.pill("work act-3").words == "done ✓")
+        await wait_until(pilot, lambda: app.board.pill("work act-3").words == "done ✓")
         assert decided(slow) == []
         slow.let.set()
-        await settle(pilot, lambda: "3 approved" in told(app))
+        await wait_until(pilot, lambda: "3 approved" in notifications(app))
 
 
-@piloted
+@async_test
 async def test_an_edit_and_a_fresh_preview_come_from_the_request_s_own_source() -> None:
     work, home = gate("work", 1), gate("home", 1)
     async with console([work, home]) as (app, pilot):
@@ -233,19 +244,19 @@ async def test_an_edit_and_a_fresh_preview_come_from_the_request_s_own_source() 
         await pilot.pause(0.15)
         before = work.items["act-1"].revision
         await pilot.press("r")
-        await settle(pilot, lambda: work.items["act-1"].revision > before)
+        await wait_until(pilot, lambda: work.items["act-1"].revision > before)
         assert home.items["act-1"].revision == before
         await pilot.press("e")
         await pilot.pause(0.1)
         await pilot.press("end", *"-new", "ctrl+s")
-        await settle(pilot, lambda: app.desk.edited is not None)
-        await settle(pilot, lambda: "r-1-new" in shown(app))
+        await wait_until(pilot, lambda: app.desk.edited is not None)
+        await wait_until(pilot, lambda: "r-1-new" in shown(app))
         await pilot.press("a")
-        await settle(pilot, lambda: len(work.decided) == 1)
+        await wait_until(pilot, lambda: len(work.decided) == 1)
     assert (work.decided[0][3], home.decided) == ({"draft_id": "r-1-new"}, [])
 
 
-@piloted
+@async_test
 async def test_a_held_approval_of_a_source_that_went_away_is_not_sent_elsewhere() -> None:
     work, home = gate("work", 1), gate("home", 1)
     async with console([work, home], replace(QUICK, undo_seconds=0.6)) as (app, pilot):
@@ -254,12 +265,12 @@ async def test_a_held_approval_of_a_source_that_went_away_is_not_sent_elsewhere(
         await pilot.pause(0.15)
         await pilot.press("a")
         work.hang_up()
-        await settle(pilot, lambda: "work is not connected: nothing was sent" in told(app))
+        await wait_until(pilot, lambda: "work is not connected: nothing was sent" in notifications(app))
         assert app.board.is_waiting("work act-1")
     assert decided(work) == decided(home) == []
 
 
-@piloted
+@async_test
 async def test_the_filter_finds_a_source_and_quitting_counts_all() -> None:
     work, home = gate("work", 1), gate("home", 2)
     async with console([work, home]) as (app, pilot):
@@ -267,17 +278,17 @@ async def test_the_filter_finds_a_source_and_quitting_counts_all() -> None:
         await pilot.pause(0.1)
         assert app.board.listed == ["home act-2"]
         await pilot.press("escape", "q")
-        await settle(pilot, lambda: "2 requests wait. Quit all the same?" in shown(app))
+        await wait_until(pilot, lambda: "2 requests wait. Quit all the same?" in shown(app))
 
 
-@piloted
+@async_test
 async def test_the_raw_view_names_the_source() -> None:
     async with console([gate("work", 1), gate("home")]) as (app, pilot):
         await pilot.press("v")
-        await settle(pilot, lambda: isinstance(app.screen, RawScreen) and '"source": "work"' in shown(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, RawScreen) and '"source": "work"' in shown(app))
 
 
-@piloted
+@async_test
 async def test_one_source_alone_is_not_named() -> None:
     async with console(ScriptedGate(request(1))) as (app, _):
         screen = shown(app)
@@ -286,7 +297,7 @@ async def test_one_source_alone_is_not_named() -> None:
         assert "from" not in screen
 
 
-@piloted
+@async_test
 async def test_a_reason_from_outside_is_shown_and_not_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_module, "_SHORTEST", 0.03)
     monkeypatch.setattr(link_module, "_LONGEST", 0.03)
@@ -302,7 +313,7 @@ async def test_a_reason_from_outside_is_shown_and_not_obeyed(monkeypatch: pytest
     async with app.run_test(size=(80, 24)) as pilot:
         for name, text in list(HOSTILE.items())[::6]:
             why[0] = text[:1000]
-            await settle(pilot, lambda text=text: app.links["home"].standing.why == text[:1000])  # type: ignore[misc]
+            await wait_until(pilot, lambda text=text: app.links["home"].standing.why == text[:1000])  # type: ignore[misc]
             assert "▲ home offline since" in shown(app)
             assert unsafe(app) == [], name
             away = replace(request(1), source="home")
@@ -322,7 +333,7 @@ class Remembering(ScriptedGate):
 
     def __init__(self, *items: Request, name: str = "", count: int = 0) -> None:
         super().__init__(*items, name=name)
-        self.memory = PastGate(records(count))
+        self.memory = HistoryGate(records(count))
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         return self.memory.history(**filters)
@@ -330,43 +341,43 @@ class Remembering(ScriptedGate):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_history_of_all_sources_is_one_and_one_failing_is_named(size: tuple[int, int]) -> None:
-    @piloted
+    @async_test
     async def run() -> None:
         work, home, away = Remembering(name="work", count=5), Remembering(name="home", count=4), gate("away")
         away.down = True
         async with console([work, home, away], size=size) as (app, pilot):
             await pilot.press("h")
-            await settle(pilot, lambda: isinstance(app.screen, HistoryScreen))
+            await wait_until(pilot, lambda: isinstance(app.screen, HistoryScreen))
             table = app.screen.query_one(HistoryTable)
-            await settle(pilot, lambda: len(table.records) == 9)
-            await settle(pilot, lambda: "History is incomplete" in shown(app))
+            await wait_until(pilot, lambda: len(table.records) == 9)
+            await wait_until(pilot, lambda: "History is incomplete" in shown(app))
             screen = shown(app)
             assert "away: not connected" in " ".join(screen.split())
             assert "work" in screen
             assert "home" in screen
             assert all(len(line) <= size[0] for line in lines(app))
             await pilot.press("enter")
-            await settle(pilot, lambda: "source" in shown(app))
+            await wait_until(pilot, lambda: "source" in shown(app))
             assert table.current is not None
             assert table.current.source in shown(app)
             home.memory.error = Unanswered("the connection broke")
             await pilot.press("escape", "r")
-            await settle(pilot, lambda: len(table.records) == 5)
+            await wait_until(pilot, lambda: len(table.records) == 5)
             assert "the connection broke" in " ".join(shown(app).split())
 
     run()
 
 
-@piloted
+@async_test
 async def test_the_history_of_one_source_can_be_chosen() -> None:
     work, home = Remembering(name="work", count=5), Remembering(name="home", count=4)
     async with console([work, home]) as (app, pilot):
         await pilot.press("h")
-        await settle(pilot, lambda: isinstance(app.screen, HistoryScreen))
+        await wait_until(pilot, lambda: isinstance(app.screen, HistoryScreen))
         table = app.screen.query_one(HistoryTable)
-        await settle(pilot, lambda: len(table.records) == 9)
+        await wait_until(pilot, lambda: len(table.records) == 9)
         await pilot.press("slash", *"source:home", "enter")
-        await settle(pilot, lambda: {one.source for one in table.records} == {"home"})
+        await wait_until(pilot, lambda: {one.source for one in table.records} == {"home"})
 
 
 class Lockable:
@@ -384,20 +395,20 @@ class Lockable:
         self.key = None
 
 
-@piloted
+@async_test
 async def test_locking_hangs_up_everywhere_and_unlocking_connects_again() -> None:
     work, home = gate("work", 1), gate("home", 2)
     async with console([work, home], keys=Lockable()) as (app, pilot):
         await pilot.press("L")
-        await settle(pilot, lambda: isinstance(app.screen, LockScreen))
+        await wait_until(pilot, lambda: isinstance(app.screen, LockScreen))
         assert [link.source for link in app.links.values()] == [None, None]
         for source in (work, home):
             source.tell("pending", request(9))  # what was on its way when the connection ended
         await pilot.press(*"anything", "enter")
-        await settle(pilot, lambda: not isinstance(app.screen, LockScreen))
+        await wait_until(pilot, lambda: not isinstance(app.screen, LockScreen))
         for source in (work, home):
             source.hang_up()
             source.down = False
-        await settle(pilot, lambda: work.connections == home.connections == 2)
-        await settle(pilot, lambda: not app.trouble)
+        await wait_until(pilot, lambda: work.connections == home.connections == 2)
+        await wait_until(pilot, lambda: not app.trouble)
     assert decided(work) == decided(home) == []

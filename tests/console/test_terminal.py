@@ -8,8 +8,8 @@ from textual.screen import Screen
 
 from aileron_tui.console.widgets.prompt_scroll import PromptScroll
 from aileron_tui.core.prompt_rows import Row
-from tests.console.pilots import lines, piloted
-from tests.console.scripted import ScriptedGate, console, request
+from tests.console.screen_app import async_test, lines
+from tests.console.scripted_gate import ScriptedGate, console, request
 
 SIZE = (60, 20)
 
@@ -30,7 +30,7 @@ def _terminal(monkeypatch: pytest.MonkeyPatch) -> pyte.Screen:
     return terminal
 
 
-@piloted
+@async_test
 async def test_what_scrolls_while_the_screen_is_laid_out_is_drawn_where_it_is_now(terminal: pyte.Screen) -> None:
     rows = tuple(Row(f"Row {number}", f"value {number}") for number in range(40))
     async with console(ScriptedGate(request(1, inputs=rows)), size=SIZE) as (app, pilot):

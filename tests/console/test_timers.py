@@ -10,10 +10,10 @@ from textual.app import App
 
 from aileron_tui import console
 from aileron_tui.console.timers import call_after
-from tests.console.pilots import piloted
+from tests.console.screen_app import async_test
 
 
-@piloted
+@async_test
 async def test_a_timer_that_is_held_up_as_it_begins_rings_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     rung: list[str] = []
     app = App[None]()
@@ -31,7 +31,7 @@ async def test_a_timer_that_is_held_up_as_it_begins_rings_all_the_same(monkeypat
     assert rung == ["ours"]  # if Textual's rings too, it needs no other
 
 
-@piloted
+@async_test
 async def test_a_timer_that_is_stopped_does_not_ring() -> None:
     rung: list[str] = []
     app = App[None]()

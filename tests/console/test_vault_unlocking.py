@@ -12,8 +12,8 @@ from aileron_tui.console.screens.vault import VaultScreen
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.vault import VaultState
-from tests.console.pilots import SIZES, lines, piloted, settle
-from tests.console.scripted import ScriptedGate, console, request, shown, told
+from tests.console.screen_app import SIZES, async_test, lines, wait_until
+from tests.console.scripted_gate import ScriptedGate, console, notifications, request, shown
 
 LOCKED = "approved; the daemon's vault is locked: U in the console unlocks it"
 
@@ -26,39 +26,39 @@ def daemon(name: str = "", *numbers: int, vault: VaultState = VaultState.LOCKED)
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_wrong_passphrase_is_said_and_the_right_one_unlocks(size: tuple[int, int]) -> None:
-    @piloted
+    @async_test
     async def run() -> None:
         work = daemon("", 1)
         async with console(work, size=size) as (app, pilot):
-            await settle(pilot, lambda: app.vaults.locked == [""])
+            await wait_until(pilot, lambda: app.vaults.locked == [""])
             await pilot.press("U")
-            await settle(pilot, lambda: isinstance(app.screen, VaultScreen))
+            await wait_until(pilot, lambda: isinstance(app.screen, VaultScreen))
             await pilot.press(*"wrong")
-            await settle(pilot, lambda: "•••••" in shown(app))
+            await wait_until(pilot, lambda: "•••••" in shown(app))
             assert "wrong" not in shown(app)
             await pilot.press("enter")
-            await settle(pilot, lambda: "that is not the passphrase" in shown(app))
+            await wait_until(pilot, lambda: "that is not the passphrase" in shown(app))
             assert isinstance(app.screen, VaultScreen)
             assert app.screen.query_one(Input).value == ""
             assert all(len(line) <= size[0] for line in lines(app))
             await pilot.press(*"open sesame", "enter")
-            await settle(pilot, lambda: not isinstance(app.screen, VaultScreen))
-            assert "the vault is unlocked" in told(app)
-            await settle(pilot, lambda: app.vaults.locked == [])
-            await settle(pilot, lambda: "vault locked" not in shown(app))
+            await wait_until(pilot, lambda: not isinstance(app.screen, VaultScreen))
+            assert "the vault is unlocked" in notifications(app)
+            await wait_until(pilot, lambda: app.vaults.locked == [])
+            await wait_until(pilot, lambda: "vault locked" not in shown(app))
         assert [bytes(tried) for tried in work.tried] == [bytes(5), bytes(11)]
         assert work.decided == []
 
     run()
 
 
-@piloted
+@async_test
 async def test_the_passphrase_is_in_no_worker_and_no_message() -> None:
     work = daemon("", 1)
     async with console(work) as (app, pilot):
-        await settle(pilot, lambda: app.vaults.locked == [""])
+        await wait_until(pilot, lambda: app.vaults.locked == [""])
         await pilot.press("U")
-        await settle(pilot, lambda: isinstance(app.screen, VaultScreen))
+        await wait_until(pilot, lambda: isinstance(app.screen, VaultScreen))
         workers: list[str] = []
         original = app.screen.run_worker
 
@@ -69,19 +69,19 @@ async def test_the_passphrase_is_in_no_worker_and_no_message() -> None:
 
         app.screen.run_worker = spy  # type: ignore[method-assign]  # watched
         await pilot.press(*"hunter2", "enter")
-        await settle(pilot, lambda: "that is not the passphrase" in shown(app))
+        await wait_until(pilot, lambda: "that is not the passphrase" in shown(app))
         assert workers
         assert not [words for words in workers if "hunter2" in words]
-        assert "hunter2" not in told(app) + shown(app)
+        assert "hunter2" not in notifications(app) + shown(app)
     gc.collect()
     assert bytes(work.tried[0]) == bytes(7)
 
 
-@piloted
+@async_test
 async def test_escape_leaves_it_locked() -> None:
     work = daemon("", 1)
     async with console(work) as (app, pilot):
-        await settle(pilot, lambda: app.vaults.locked == [""])
+        await wait_until(pilot, lambda: app.vaults.locked == [""])
         await pilot.press("U", *"open", "escape")
         await pilot.pause(0.1)
         assert not isinstance(app.screen, VaultScreen)
@@ -97,65 +97,65 @@ async def test_escape_leaves_it_locked() -> None:
     ],
 )
 def test_where_there_is_nothing_to_unlock_it_is_said(vault: VaultState, words: str) -> None:
-    @piloted
+    @async_test
     async def run() -> None:
         async with console(daemon("", 1, vault=vault)) as (app, pilot):
-            await settle(pilot, lambda: words in app.vaults.obstacle())
+            await wait_until(pilot, lambda: words in app.vaults.obstacle())
             await pilot.press("U")
-            await settle(pilot, lambda: words in told(app))
+            await wait_until(pilot, lambda: words in notifications(app))
             assert not isinstance(app.screen, VaultScreen)
             assert "vault locked" not in shown(app)
 
     run()
 
 
-@piloted
+@async_test
 async def test_it_is_the_vault_of_the_request_that_is_shown() -> None:
     work, home = daemon("work", 1), daemon("home", 2)
     async with console([work, home]) as (app, pilot):
-        await settle(pilot, lambda: set(app.vaults.locked) == {"work", "home"})
+        await wait_until(pilot, lambda: set(app.vaults.locked) == {"work", "home"})
         assert "vault locked" in shown(app)
         app.board.selected = "home act-2"
         app.redraw()
         await pilot.press("U")
-        await settle(pilot, lambda: isinstance(app.screen, VaultScreen))
-        await settle(pilot, lambda: "It goes to home and nowhere else." in shown(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, VaultScreen))
+        await wait_until(pilot, lambda: "It goes to home and nowhere else." in shown(app))
         await pilot.press(*"open sesame", "enter")
-        await settle(pilot, lambda: app.vaults.locked == ["work"])
+        await wait_until(pilot, lambda: app.vaults.locked == ["work"])
         assert app.vaults.wanted() == "work"
     assert work.tried == []
 
 
-@piloted
+@async_test
 async def test_a_call_that_waits_for_the_vault_says_so_and_goes_on() -> None:
     work = daemon("", 1, vault=VaultState.UNLOCKED)
     async with console(work) as (app, pilot):
-        await settle(pilot, lambda: "already" in app.vaults.obstacle())
+        await wait_until(pilot, lambda: "already" in app.vaults.obstacle())
         app.board.answered_here.add("act-1")
         work.vault_state = VaultState.LOCKED
         waiting = replace(request(1), state=RequestState.RUNNING, reason=LOCKED)
         work.tell("updated", waiting)
-        await settle(pilot, lambda: LOCKED in shown(app))
-        await settle(pilot, lambda: app.vaults.locked == [""])
+        await wait_until(pilot, lambda: LOCKED in shown(app))
+        await wait_until(pilot, lambda: app.vaults.locked == [""])
         await pilot.press("U")
-        await settle(pilot, lambda: isinstance(app.screen, VaultScreen))
+        await wait_until(pilot, lambda: isinstance(app.screen, VaultScreen))
         await pilot.press(*"open sesame", "enter")
-        await settle(pilot, lambda: app.vaults.locked == [])
+        await wait_until(pilot, lambda: app.vaults.locked == [])
         work.tell("updated", replace(waiting, state=RequestState.EXECUTED, reason=""))
-        await settle(pilot, lambda: app.board.pill("act-1").words == "done ✓")
+        await wait_until(pilot, lambda: app.board.pill("act-1").words == "done ✓")
 
 
-@piloted
+@async_test
 async def test_a_console_that_only_reads_unlocks_nothing() -> None:
     work = daemon("", 1)
     async with console(work, read_only=True) as (app, pilot):
-        await settle(pilot, lambda: app.vaults.locked == [""])
+        await wait_until(pilot, lambda: app.vaults.locked == [""])
         await pilot.press("U")
-        await settle(pilot, lambda: "only reads" in told(app))
+        await wait_until(pilot, lambda: "only reads" in notifications(app))
         assert not isinstance(app.screen, VaultScreen)
 
 
-@piloted
+@async_test
 async def test_a_vault_that_cannot_be_asked_hinders_nothing() -> None:
     class Odd(ScriptedGate):
         def vault(self) -> VaultState:
@@ -164,5 +164,5 @@ async def test_a_vault_that_cannot_be_asked_hinders_nothing() -> None:
     odd = Odd(request(1))
     async with console(odd) as (app, pilot):
         await pilot.press("a")
-        await settle(pilot, lambda: len(odd.decided) == 1)
+        await wait_until(pilot, lambda: len(odd.decided) == 1)
         assert app.vaults.locked == []

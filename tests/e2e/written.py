@@ -2,7 +2,7 @@
 
 import re
 
-from tests.console.pilots import UNSAFE
+from tests.console.screen_app import UNSAFE
 from tests.e2e.terminal import Terminal
 from tests.hostile import FORGED, MARKUP, SINGLE, STRINGS, TERMINAL, UNSEEN
 

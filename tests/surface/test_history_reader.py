@@ -12,14 +12,14 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.runtime.errors import NoGate, Unanswered
 from aileron_tui.surface.history_reader import MOST, PAGE, HistoryReader
 from aileron_tui.surface.history_records import HistoryPage
-from tests.console.history_gate import NOW, PastGate, alone, archive, item, record
+from tests.console.history_gate import NOW, HistoryGate, alone, archive, item, record
 
 
-def past(minutes: list[int]) -> PastGate:
+def past(minutes: list[int]) -> HistoryGate:
     """Requests asked so many minutes ago, newest first."""
     ordered = sorted(minutes)
     count = len(ordered)
-    return PastGate([record(count - place, NOW - timedelta(minutes=ago)) for place, ago in enumerate(ordered)])
+    return HistoryGate([record(count - place, NOW - timedelta(minutes=ago)) for place, ago in enumerate(ordered)])
 
 
 def walked(shelves: HistoryReader, limit: int) -> list[HistoryPage]:
@@ -94,7 +94,7 @@ def test_a_source_that_does_not_answer_keeps_nobody_waiting() -> None:
 
 
 def test_a_source_that_bursts_is_told_like_any_failure() -> None:
-    class Bursting(PastGate):
+    class Bursting(HistoryGate):
         def history(self, **filters: str | int | list[str]) -> JsonObject:
             raise ZeroDivisionError
 
@@ -122,7 +122,7 @@ def test_an_export_leaves_no_source_out() -> None:
 
 
 def test_a_source_that_goes_round_in_circles_comes_to_an_end() -> None:
-    class Circling(PastGate):
+    class Circling(HistoryGate):
         def history(self, **filters: str | int | list[str]) -> JsonObject:
             return {"items": [record(1)], "next": 1}
 
@@ -142,13 +142,13 @@ def test_words_go_to_each_source_and_a_name_chooses_among_them() -> None:
 
 
 def test_a_source_does_not_say_itself_which_one_it_is() -> None:
-    gate = PastGate([record(1, changes={"source": "work"})])
+    gate = HistoryGate([record(1, changes={"source": "work"})])
     (request,) = archive(home=gate, work=past([])).page({}).requests
     assert request.source == "home"
 
 
 def test_a_time_that_cannot_be_read_holds_up_nothing() -> None:
-    odd = PastGate([record(2, changes={"asked": "yesterday\x1b[2J"}), record(1)])
+    odd = HistoryGate([record(2, changes={"asked": "yesterday\x1b[2J"}), record(1)])
     pages = walked(archive(a=odd, b=past(list(range(10)))), 3)
     assert sum(len(page.requests) for page in pages) == 12
 

@@ -14,7 +14,7 @@ from aileron_tui.surface import source_listener as link_module
 from aileron_tui.surface.key_holder import RunKeyholder
 from aileron_tui.surface.source import Upstream
 from aileron_tui.surface.source_listener import Reach, SourceListener
-from tests.console.scripted import ScriptedGate, request
+from tests.console.scripted_gate import ScriptedGate, request
 
 
 class Stubborn(ScriptedGate):

@@ -1,4 +1,4 @@
-"""A gate that does as it is told, and a console on it."""
+"""A gate controlled by a test, and a console connected to it."""
 
 import asyncio
 import queue
@@ -27,8 +27,8 @@ from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface.key_holder import RunKeyholder
 from aileron_tui.surface.source import Keyholder, Upstream
 from aileron_tui.surface.source_listener import Reach
-from tests.console import items as samples
-from tests.console.pilots import lines, settle
+from tests.console import sample_requests as samples
+from tests.console.screen_app import lines, wait_until
 
 QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
 ARMED = replace(QUICK, arm_seconds=0.7)
@@ -36,7 +36,7 @@ NORMAL = Risk(RiskLevel.NORMAL, "it moves something")
 
 
 class Clock:
-    """The time of an arming, which passes only if a test says so."""
+    """A clock for arming that a test moves forward."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -45,7 +45,7 @@ class Clock:
         return self.now
 
     def run(self, app: Console, seconds: float) -> None:
-        """Time passes while the console runs."""
+        """Moves the clock forward while the console runs."""
         for _ in range(round(seconds * 10)):
             self.now += 0.1
             app.arming.beat()
@@ -78,7 +78,7 @@ class ScriptedGate:
         self._events.put(SourceEvent(self._number, name, {}, items, self.name))
 
     def hang_up(self) -> None:
-        """Ends the connection; while `down`, no new one is made."""
+        """Closes the connection; no new one is accepted while `down` is true."""
         self.down = True
         self._events.put(None)
 
@@ -139,8 +139,8 @@ class ScriptedGate:
         return None
 
 
-class Slow(ScriptedGate):
-    """Takes a decision only when it is let."""
+class SlowGate(ScriptedGate):
+    """Takes a decision only after `let` is set."""
 
     def __init__(self, *items: Request, name: str = "") -> None:
         super().__init__(*items, name=name)
@@ -183,19 +183,19 @@ async def console(
     toasts: bool = False,
     **options: Any,
 ) -> AsyncIterator[tuple[Console, Pilot[None]]]:
-    """A console that has heard the snapshot of every gate that is up, and is ready for an answer."""
+    """A console that has the snapshot of every gate that is up, and is ready for an answer."""
     gates = [gates] if isinstance(gates, ScriptedGate) else gates
     upstreams = [Upstream(gate.name, partial(_connected, gate), "gate") for gate in gates]
     app = Console(upstreams, keys or RunKeyholder(for_this_run()), settings, **options)
     app.arming.clock = clock or app.arming.clock
 
-    def heard() -> bool:
+    def connected() -> bool:
         reached = [app.links[gate.name].standing.reach for gate in gates if not gate.down]
         return app.keys.key is None or all(reach is Reach.LIVE for reach in reached)
 
     async with app.run_test(size=size, notifications=toasts) as pilot:
-        await settle(pilot, heard)
-        await settle(
+        await wait_until(pilot, connected)
+        await wait_until(
             pilot, lambda: not app.board.current or app.arming.on_screen(app.board.selected, app.board.current.digest)
         )
         if clock:
@@ -208,12 +208,12 @@ def shown(app: Console) -> str:
     return "\n".join(lines(app))
 
 
-def told(app: Console) -> str:
-    """What the operator was told in passing."""
+def notifications(app: Console) -> str:
+    """The texts of all notifications."""
     return "\n".join(notification.message for notification in app._notifications)
 
 
 async def sent(app: Console) -> None:
-    """Waits until every answer that was given so far has reached its gate."""
+    """Waits until every answer so far has reached its gate."""
     for hands in app.desk._hands.values():
         await asyncio.wrap_future(hands.submit(lambda: None))

@@ -1,4 +1,4 @@
-"""Screens under test: an app that has nothing but them, and a way to run coroutines as tests."""
+"""An app that shows one screen for a test, and helpers to run and read it."""
 
 import asyncio
 import functools
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 SIZES = [(120, 36), (80, 24), (40, 15)]
 
 
-def piloted(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
+def async_test(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
     """Runs a coroutine as an ordinary test."""
 
     @functools.wraps(test)
@@ -32,7 +32,7 @@ def piloted(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
     return run
 
 
-class Stage(App[None]):
+class ScreenApp(App[None]):
     """Shows one screen with the styles and themes of the console."""
 
     CSS_PATH = sorted(str(path) for path in bundled("styles").glob("*.tcss"))  # as Textual declares it
@@ -50,33 +50,33 @@ class Stage(App[None]):
         self.set_keymap(keymap or {})
 
     def on_mount(self) -> None:
-        """Shows it; leaving it is noted."""
+        """Shows the screen, and notes when it is closed."""
         self.push_screen(self.shown, self._note_left)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterator[SystemCommand]:
-        """None: it only stands in for the console."""
+        """No commands."""
         return iter(())
 
     def _note_left(self, _: None) -> None:
         self.left = True
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Keeps it."""
+        """Keeps the text for the test."""
         self.copied = text
 
     def notify(self, message: str, **_: object) -> None:
-        """Keeps it."""
+        """Keeps the text for the test."""
         self.said.append(message)
 
 
-async def settle(pilot: Pilot[None], until: Callable[[], bool], seconds: float = 10.0) -> None:
-    """Waits until something is so."""
+async def wait_until(pilot: Pilot[None], until: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Waits until a condition is true."""
     for _ in range(int(seconds / 0.02)):
         await pilot.pause(0.02)
         if until():
             await pilot.pause()
             return
-    raise AssertionError("it did not come to that")
+    raise AssertionError("the condition did not become true")
 
 
 def lines(app: App[None]) -> list[str]:

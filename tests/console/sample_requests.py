@@ -126,7 +126,7 @@ def gaps() -> Request:
 
 
 def fetching() -> Request:
-    """The preview is still to come."""
+    """The preview is still being fetched."""
     return item(prompt(preview=False), id_="act-4", fetching=True)
 
 
@@ -136,7 +136,7 @@ def unpreviewed() -> Request:
 
 
 def hostile(text: str, *, body: str | None = None) -> Request:
-    """The text wherever foreign text can stand."""
+    """The text wherever foreign text can be."""
     rows = (Row(text, text), Row("Subject", text), Row("Body", text if body is None else body, multiline=True))
     shown = prompt(
         (Row(text, text), Row("Note", text, multiline=True)),
@@ -188,8 +188,8 @@ def styles() -> list[str | PurePath]:
     return [bundled("styles") / "base.tcss", bundled("styles") / "prompt.tcss"]
 
 
-class Stage(App[None]):
-    """Nothing but a prompt. `reads` counts how often it was read to the end; nothing foreign may raise `ran`."""
+class PromptApp(App[None]):
+    """Shows one prompt. `reads` counts how often it was read to the end; no foreign text may set `ran`."""
 
     CSS_PATH = styles()
 
@@ -224,7 +224,7 @@ class Stage(App[None]):
 
 
 def waiting(item: Request, number: int, seconds: int) -> Request:
-    """The request with an id of its own and so many of its 300 seconds left."""
+    """The request with its own id and this many of its 300 seconds left."""
     return replace(
         item,
         id=f"act-{number}",
@@ -246,7 +246,7 @@ def controls(rows: list[str]) -> set[str]:
 
 
 def clickable(app: App[None]) -> list[object]:
-    """Whatever on screen carries an action or a link."""
+    """Everything on screen that carries an action or a link."""
     strips = app.screen._compositor.render_strips()
     styles = [segment.style for strip in strips for segment in strip if segment.style]
     return [style for style in styles if style.link or "@click" in style.meta]
