@@ -24,7 +24,7 @@ from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.console.sources import Sources, SourceThreads
 from aileron_tui.console.terminal_driver import TerminalDriver
 from aileron_tui.console.textual_internals import running_driver
-from aileron_tui.console.themes import THEMES, ansi_color_for
+from aileron_tui.console.themes import THEMES, uses_terminal_colours
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.console.widgets.key_line import KeyLine
@@ -84,7 +84,7 @@ class Console(App[None]):
         read_only: bool = False,
     ) -> None:
         self.settings = settings or ConsoleSettings()
-        super().__init__(driver_class=TerminalDriver, ansi_color=ansi_color_for(self.settings.theme))
+        super().__init__(driver_class=TerminalDriver, ansi_color=uses_terminal_colours(self.settings.theme))
         self.set_reactive(App.ansi_color, None)  # from now on the theme decides, which can be changed
         self.arming = Arming(self.settings.arm_seconds)
         self.keymap_in_use = checked_keymap(self.settings.keymap)

@@ -64,7 +64,7 @@ def error_line(error: AileronError) -> Content:
     if error.detail:
         line += trusted(": ") + foreign_line(clip(inline(error.detail), 300))
     disconnected = isinstance(error, NoGate | Unanswered)
-    more = "The list below may be out of date; trying again." if disconnected else error.hint
+    more = "The list may be out of date; trying again." if disconnected else error.hint
     return line + trusted("  ") + foreign_line(more, MUTED) if more else line
 
 

@@ -1,4 +1,4 @@
-"""The user's settings for the console."""
+"""How the user wants the console to look and behave."""
 
 import os
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ from typing import Final
 from aileron_tui.core.values import dataclass
 
 THEMES: Final = ("aileron-dark", "aileron-light", "aileron-contrast", "aileron-plain")
-"""The names of the themes, here so that they can be listed without importing Textual."""
+"""The names of the themes, so that they can be listed before Textual is loaded."""
 
 
 def default_theme() -> str:
-    """The theme if the user chose none. NO_COLOR selects the plain one."""
+    """The theme if the user chose none; NO_COLOR is a choice too."""
     return "aileron-plain" if os.environ.get("NO_COLOR") else "aileron-dark"
 
 

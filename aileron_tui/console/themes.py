@@ -1,4 +1,4 @@
-"""The themes of the console. One accent colour; amber and red are only for what must be noticed."""
+"""The themes of the console. One accent colour; amber only for warnings, red only for danger."""
 
 from typing import Final
 
@@ -69,7 +69,7 @@ PLAIN: Final = Theme(
         "border": "ansi_default",
         "border-blurred": "ansi_default",
         "block-cursor-background": "ansi_default",
-        # The highlighted choice has no background of its own here, and reversing two equal colours shows nothing.
+        # The highlighted choice has no background here, and swapping two equal colours would not show.
         "block-cursor-text-style": "bold underline",
         "block-cursor-blurred-text-style": "bold underline",
     },
@@ -77,9 +77,9 @@ PLAIN: Final = Theme(
 THEMES: Final = (DARK, LIGHT, CONTRAST, PLAIN)
 
 
-def ansi_color_for(name: str) -> bool | None:
-    """The value of Textual's `ansi_color` for a theme: whether it leaves the colours to the terminal.
+def uses_terminal_colours(name: str) -> bool | None:
+    """True for a theme that leaves the colours to the terminal, None to let the theme decide, as Textual wants it.
 
-    Textual needs it at the start. Later it would turn them grey under NO_COLOR: black text on a black background.
+    Textual must know this from the start: if it is set later, NO_COLOR turns everything black on black.
     """
     return name == PLAIN.name or None

@@ -18,7 +18,7 @@ from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_hints import hint
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
-from aileron_tui.console.themes import THEMES, ansi_color_for
+from aileron_tui.console.themes import THEMES, uses_terminal_colours
 from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
@@ -189,7 +189,7 @@ class FirstRun(App[FirstRunResult]):
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, missing: Sequence[str], theme: str) -> None:
-        super().__init__(ansi_color=ansi_color_for(theme))
+        super().__init__(ansi_color=uses_terminal_colours(theme))
         self._missing = missing
         self._theme_name = theme
         for known in THEMES:

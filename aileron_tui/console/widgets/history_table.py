@@ -27,6 +27,7 @@ from aileron_tui.surface.history_records import SourcedRecord, parse_local_time
 
 MIN_WIDTH_ONE_LINE: Final = 92
 
+# Widths of the columns.
 _WHEN, _OUTCOME, _TOOK, _SURFACE, _SIGNED, _SOURCE = 11, 17, 10, 9, 10, 10
 _OUTCOME_ON_TWO_LINES: Final = 40
 _OUTCOME_STYLES: Final = {
