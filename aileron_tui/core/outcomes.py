@@ -1,4 +1,4 @@
-"""How it went with a request, in a glyph and a word, wherever one looks back."""
+"""The outcome of a request as a glyph and a word, for the history."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -14,31 +14,31 @@ OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
 UNDER_WAY: Final = frozenset({RequestState.APPROVED, RequestState.RUNNING})
 SHELL: Final = "shell"
 QUIET: Final = timedelta(minutes=1)
-"""How long after an approval a daemon may say nothing before that is what there is to say."""
+"""How long a daemon may take to report after an approval before that is shown."""
 
 ELSEWHERE: Final = "elsewhere"
 """The surface of an answer that was not given here."""
 
-EDITED_ELSEWHERE: Final = "elsewhere; what was changed is not known here"
+EDITED_ELSEWHERE: Final = "elsewhere; the changes are not known here"
 
 _ALLOWED: Final = ("→", "allowed")
 _NO_NEWS: Final = ("…", "no news")
 
 
 class PastRequest(Protocol):
-    """What must be known of a request to say how it went."""
+    """What the outcome of a request depends on."""
 
     @property
     def outcome(self) -> str:
-        """Its state, as its source names it."""
+        """Its state, in the words of its source."""
 
     @property
     def kind(self) -> str:
-        """What kind of request a daemon calls it."""
+        """The daemon's kind of request."""
 
     @property
     def daemon(self) -> str:
-        """Which daemon carries it out; "" if the gate does."""
+        """The daemon that runs it; "" if a gate does."""
 
     @property
     def decided(self) -> str:
@@ -46,14 +46,14 @@ class PastRequest(Protocol):
 
     @property
     def edited(self) -> bool:
-        """Whether another call was approved than the one that was asked."""
+        """Whether an edited call was approved."""
 
 
 def ending(request: PastRequest, now: datetime) -> tuple[str, str]:
-    """A glyph and a word; the word is foreign if the outcome is none we know.
+    """A glyph and a word; the word is foreign text if the outcome is unknown to us.
 
-    A shell gets its answer from the daemon and tells nobody what came of it. Of other calls a daemon may tell an end or
-    none, so after a while there is only to say that no news has come.
+    A daemon does not report how a shell command ended. It may also not report the end of another call, so after a while
+    the word is "no news".
     """
     glyph, word = OUTCOMES.get(request.outcome) or ("?", request.outcome)
     if request.outcome in UNDER_WAY and request.daemon and request.decided:
@@ -65,22 +65,22 @@ def ending(request: PastRequest, now: datetime) -> tuple[str, str]:
 
 
 def unheard(request: PastRequest, now: datetime) -> str:
-    """Why it is not known how a request went on that was approved, in words; "" if that can still be told or was."""
+    """Why the outcome of an approved request is not known, in words; "" if it is, or may still be reported."""
     if request.outcome not in UNDER_WAY or not request.daemon or not request.decided:
         return ""
     if request.kind == SHELL:
-        return "the shell has its answer; what came of the command is not told"
-    return f"nothing was heard since {clock(moment(request.decided), now)}" if quiet(request.decided, now) else ""
+        return "the shell has its answer; how the command ended is not reported"
+    return f"no news since {clock(moment(request.decided), now)}" if quiet(request.decided, now) else ""
 
 
 def clock(time: datetime, now: datetime) -> str:
-    """A moment for a person here: today only the hour."""
+    """A time in the local zone; without the date if it is today."""
     here = time.astimezone()
     return f"{here:%H:%M}" if here.date() == now.astimezone().date() else f"{here:%Y-%m-%d %H:%M}"
 
 
 def quiet(since: str, now: datetime) -> bool:
-    """Whether it is so long ago that more should have been heard by now."""
+    """Whether the daemon should have reported by now."""
     try:
         return now - moment(since) > QUIET
     except (ValueError, OverflowError):

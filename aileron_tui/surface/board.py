@@ -75,7 +75,7 @@ _PILLS: Final = {
 } | {RequestState.PENDING: Pill("")}
 
 # A shell gets its answer from the daemon and never reports how the command ended.
-_SHELL_ALLOWED = Pill("allowed ✓, its end is not told", brief="allowed ✓")
+_SHELL_ALLOWED = Pill("allowed ✓, outcome not reported", brief="allowed ✓")
 
 
 @dataclass(slots=True)

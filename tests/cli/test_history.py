@@ -458,8 +458,8 @@ def test_what_a_daemon_never_tells_is_not_called_running(home: Path, capsys: pyt
     scene.close()
     lines = said(capsys, "--source", "work").splitlines()
     assert lines[::2] == ["… no news  send-draft", "→ allowed  shell"]
-    assert "what came of the command is not told" in said(capsys, "show", "act-1", "--source", "work")
-    assert "nothing was heard since 2026-" in said(capsys, "show", "act-2", "--source", "work")
+    assert "how the command ended is not reported" in said(capsys, "show", "act-1", "--source", "work")
+    assert "no news since 2026-" in said(capsys, "show", "act-2", "--source", "work")
 
 
 def csv_rows(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:

@@ -497,7 +497,7 @@ async def test_what_a_daemon_never_told_is_said_in_the_detail() -> None:
         assert "→ allowed" in text(app)
         assert "… no news" in text(app)
         await pilot.press("enter")
-        await settle(pilot, lambda: "what came of the command is not told" in text(app))
+        await settle(pilot, lambda: "how the command ended is not reported" in text(app))
         await pilot.press("j")
         await settle(pilot, lambda: "nothing was heard since" in text(app))
 
