@@ -1,4 +1,4 @@
-"""What `doctor` looks at on this machine: program, terminal, configuration, folders, keys, ledgers, manifests."""
+"""The checks of `doctor` on this machine: terminal, configuration, folders, keys, ledgers and manifests."""
 
 import os
 import platform
@@ -23,18 +23,18 @@ from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.runtime.daemon.daemon_discovery import daemon_file
 from aileron_tui.signing import key_store
-from aileron_tui.signing.approvers import Approvers
+from aileron_tui.surface.key_enrolment import read_approvers
 
 DAEMONS: Final = "daemons"
 
-_NARROWEST: Final = 40
-_LOWEST: Final = 15
+_FEWEST_COLUMNS: Final = 40
+_FEWEST_LINES: Final = 15
 _MULTIPLEXERS: Final = {"TMUX": "tmux", "STY": "screen", "ZELLIJ": "zellij"}
-_MAKE_KEY: Final = "`aileron-tui key init` makes one."
+_CREATE_KEY: Final = "Create one with `aileron-tui key init`."
 
 
 class Status(StrEnum):
-    """How a check went. Only FAIL means that something cannot work."""
+    """The result of a check. Only FAIL means that something cannot work."""
 
     OK = "ok"
     WARN = "warn"
@@ -43,88 +43,88 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. The texts may hold foreign text; `detail` may have several lines."""
+    """One check and how to fix what it found. The texts may contain foreign text; `detail` may have several lines."""
 
     id: str
     status: Status
     words: str
     detail: str = ""
-    mend: str = ""
+    fix: str = ""
 
 
-def failed(id_: str, error: AileronError, mend: str) -> Check:
-    """The check that ended in this error; `mend` is what to do if the error does not know better."""
-    return Check(id_, Status.FAIL, error.title, error.detail, error.hint or mend)
+def failed(id_: str, error: AileronError, fix: str) -> Check:
+    """A check that failed with an error; `fix` is used if the error has no hint."""
+    return Check(id_, Status.FAIL, error.title, error.detail, error.hint or fix)
 
 
 def program() -> Check:
-    """What runs this."""
+    """The versions of the program and of Python."""
     words = f"aileron-tui {__version__}, Python {platform.python_version()} on {platform.system()}"
     return Check("program", Status.OK, words)
 
 
 def terminal(env: Mapping[str, str]) -> Check:
-    """Whether the console can draw here."""
+    """Whether the console can run in this terminal."""
     size = _size()
     if size is None:
-        words, mend = "there is none here, and the console needs one", "Open the console in a terminal."
-        return Check("terminal", Status.WARN, words, mend=mend)
+        words, fix = "not a terminal; the console needs one", "Open the console in a terminal."
+        return Check("terminal", Status.WARN, words, fix=fix)
     words = f"{size.columns}×{size.lines}, {_colours(env)}"
     if env.get("TERM", "dumb") == "dumb":
-        mend = "Set TERM to what it is, such as xterm-256color."
-        return Check("terminal", Status.WARN, f"{words}; its kind is not known", mend=mend)
+        fix = "Set TERM to the type of your terminal, such as xterm-256color."
+        return Check("terminal", Status.WARN, f"{words}; its type is unknown", fix=fix)
     if "utf" not in (sys.stdout.encoding or "").lower():
-        mend = "Set LC_ALL or LANG to a UTF-8 locale, such as C.UTF-8."
-        return Check("terminal", Status.WARN, f"{words}; it is not set up for UTF-8", mend=mend)
-    if size.columns < _NARROWEST or size.lines < _LOWEST:
-        mend = f"Make it at least {_NARROWEST}×{_LOWEST}."
-        return Check("terminal", Status.WARN, f"{words}: too small for the console", mend=mend)
+        fix = "Set LC_ALL or LANG to a UTF-8 locale, such as C.UTF-8."
+        return Check("terminal", Status.WARN, f"{words}; the encoding is not UTF-8", fix=fix)
+    if size.columns < _FEWEST_COLUMNS or size.lines < _FEWEST_LINES:
+        fix = f"Make it at least {_FEWEST_COLUMNS}×{_FEWEST_LINES}."
+        return Check("terminal", Status.WARN, f"{words}: too small for the console", fix=fix)
     return Check("terminal", Status.OK, words)
 
 
 def multiplexer(env: Mapping[str, str], config: Config | None) -> Iterator[Check]:
-    """Whether somebody else could type into this terminal."""
+    """Whether other programs can type into this terminal."""
     name = next((name for variable, name in _MULTIPLEXERS.items() if env.get(variable)), "")
     if not name:
         return
     if config and config.policy.high_risk == "passphrase":
-        words = f"inside {name}; high-risk approvals ask for the passphrase"
+        words = f"running in {name}; high-risk approvals need the passphrase"
         yield Check("multiplexer", Status.OK, words)
         return
     yield Check(
         "multiplexer",
         Status.WARN,
-        f"this terminal is inside {name}: whatever runs as you can type into it, an agent too",
-        mend='Keep agents out of your account, or set high_risk = "passphrase" under [policy].',
+        f"this terminal runs in {name}: any program of yours can type into it, including agents",
+        fix='Run agents as another user, or set high_risk = "passphrase" under [policy].',
     )
 
 
 def configuration(path: Path) -> tuple[Check, Config | None]:
-    """Whether the configuration can be used, and what it says if so."""
+    """Whether the configuration is valid, and the configuration if it is."""
     try:
         config = load_config(path)
         _check_console(config)
     except AileronError as error:
-        return failed("config", error, f"Mend {path}, or move it away."), None
+        return failed("config", error, f"Fix {path}, or move it away."), None
     if not path.exists():
-        return Check("config", Status.OK, f"there is no {path}: the defaults hold"), config
+        return Check("config", Status.OK, f"no file {path}; using the defaults"), config
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o022:
-        words = f"{path} can be changed by others: its mode is {mode:03o}"
-        return Check("config", Status.WARN, words, mend=f"chmod 600 {path}"), config
+        words = f"other users can change {path}: its mode is {mode:03o}"
+        return Check("config", Status.WARN, words, fix=f"chmod 600 {path}"), config
     return Check("config", Status.OK, str(path)), config
 
 
 def folders(here: Paths) -> Iterator[Check]:
-    """Whether what must be private is."""
+    """Whether the private folders are private."""
     for name, path in (("data", here.data), ("keys", here.keys), ("cache", here.cache)):
         if not os.path.lexists(path):
-            yield Check(f"folder.{name}", Status.OK, f"{path} is not made yet")
+            yield Check(f"folder.{name}", Status.OK, f"{path} does not exist yet")
             continue
         try:
             private_folder(path)
         except AileronError as error:
-            yield failed(f"folder.{name}", error, f"Look at {path}.")
+            yield failed(f"folder.{name}", error, f"Check {path}.")
             continue
         yield Check(f"folder.{name}", Status.OK, str(path) + (_compiled(path) if name == "cache" else ""))
     yield from _shared_folder()
@@ -135,44 +135,44 @@ def signing_keys(here: Paths) -> Check:
     try:
         stored = key_store.stored(here.keys)
     except AileronError as error:
-        return failed("keys", error, f"Look at {here.keys}.")
+        return failed("keys", error, f"Check {here.keys}.")
     if not stored:
-        return Check("keys", Status.WARN, "there is no key to sign answers with", mend=_MAKE_KEY)
+        return Check("keys", Status.WARN, "no key to sign answers with", fix=_CREATE_KEY)
     words = ", ".join(f"{key.name} ({key.protection})" for key in stored)
     insecure = next((key for key in stored if key.insecure), None)
     if insecure:
-        mend = f"`aileron-tui key passphrase {insecure.name}` protects it."
-        return Check("keys", Status.WARN, words, "whoever can read its file can approve", mend)
+        fix = f"Protect it with `aileron-tui key passphrase {insecure.name}`."
+        return Check("keys", Status.WARN, words, "anyone who can read its file can approve", fix)
     return Check("keys", Status.OK, words)
 
 
 def enrolment(here: Paths, id_: str) -> Check:
-    """Whether a key of this machine may approve on the gate of this home."""
+    """Whether a key on this machine may approve on the gate of this home."""
     try:
         stored = key_store.stored(here.keys)
-        approvers = _approvers(here.data / FILE)
+        approvers = read_approvers(here.data)
     except AileronError as error:
-        return failed(id_, error, "`aileron-tui history verify` says more.")
+        return failed(id_, error, "Run `aileron-tui history verify`.")
     allowed = {approver.public.fingerprint for approver in approvers.active}
     mine = [key.name for key in stored if key.public.fingerprint in allowed]
     if mine:
         return Check(id_, Status.OK, f"{', '.join(mine)} may approve here")
     if not stored:
-        return Check(id_, Status.WARN, "no key of this machine may approve here", mend=_MAKE_KEY)
+        return Check(id_, Status.WARN, "no key on this machine may approve here", fix=_CREATE_KEY)
     file = stored[0].path.with_suffix(".pub")
-    mend = f"`aileron-tui key enroll {file} --name {stored[0].name}` lets it."
-    return Check(id_, Status.WARN, "no key of this machine may approve here", mend=mend)
+    fix = f"Enroll it with `aileron-tui key enroll {file} --name {stored[0].name}`."
+    return Check(id_, Status.WARN, "no key on this machine may approve here", fix=fix)
 
 
 def ledgers(here: Paths) -> Iterator[Check]:
-    """A quick look at the end of each ledger; only `history verify` reads all of it."""
+    """Whether the end of each ledger is intact. Only `history verify` checks all entries."""
     yield _ledger("ledger", here.data / FILE, "aileron-tui history verify")
     for path in sorted((here.data / DAEMONS).glob(f"*/{FILE}")):
         yield _ledger(f"ledger.{path.parent.name}", path, f"aileron-tui history verify --source {path.parent.name}")
 
 
 def manifests() -> Check:
-    """Whether the bundled manifests are whole."""
+    """Whether the bundled manifests are valid."""
     from aileron_tui.files.manifest_files import read_folder  # noqa: PLC0415  # only here
 
     folder = bundled("manifests")
@@ -180,9 +180,12 @@ def manifests() -> Check:
     count = found.count
     errors = sum(finding.severity is Severity.ERROR for finding in found.bundle().findings) + (not count)
     if errors:
-        words, mend = f"{errors} errors in {folder}", "`aileron-tui lint` names them. Install the program again."
-        return Check("manifests", Status.FAIL, words, mend=mend)
-    return Check("manifests", Status.OK, f"{count} bundled, nothing wrong")
+        words, fix = (
+            f"{errors} errors in {folder}",
+            "See them with `aileron-tui lint`. Reinstall the program.",
+        )
+        return Check("manifests", Status.FAIL, words, fix=fix)
+    return Check("manifests", Status.OK, f"{count} bundled, no problems")
 
 
 def publishers(here: Paths) -> Check:
@@ -190,24 +193,24 @@ def publishers(here: Paths) -> Check:
     from aileron_tui.sandbox.connector_package import load_keyring  # noqa: PLC0415  # only here
 
     if not here.keyring.exists():
-        return Check("publishers", Status.OK, "none are trusted by name; pins decide alone")
+        return Check("publishers", Status.OK, "no publisher is trusted by name; connectors are trusted by their hash")
     try:
         load_keyring(here.keyring)
     except AileronError as error:
-        return failed("publishers", error, f"Mend {here.keyring}, or move it away.")
+        return failed("publishers", error, f"Fix {here.keyring}, or move it away.")
     return Check("publishers", Status.OK, str(here.keyring))
 
 
 def _shared_folder() -> Iterator[Check]:
-    """The folder that we share with a daemon. It is the daemon's to make, so it may be missing or another's."""
+    """The folder that we share with a daemon, which creates it."""
     folder = daemon_file().parent
     try:
         mode = stat.S_IMODE(folder.stat().st_mode)
     except OSError:
         return
     if mode & 0o077:
-        words = f"{folder} is open to others: its mode is {mode:03o}"
-        yield Check("folder.aileron", Status.WARN, words, mend=f"chmod 700 {folder}")
+        words = f"other users can open {folder}: its mode is {mode:03o}"
+        yield Check("folder.aileron", Status.WARN, words, fix=f"chmod 700 {folder}")
     else:
         yield Check("folder.aileron", Status.OK, str(folder))
 
@@ -222,29 +225,22 @@ def _ledger(id_: str, path: Path, verify: str) -> Check:
     except LedgerOlder as error:
         return Check(id_, Status.WARN, error.title, error.detail, error.hint)
     except AileronError as error:
-        return failed(id_, error, f"`{verify}` says more.")
+        return failed(id_, error, f"Run `{verify}`.")
     if noted and noted.seq > head.seq:
-        words = f"{noted.seq - head.seq:,} entries at its end are missing"
-        return Check(id_, Status.FAIL, words, str(path), f"`{verify}` says more. Look for a copy of the file.")
+        words = f"the last {noted.seq - head.seq:,} entries are missing"
+        return Check(id_, Status.FAIL, words, str(path), f"Run `{verify}`. Restore the file from a backup.")
     walker = ChainWalker()
     if len(last) > 1:
         walker = ChainWalker(f"sha256:{last[0][2].hex()}", last[0][0])
     for seq, data, hash_ in last[-1:]:
         fault = walker.check(seq, data, f"sha256:{hash_.hex()}")
         if fault:
-            return Check(id_, Status.FAIL, f"entry {seq}: {fault.damage}", str(path), f"`{verify}` says more.")
-    return Check(id_, Status.OK, f"{head.seq:,} entries, the last is whole; `{verify}` checks all")
-
-
-def _approvers(ledger: Path) -> Approvers:
-    if not ledger.exists():
-        return Approvers()
-    with open_reader(ledger) as reader:
-        return Approvers.of(reader.key_changes())
+            return Check(id_, Status.FAIL, f"entry {seq}: {fault.damage}", str(path), f"Run `{verify}`.")
+    return Check(id_, Status.OK, f"{head.seq:,} entries, the last one is intact; `{verify}` checks all")
 
 
 def _check_console(config: Config) -> None:
-    """What only the console understands of its settings, asked only if there are any: it takes long to load."""
+    """Checks the settings that only the console can check. It is slow to load, so only if there are any."""
     console = config.console
     if console.keys:
         from aileron_tui.console.keymap import checked_keymap  # noqa: PLC0415
@@ -254,12 +250,12 @@ def _check_console(config: Config) -> None:
         from aileron_tui.console.settings import THEMES  # noqa: PLC0415
 
         if console.theme not in THEMES:
-            raise AileronError(f'there is no theme "{console.theme}"', hint=f"Write one of {', '.join(THEMES)}.")
+            raise AileronError(f'unknown theme "{console.theme}"', hint=f"Use one of {', '.join(THEMES)}.")
 
 
 def _size() -> os.terminal_size | None:
-    asked: list[Callable[[], int]] = [stream.fileno for stream in (sys.stdout, sys.stderr, sys.stdin) if stream]
-    for descriptor in asked:
+    descriptors: list[Callable[[], int]] = [stream.fileno for stream in (sys.stdout, sys.stderr, sys.stdin) if stream]
+    for descriptor in descriptors:
         try:
             return os.get_terminal_size(descriptor())
         except (OSError, ValueError):
@@ -269,12 +265,12 @@ def _size() -> os.terminal_size | None:
 
 def _colours(env: Mapping[str, str]) -> str:
     if env.get("NO_COLOR"):
-        return "no colours, as NO_COLOR asks"
+        return "no colours (NO_COLOR)"
     if env.get("COLORTERM", "") in ("truecolor", "24bit"):
-        return "all colours"
+        return "true colour"
     return "256 colours" if "256" in env.get("TERM", "") else "16 colours"
 
 
 def _compiled(folder: Path) -> str:
-    kept = list(folder.rglob("*.cwasm"))
-    return f", {len(kept)} compiled connectors" if kept else ", empty"
+    compiled = list(folder.rglob("*.cwasm"))
+    return f", {len(compiled)} compiled connectors" if compiled else ", empty"

@@ -1,4 +1,4 @@
-"""The argument parser of all commands."""
+"""The argument parser of the commands."""
 
 import argparse
 from typing import NoReturn
@@ -7,8 +7,8 @@ from aileron_tui.core.visible_text import inline
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that makes what it repeats of the command line visible."""
+    """An argument parser that escapes what it quotes from the command line."""
 
     def error(self, message: str) -> NoReturn:
-        """Says what is wrong with the command line and exits with 2."""
+        """Prints what is wrong with the command line and exits with 2."""
         super().error(inline(message))

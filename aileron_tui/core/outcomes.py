@@ -31,7 +31,7 @@ class PastRequest(Protocol):
 
     @property
     def outcome(self) -> str:
-        """Its state, as its source names it."""
+        """Its state, in the words of its source."""
 
     @property
     def kind(self) -> str:

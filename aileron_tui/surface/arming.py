@@ -1,8 +1,8 @@
-"""When an answer counts. A prompt that just appeared is answered by whatever was being typed or clicked, so it waits.
+"""When an answer counts. Whatever was being typed or clicked must not answer a prompt that has just appeared.
 
-An answer is taken only if the prompt has been on screen for a moment, nothing else was typed or clicked in that moment,
-the window did not just get the focus, nothing was pasted, and the console was not held up meanwhile. What comes too
-early is dropped, never queued.
+An answer counts only if the prompt was on screen for a moment, nothing else was typed or clicked in that moment, the
+window did not just get the focus, nothing was pasted, and the console was running all the time. An answer that comes
+too early is dropped, never kept for later.
 """
 
 import time
@@ -12,120 +12,120 @@ from typing import Final
 
 from aileron_tui.core.values import dataclass
 
-# On Linux the monotonic clock stands still while the machine sleeps, and this one does not.
+# On Linux the monotonic clock stops while the machine sleeps, and this one does not.
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-_AWAY: Final = 10.0
+_AWAY_SECONDS: Final = 10.0
 
 
 def elapsed() -> float:
-    """Seconds, which also pass while the machine sleeps."""
+    """Seconds on a clock that also runs while the machine sleeps."""
     return time.clock_gettime(_CLOCK)
 
 
 @dataclass(slots=True)
 class Arming:
-    """Keeps the times of what may disarm an answer; `changes` counts them, to tell whether there was one."""
+    """Records when something happened that disarms answers for `seconds`; `changes` counts these events."""
 
     seconds: float = 0.7
     clock: Callable[[], float] = elapsed
     changes: int = 0
     _shown: tuple[str, str] = ("", "")
     _events: dict[str, float] = field(default_factory=dict)
-    _beaten: float | None = None
-    _handled: float | None = None
-    _tells_focus: bool = False
+    _last_heartbeat: float | None = None
+    _last_input: float | None = None
+    _reports_focus: bool = False
 
     def shown(self, request: str, digest: str) -> None:
-        """This prompt is on screen now; anything else than before starts the wait anew."""
+        """This prompt is on screen now. A prompt other than before starts the wait again."""
         if (request, digest) != self._shown:
             self._shown = (request, digest)
-            self._note("just shown")
+            self._disarm("just shown")
 
     def on_screen(self, request: str, digest: str) -> bool:
         """Whether this is the prompt that is on screen."""
         return (request, digest) == self._shown
 
     def uncovered(self) -> None:
-        """Something that lay over the prompt is gone, or a question lies over it: that was not to be seen before."""
-        self._note("just shown")
+        """A dialog was opened or closed, so what is on screen now could not be seen before."""
+        self._disarm("just shown")
 
     def typed(self) -> None:
-        """A key that is not an answer."""
-        self._note("you were typing")
+        """A key that is not an answer was pressed."""
+        self._disarm("you were typing")
 
     def clicked(self) -> None:
-        """A click on something that is not an answer."""
-        self._note("you just clicked")
+        """Something that is not an answer was clicked."""
+        self._disarm("you just clicked")
 
     def dropped(self) -> None:
-        """An answer that did not count: holding a key down, or clicking on and on, must not make it count."""
-        self._note("your last answer came too early")
+        """An answer came too early. Holding a key down or clicking repeatedly must not make it count."""
+        self._disarm("your last answer came too early")
 
     def moved(self) -> None:
-        """The keys that can be clicked are somewhere else now."""
-        self._note("the keys just moved")
+        """The keys that can be clicked have moved."""
+        self._disarm("the keys just moved")
 
     def focused(self) -> None:
         """The window got the focus."""
-        self._tells_focus = True
-        self._note("the window just got the focus")
+        self._reports_focus = True
+        self._disarm("the window just got the focus")
 
     def blurred(self) -> None:
-        """The window lost the focus; so the terminal will tell when it gets it back."""
-        self._tells_focus = True
+        """The window lost the focus, so this terminal also reports when it gets it back."""
+        self._reports_focus = True
 
     def pasted(self) -> None:
         """Text was pasted."""
-        self._note("text was pasted")
+        self._disarm("text was pasted")
 
     def held_up(self) -> None:
-        """The console did not run for a while: what comes now was typed at an old picture."""
-        self._note("the console was held up")
+        """The console did not run for a while, so what arrives now was typed at an old picture."""
+        self._disarm("the console was paused")
 
     def key_came(self) -> None:
-        """A key of any kind: somebody is at this window."""
-        self._handled = self.clock()
+        """Any key was pressed: somebody is using this window."""
+        self._last_input = self.clock()
 
     def press_came(self) -> None:
-        """A mouse button went down, wherever.
+        """A mouse button was pressed anywhere.
 
-        Where the terminal tells nothing of the focus, the first press after a while may be what gave it.
+        If the terminal does not report the focus, the first click after a while may have focused the window.
         """
-        now, before = self.clock(), self._handled
-        if not self._tells_focus and (before is None or now - before >= _AWAY):
-            self._note("that click may have brought the window forward; click again")
-        self._handled = now
+        now, before = self.clock(), self._last_input
+        if not self._reports_focus and (before is None or now - before >= _AWAY_SECONDS):
+            self._disarm("that click may have focused the window; click again")
+        self._last_input = now
 
     def beat(self) -> None:
-        """The console runs; called once in the time to wait."""
-        self._look_back()
-        self._beaten = self.clock()
+        """The console is running. Must be called at least every `seconds`."""
+        self._check_heartbeat()
+        self._last_heartbeat = self.clock()
 
     def late(self, seconds: float) -> None:
-        """Something that was typed or clicked had to wait so long until it was heard."""
+        """A key or click waited this long before it was processed."""
         if 0 < self.seconds / 2 < seconds:
             self.held_up()
 
     def obstacle(self) -> str:
         """Why an answer would not count now, or "" if it would."""
-        self._look_back()
+        self._check_heartbeat()
         now = self.clock()
-        held = {reason: at for reason, at in self._events.items() if now - at < self.seconds}
-        return max(held, key=lambda reason: held[reason]) if held else ""
+        recent = {reason: at for reason, at in self._events.items() if now - at < self.seconds}
+        return max(recent, key=lambda reason: recent[reason]) if recent else ""
 
     def remaining(self) -> float:
-        """Seconds until the last obstacle is gone."""
+        """Seconds until an answer counts."""
         last = max(self._events.values(), default=0.0)
         return max(0.0, self.seconds - (self.clock() - last)) if self._events else 0.0
 
-    def _look_back(self) -> None:
-        """Notices that a beat is missing: stopped, asleep, or kept from running. Shorter, one still looks on."""
-        if self._beaten is not None:
+    def _check_heartbeat(self) -> None:
+        """Notices that heartbeats are missing because the process was stopped, slept or could not run."""
+        if self._last_heartbeat is not None:
             now = self.clock()
-            if 0 < 2 * self.seconds < now - self._beaten:
+            if 0 < 2 * self.seconds < now - self._last_heartbeat:
                 self.held_up()
-            self._beaten = now
+            self._last_heartbeat = now
 
-    def _note(self, reason: str) -> None:
+    def _disarm(self, reason: str) -> None:
         self._events[reason] = self.clock()
         self.changes += 1

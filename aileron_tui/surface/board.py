@@ -75,7 +75,7 @@ _PILLS: Final = {
     for state, words in STATE_WORDS.items()
 } | {RequestState.PENDING: Pill("")}
 
-_ALLOWED_WITHOUT_END = Pill("allowed ✓, its end is not told", brief="allowed ✓")
+_ALLOWED_WITHOUT_END = Pill("allowed ✓, outcome not reported", brief="allowed ✓")
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""What the console needs of a source: a gate here or elsewhere and a daemon are the same to it."""
+"""What a surface needs from a source: a gate, embedded or not, and a daemon look the same to it."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -16,56 +16,56 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Where requests come from, blocking; the console calls it from threads only."""
+    """Where requests come from. All methods block, so the console calls them from threads."""
 
     @property
     def name(self) -> str:
-        """What the operator calls it; "" where there is only one."""
+        """The operator's name for it, "" if there is only one source."""
 
     @property
     def instance(self) -> str:
-        """Which run of the gate or daemon this is."""
+        """Identifies this run of the gate or daemon."""
 
     def watch(self, after: int = 0) -> Iterator["SourceEvent | None"]:
-        """Every change as it comes; None for each sign of life."""
+        """Every change as it happens; None for each heartbeat."""
 
     def waiting(self) -> tuple["Request", ...]:
-        """What waits, oldest first."""
+        """The waiting requests, oldest first."""
 
     def item(self, id_: str) -> "Request":
         """One request as it is now."""
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> "Request":
-        """One request with its preview fetched again, or as it would be with edited inputs."""
+        """One request with a new preview, or as it would be with edited inputs."""
 
     def decide(
         self, item: "Request", verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
-        """Answers exactly what the item shows."""
+        """Answers exactly the prompt of this request."""
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
-        """A page of the past."""
+        """One page of the history."""
 
     def past(self, id_: str) -> JsonObject:
-        """Everything the ledger has of one request."""
+        """Everything the ledger has about one request."""
 
     def vault(self) -> "VaultState":
         """Whether it can reach its credentials."""
 
     def unlock_vault(self, passphrase: bytearray) -> None:
-        """Opens its vault, or raises an AileronError."""
+        """Unlocks its vault, or raises an AileronError."""
 
     def close(self) -> None:
-        """Hangs up."""
+        """Closes the connection."""
 
 
 Connect: TypeAlias = Callable[[UnlockedKey], Source]
-"""Finds the source anew and opens a connection to it."""
+"""Finds a source and connects to it; called again for each new connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A source to listen to. `label` says what kind it is, in our own words: `daemon` or `gate`."""
+    """A source to listen to. `label` is `daemon` or `gate`."""
 
     name: str
     connect: Connect
@@ -73,14 +73,14 @@ class Upstream:
 
 
 class Keyholder(Protocol):
-    """The operator's key: unlocked while the console may answer, wiped when it is locked."""
+    """The operator's key: unlocked while answers can be signed, wiped from memory while it is locked."""
 
     name: str
     insecure: bool
 
     @property
     def lockable(self) -> bool:
-        """Whether it could be unlocked again."""
+        """Whether it can be locked and unlocked again."""
 
     @property
     def key(self) -> UnlockedKey | None:
@@ -90,4 +90,4 @@ class Keyholder(Protocol):
         """Unlocks it, or raises an AileronError."""
 
     def lock(self) -> None:
-        """Wipes it."""
+        """Wipes it from memory."""

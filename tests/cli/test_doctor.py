@@ -127,7 +127,7 @@ class Outcome(NamedTuple):
 
     def words(self, id_: str) -> str:
         check = self.checks[id_]
-        return " ".join((check["words"], check["detail"], check["mend"]))
+        return " ".join((check["words"], check["detail"], check["fix"]))
 
 
 Doctor = Callable[[], Outcome]
@@ -152,9 +152,9 @@ def doctor(home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Doctor:
         document = json.loads(out)
         assert set(document) == {"checks", "failed", "warnings"}
         for check in document["checks"]:
-            assert list(check) == ["id", "status", "words", "detail", "mend"]
+            assert list(check) == ["id", "status", "words", "detail", "fix"]
             assert check["status"] in {"ok", "warn", "fail"}
-            assert check["mend"] or check["status"] == "ok", "what is not well has something to do about it"
+            assert check["fix"] or check["status"] == "ok", "what is not well has something to do about it"
         checks = {check["id"]: check for check in document["checks"]}
         assert len(checks) == len(document["checks"])
         statuses = [check["status"] for check in document["checks"]]
@@ -189,7 +189,7 @@ def test_nothing_is_set_up_and_nothing_is_made(home: Path, doctor: Doctor) -> No
     assert {id_ for id_, check in done.checks.items() if check["status"] == "warn"} == {"terminal", "keys"}
     assert "key init" in done.words("keys")
     assert "AILERON_API_URL: not set" in done.words("daemon")
-    assert done.text.endswith("nothing failed, 2 to look at\n")
+    assert done.text.endswith("nothing failed, 2 warnings\n")
     assert list(home.iterdir()) == [home / "ours"]
     assert not list((home / "ours").iterdir())
 
@@ -200,15 +200,15 @@ def test_a_bad_configuration_is_one_failing_check(home: Path, doctor: Doctor) ->
     assert (done.code, done.status("config")) == (1, "fail")
     assert 'Did you mean "keep_previews"?' in done.words("config")
     assert done.status("ledger") == "ok"
-    assert done.text.endswith("1 failed, 2 to look at\n")
+    assert done.text.endswith("1 failed, 2 warnings\n")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('[console]\ntheme = "aileron-drak"', "there is no theme"),
+        ('[console]\ntheme = "aileron-drak"', "unknown theme"),
         ('[console]\nkeys = { aprove = "x" }', "aprove"),
-        ('[console]\ntheme = "\\u001b[2J"', "there is no theme"),
+        ('[console]\ntheme = "\\u001b[2J"', "unknown theme"),
     ],
 )
 def test_what_the_console_would_refuse(home: Path, doctor: Doctor, text: str, words: str) -> None:
@@ -348,7 +348,7 @@ def test_a_whole_daemon(home: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPa
         monkeypatch.setenv("AILERON_TOKEN", runtime.caveat("01J0ABCDEFGHJKMNPQRSTVWXYZ", ("actions:run",)))
         assert "an agent's" in doctor().words("daemon.auth")
         monkeypatch.setenv("AILERON_TOKEN", TOKEN)
-        assert "does not know this token" in doctor().words("daemon.auth")
+        assert "the token is not accepted" in doctor().words("daemon.auth")
         monkeypatch.delenv("AILERON_TOKEN")
         runtime.kill()
         assert doctor().status("daemon") == "warn"
@@ -390,15 +390,15 @@ def test_a_token_that_is_missing_or_an_agents(home: Path, doctor: Doctor, daemon
         (("/v1/health", (500, {"error": {"message": f"x {TOKEN}"}})), ("daemon.health", "fail", "refused")),
         (("/v1/health", (200, {"instance": "gate-1"})), ("daemon.health", "ok", "is a gate")),
         (("/v1/health", (200, {"version": HOSTILE})), ("daemon.health", "ok", "1.0")),
-        (("/v1/health", (200, {})), ("daemon.health", "ok", "well")),
+        (("/v1/health", (200, {})), ("daemon.health", "ok", "healthy")),
         (("/v1/action-approvals", (200, "<html>")), ("daemon.auth", "fail", "something else than JSON")),
-        (("/v1/action-approvals", (200, {"items": 1})), ("daemon.auth", "fail", "no list")),
+        (("/v1/action-approvals", (200, {"items": 1})), ("daemon.auth", "fail", "not a list")),
         (("/v1/action-approvals", (500, {"error": {"message": f"x {TOKEN}"}})), ("daemon.auth", "fail", "⟨token⟩")),
         (("/v1/vault/status", (200, {"locked": True, "state": "locked"})), ("daemon.vault", "warn", "Press U")),
-        (("/v1/vault/status", (200, {"locked": True, "state": "missing"})), ("daemon.vault", "warn", "none")),
+        (("/v1/vault/status", (200, {"locked": True, "state": "missing"})), ("daemon.vault", "warn", "missing")),
         (("/v1/vault/status", (200, {"locked": True})), ("daemon.vault", "warn", "locked")),
         (("/v1/vault/status", (200, {"state": TOKEN})), ("daemon.vault", "ok", "⟨token⟩")),
-        (("/v1/vault/status", (404, "<html>")), ("daemon.vault", "ok", "does not tell")),
+        (("/v1/vault/status", (404, "<html>")), ("daemon.vault", "ok", "not reported")),
         (("/v1/sessions", (503, {"error": {"code": "sessions_disabled"}})), ("daemon.sessions", "warn", "503")),
         (("/v1/sessions", (200, "<html>")), ("daemon.sessions", "warn", "without agent")),
     ],
@@ -425,7 +425,7 @@ def test_another_user_on_the_port_is_named_and_told_nothing(
     monkeypatch.setattr("aileron_tui.cli.connection_checks.trusted", lambda: frozenset({4_000_000}))
     done = doctor()
     assert done.status("daemon.listener") == "fail"
-    assert "neither you nor the system" in done.words("daemon.listener")
+    assert "not you or the system" in done.words("daemon.listener")
     assert daemon.asked == []
 
 
@@ -437,7 +437,7 @@ def test_a_clock_that_is_wrong(home: Path, doctor: Doctor, daemon: Runtime) -> N
     daemon.answers["/v1/health"] = 200, {"status": "ok", "timestamp": late.strftime("%Y-%m-%dT%H:%M:%S.123456789Z")}
     done = doctor()
     assert done.status("daemon.clock") == "warn"
-    assert re.search(r"differ by 7,[12]\d\d s", done.words("daemon.clock"))
+    assert re.search(r"differs from ours by 7,[12]\d\d s", done.words("daemon.clock"))
 
 
 def test_what_a_dead_daemon_left(home: Path, doctor: Doctor, nobody: str) -> None:
@@ -577,8 +577,8 @@ def test_no_line_is_wider_than_the_terminal(home: Path, daemon: Runtime, width: 
 
 def test_words_are_not_torn(home: Path) -> None:
     shown = on_terminal(home, 40, NO_COLOR="1")
-    assert "  → `aileron-tui key init` makes one.\n" in shown
-    assert {"NO_COLOR", "asks", "console"} <= set(re.split(r"\s+|[:;,]", shown))
+    assert "  → Create one with `aileron-tui key\n    init`.\n" in shown
+    assert {"NO_COLOR", "colours", "console"} <= set(re.split(r"\s+|[:;,()]", shown))
 
 
 def test_colours_and_a_terminal_that_is_too_small(home: Path) -> None:
@@ -586,7 +586,7 @@ def test_colours_and_a_terminal_that_is_too_small(home: Path) -> None:
     assert "\x1b[33m! terminal" in shown
     assert "256 colours" in shown
     assert "at least 40×15" in shown
-    assert "kind is not known" in on_terminal(home, 80, TERM="dumb").replace("\n" + " " * 16, " ")
+    assert "type is unknown" in on_terminal(home, 80, TERM="dumb").replace("\n" + " " * 16, " ")
 
 
 def test_help_loads_nothing_heavy() -> None:

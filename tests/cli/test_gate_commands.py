@@ -442,6 +442,6 @@ def test_what_is_typed_too_early_or_pasted_is_no_answer(tmp_path: Path, compiled
         assert "\x1b[?2004h" in pasted.screen
         pasted.type("\x1b[200~y\n\x1b[201~")
         assert pasted.end() == 1
-        assert pasted.screen.endswith("The request waits on.\r\n")
+        assert pasted.screen.endswith("The request is still waiting.\r\n")
         assert "\x1b[?2004l" in pasted.screen
         assert home.service.sent == ()

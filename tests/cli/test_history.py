@@ -461,7 +461,7 @@ def test_what_a_daemon_never_tells_is_not_called_running(home: Path, capsys: pyt
     assert "the daemon does not report how this kind of request ends" in said(
         capsys, "show", "act-1", "--source", "work"
     )
-    assert "nothing was heard since 2026-" in said(capsys, "show", "act-2", "--source", "work")
+    assert "no report since 2026-" in said(capsys, "show", "act-2", "--source", "work")
 
 
 def csv_rows(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:

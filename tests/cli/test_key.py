@@ -71,7 +71,7 @@ def test_a_key_is_made_on_the_terminal_enrolled_and_given_a_new_passphrase(home:
     code, screen = on_a_terminal(
         home, ["key", "passphrase"], ["correct horse\n", "battery staple\n", "battery staple\n"]
     )
-    assert (code, "default has a new passphrase" in screen) == (0, True)
+    assert (code, "changed the passphrase of default" in screen) == (0, True)
     assert not key_store.unlock(home / "keys", "default", bytearray(b"battery staple")).locked
 
 

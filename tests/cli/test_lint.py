@@ -76,13 +76,13 @@ def write(folder: Path, data: bytes | str, name: str = "x.md") -> Path:
 
 
 def test_nothing_wrong(lint: Lint, bundle: Path) -> None:
-    assert lint(bundle) == Outcome(0, "3 files checked: nothing wrong\n", "")
+    assert lint(bundle) == Outcome(0, "3 files checked: no problems\n", "")
 
 
 def test_the_bundled_manifests_are_the_default(lint: Lint) -> None:
     code, out, err = lint()
     assert (code, err) == (0, "")
-    assert re.fullmatch(r"\d+ files checked: nothing wrong\n", out)
+    assert re.fullmatch(r"\d+ files checked: no problems\n", out)
 
 
 def test_the_caret_points_at_the_key(lint: Lint, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_json(lint: Lint, tmp_path: Path) -> None:
     assert findings[0] == {
         "rule": "name",
         "message": '"Sénd" is not a valid action name',
-        "mend": "Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit.",
+        "fix": "Use lower-case letters, digits, '.', '_' and '-', starting with a letter or digit.",
         "file": str(file),
         "line": 2,
         "column": 1,
@@ -184,7 +184,7 @@ def test_json_of_a_clean_bundle(lint: Lint, bundle: Path) -> None:
 
 def test_a_single_action_is_checked_with_its_neighbours(lint: Lint, bundle: Path) -> None:
     get, send = bundle / "actions" / "get-draft.md", bundle / "actions" / "send-draft.md"
-    assert lint(send) == Outcome(0, "1 file checked: nothing wrong\n", "")
+    assert lint(send) == Outcome(0, "1 file checked: no problems\n", "")
     get.write_text(get.read_text().replace("idempotent = true", "idempotent = false"))
     assert lint(get).code == 0, "problems of a neighbour are not reported"
     code, out, _ = lint(send)
@@ -202,7 +202,7 @@ def test_a_single_action_by_a_relative_path(lint: Lint, bundle: Path, monkeypatc
         (bundle / "connectors", "../actions/send-draft.md"),
     ]:
         monkeypatch.chdir(folder)
-        assert lint(path) == Outcome(0, "1 file checked: nothing wrong\n", "")
+        assert lint(path) == Outcome(0, "1 file checked: no problems\n", "")
     write(bundle / "actions", "x")
     monkeypatch.chdir(bundle)
     assert lint("actions/x.md").out.startswith("actions/x.md:1:1: error: ")
@@ -225,19 +225,19 @@ def test_a_suite_is_checked_with_its_folder(lint: Lint, bundle: Path) -> None:
 def test_a_suite_in_the_current_folder(lint: Lint, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(bundle, 'name = "x"\ndescription = "x"\nactions = ["actions/get-draft"]\n', "suite.toml")
     monkeypatch.chdir(bundle)
-    assert lint(".") == Outcome(0, "4 files checked: nothing wrong\n", "")
-    assert lint("suite.toml") == Outcome(0, "4 files checked: nothing wrong\n", "")
+    assert lint(".") == Outcome(0, "4 files checked: no problems\n", "")
+    assert lint("suite.toml") == Outcome(0, "4 files checked: no problems\n", "")
 
 
 def test_a_connector_and_its_folder(lint: Lint, bundle: Path) -> None:
     manifest = bundle / "connectors" / "mail" / "manifest.toml"
-    assert lint(manifest) == lint(manifest.parent) == Outcome(0, "1 file checked: nothing wrong\n", "")
+    assert lint(manifest) == lint(manifest.parent) == Outcome(0, "1 file checked: no problems\n", "")
     manifest.write_text("")
     assert lint(manifest).code == lint(manifest.parent).code == 1
 
 
 def test_a_path_given_twice_is_checked_once(lint: Lint, bundle: Path) -> None:
-    assert lint(bundle, bundle).out == "3 files checked: nothing wrong\n"
+    assert lint(bundle, bundle).out == "3 files checked: no problems\n"
 
 
 def test_one_bad_path_of_several(lint: Lint, bundle: Path, tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_one_bad_path_of_several(lint: Lint, bundle: Path, tmp_path: Path) -> No
 
 
 def test_a_path_that_does_not_exist(lint: Lint, bundle: Path) -> None:
-    assert lint(bundle, "/no/such/path") == Outcome(2, "", "error: there is no file or folder /no/such/path\n")
+    assert lint(bundle, "/no/such/path") == Outcome(2, "", "error: no such file or folder: /no/such/path\n")
     assert lint("a\0b").code == 2
     assert lint("x" * 5000).code == 2
     assert lint("").code == 2
@@ -359,8 +359,8 @@ def test_a_folder_instead_of_a_file(lint: Lint, tmp_path: Path) -> None:
     file = tmp_path / "x.md"
     assert lint(file) == Outcome(
         1,
-        f"{file}: error: there are no manifests here [empty-folder]\n"
-        "  Name a folder with actions/*.md, or a file.\n\n0 files checked: 1 error\n",
+        f"{file}: error: no manifests found [empty-folder]\n"
+        "  Use a folder that contains actions/*.md, or a file.\n\n0 files checked: 1 error\n",
         "",
     )
     assert lint(tmp_path).code == 1

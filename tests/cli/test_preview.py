@@ -109,7 +109,7 @@ def test_an_action_of_ones_own_is_fetched_with_ones_own_configuration(
 
 def test_an_ungated_action_asks_nobody(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["preview", "list-drafts"]) == 0
-    assert capsys.readouterr().out == "list-drafts needs no approval, so nobody is asked.\n"
+    assert capsys.readouterr().out == "list-drafts needs no approval, so there is no prompt.\n"
 
 
 def test_an_unknown_action_is_told_the_nearest(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,7 +133,7 @@ def test_an_action_that_is_rejected_points_to_lint(
     ("words", "complaint"),
     [
         (["send-draft"], '"draft_id" is required'),
-        (["send-draft", "--arg", "draft_id"], "--arg draft_id: write it as NAME=VALUE"),
+        (["send-draft", "--arg", "draft_id"], "--arg draft_id: expected NAME=VALUE"),
         (["send-draft", "--arg", "id=r-1"], "send-draft has no input id; its inputs are: draft_id"),
         (["send-draft", "--args", '{"draft_id":7}'], '"draft_id" must be a string, not an integer'),
         (["send-draft", "--args", "{"], "--args: "),
@@ -155,4 +155,4 @@ def test_values_are_read_by_the_declared_type(home: Path, capsys: pytest.Capture
 
 def test_a_folder_that_is_not_there(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["preview", "send-draft", "--manifests", str(home / "none")]) == 1
-    assert "there is no folder" in capsys.readouterr().err
+    assert "no such folder" in capsys.readouterr().err

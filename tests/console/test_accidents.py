@@ -126,7 +126,7 @@ async def test_a_key_that_waited_in_the_queue_is_no_answer() -> None:
         await pilot.pause()
         await sent(app)
         assert gate.decided == []
-        assert "not yet: the console was held up" in notifications(app)
+        assert "not yet: the console was paused" in notifications(app)
 
 
 @async_test
@@ -137,7 +137,7 @@ async def test_coming_back_from_a_stop_starts_anew() -> None:
         await pilot.press("a")
         await sent(app)
         assert gate.decided == []
-        assert "not yet: the console was held up" in notifications(app)
+        assert "not yet: the console was paused" in notifications(app)
 
 
 @async_test
@@ -146,7 +146,7 @@ async def test_the_console_beats_by_itself() -> None:
     gate, clock = ScriptedGate(), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         clock.now += 60
-        await wait_until(pilot, lambda: "the console was held up" in app.arming._events)
+        await wait_until(pilot, lambda: "the console was paused" in app.arming._events)
 
 
 @async_test

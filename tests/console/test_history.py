@@ -511,7 +511,7 @@ async def test_what_a_daemon_never_told_is_said_in_the_detail() -> None:
         await pilot.press("enter")
         await wait_until(pilot, lambda: "the daemon does not report how this kind of request ends" in text(app))
         await pilot.press("j")
-        await wait_until(pilot, lambda: "nothing was heard since" in text(app))
+        await wait_until(pilot, lambda: "no report since" in text(app))
 
 
 async def into_export(pilot: Pilot[None]) -> ExportScreen:

@@ -48,7 +48,7 @@ def test_showing_the_same_again_changes_nothing_and_another_digest_does(clock: C
         (Arming.clicked, "you just clicked"),
         (Arming.dropped, "your last answer came too early"),
         (Arming.moved, "the keys just moved"),
-        (Arming.held_up, "the console was held up"),
+        (Arming.held_up, "the console was paused"),
         (Arming.focused, "the window just got the focus"),
         (Arming.pasted, "text was pasted"),
     ],
@@ -85,7 +85,7 @@ def test_a_console_that_was_held_up_starts_anew(clock: Clock) -> None:
         arming.beat()
     assert arming.obstacle() == ""
     clock.now += 1.41
-    assert arming.obstacle() == "the console was held up"
+    assert arming.obstacle() == "the console was paused"
 
 
 @pytest.mark.parametrize("first", ["beat", "key"])
@@ -95,7 +95,7 @@ def test_it_is_noticed_whoever_looks_first_after_a_stall(clock: Clock, first: st
     clock.now += 60
     if first == "beat":
         arming.beat()
-    assert arming.obstacle() == "the console was held up"
+    assert arming.obstacle() == "the console was paused"
     clock.now += 0.2
     arming.beat()
     assert arming.obstacle()
@@ -106,7 +106,7 @@ def test_a_key_that_waited_long_to_be_heard_counts_as_held_up(clock: Clock) -> N
     arming.late(0.3)
     assert arming.obstacle() == ""
     arming.late(0.4)
-    assert arming.obstacle() == "the console was held up"
+    assert arming.obstacle() == "the console was paused"
 
 
 def test_without_waiting_nothing_is_ever_held_up(clock: Clock) -> None:

@@ -291,7 +291,7 @@ def test_what_became_of_a_shells_command_is_not_made_up() -> None:
     board.receive([told("snapshot", of_daemon(1, reports_end=False))])
     board.answered_here.add("act-1")
     board.receive([told("updated", of_daemon(1, RequestState.RUNNING, reports_end=False))])
-    assert board.pill("act-1").words == "allowed ✓, its end is not told"
+    assert board.pill("act-1").words == "allowed ✓, outcome not reported"
     board.receive([told("updated", of_daemon(1, RequestState.EXECUTED, reports_end=False))])
     assert board.pill("act-1").words == "done ✓"
 

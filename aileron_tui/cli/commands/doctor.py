@@ -1,22 +1,21 @@
-"""Check the set-up, from the terminal to the daemon, and say what to do about what is wrong."""
+"""Check the setup, from the terminal to the daemon, and suggest fixes."""
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli.exit_codes import FAILED, OK
-from aileron_tui.cli.output import columns
+from aileron_tui.cli.output import columns, counted, print_json
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.visible_text import Visible, cells, inline, wrap
 
 if TYPE_CHECKING:
     from aileron_tui.cli.machine_checks import Check
 
 _GLYPHS: Final = {"ok": "✓", "warn": "!", "fail": "✗"}
-_SHADES: Final = {"ok": "", "warn": "\x1b[33m", "fail": "\x1b[31m"}
+_COLOURS: Final = {"ok": "", "warn": "\x1b[33m", "fail": "\x1b[31m"}
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 _NARROW: Final = 60
 _WIDEST_LABEL: Final = 24
@@ -24,20 +23,19 @@ _WIDEST_LABEL: Final = 24
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("--json", action="store_true", help="as one JSON document")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if nothing failed, 1 otherwise. Warnings fail nothing."""
-    from aileron_tui.signing.secret_memory import protect_process  # noqa: PLC0415  # `--help` needs none of it
+    """0 if no check failed, 1 otherwise. Warnings are not failures."""
+    from aileron_tui.signing.secret_memory import protect_process  # noqa: PLC0415  # not needed for `--help`
 
     protect_process()
     checks = list(_checks())
     failures = sum(check.status == "fail" for check in checks)
     warnings = sum(check.status == "warn" for check in checks)
     if options.json:
-        document = {"checks": [asdict(check) for check in checks], "failed": failures, "warnings": warnings}
-        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        print_json({"checks": [_fields(check) for check in checks], "failed": failures, "warnings": warnings})
     else:
         _print(checks)
         sys.stdout.write(f"\n{_summary(failures, warnings)}\n")
@@ -45,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _checks() -> "Iterator[Check]":
-    from aileron_tui.cli import machine_checks  # noqa: PLC0415  # they load nearly everything
+    from aileron_tui.cli import machine_checks  # noqa: PLC0415  # loads nearly everything
     from aileron_tui.cli.connection_checks import connections  # noqa: PLC0415
     from aileron_tui.files.paths import paths  # noqa: PLC0415
 
@@ -63,38 +61,41 @@ def _checks() -> "Iterator[Check]":
     yield from connections(config)
 
 
-def _print(found: "Iterable[Check]") -> None:
-    checks = list(found)
+def _fields(check: "Check") -> JsonObject:
+    return {"id": check.id, "status": check.status, "words": check.words, "detail": check.detail, "fix": check.fix}
+
+
+def _print(checks: "list[Check]") -> None:
     width = columns(sys.stdout)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     stacked = 0 < width < _NARROW
     label_width = min(max(cells(_label(check)) for check in checks), _WIDEST_LABEL)
     hang = "  " if stacked else " " * (label_width + 4)
     for check in checks:
-        shade = _SHADES[check.status] if colour else ""
+        colour_code = _COLOURS[check.status] if colour else ""
         head = f"{_GLYPHS[check.status]} {_label(check)}"
         gap = "" if stacked else " " * max(label_width + 4 - cells(head), 2)
         if stacked:
-            _write(wrap(Visible(head), width, hang), shade)
-        rows = list(_folded(inline(check.words), f"{head}{gap}" if not stacked else hang, hang, width))
-        _write(rows, shade)
+            _write(wrap(Visible(head), width, hang), colour_code)
+        rows = list(_wrapped(inline(check.words), f"{head}{gap}" if not stacked else hang, hang, width))
+        _write(rows, colour_code)
         for line in check.detail.split("\n") if check.detail else ():
-            _write(_folded(inline(line), hang, f"{hang}  ", width), _DIM if colour else "")
-        if check.mend and check.status != "ok":
-            _write(_folded(inline(check.mend), f"{hang}→ ", f"{hang}  ", width), "")
+            _write(_wrapped(inline(line), hang, f"{hang}  ", width), _DIM if colour else "")
+        if check.fix and check.status != "ok":
+            _write(_wrapped(inline(check.fix), f"{hang}→ ", f"{hang}  ", width), "")
 
 
 def _label(check: "Check") -> str:
     return inline(check.id.replace(".", " "))
 
 
-def _write(rows: Iterable[str], shade: str) -> None:
+def _write(rows: Iterable[str], colour_code: str) -> None:
     for row in rows:
-        sys.stdout.write(f"{shade}{row}{_PLAIN}\n" if shade else f"{row}\n")
+        sys.stdout.write(f"{colour_code}{row}{_PLAIN}\n" if colour_code else f"{row}\n")
 
 
-def _folded(text: Visible, first: str, hang: str, width: int) -> Iterator[str]:
-    """A line broken between words; a word that is too long for a row is broken where the row ends."""
+def _wrapped(text: Visible, first: str, hang: str, width: int) -> Iterator[str]:
+    """A line wrapped between words; a word that is longer than a row is broken at its end."""
     row = first
     empty = True
     for word in text.split(" "):
@@ -110,4 +111,4 @@ def _folded(text: Visible, first: str, hang: str, width: int) -> Iterator[str]:
 
 def _summary(failures: int, warnings: int) -> str:
     words = f"{failures} failed" if failures else "nothing failed"
-    return f"{words}, {warnings} to look at" if warnings else words
+    return f"{words}, {counted(warnings, 'warning')}" if warnings else words

@@ -1,7 +1,6 @@
-"""Check action, connector and suite manifests, and the rules that hold between those of one folder."""
+"""Check action, connector and suite manifests, and how those of one folder fit together."""
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,7 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.cli.exit_codes import FAILED, OK, USAGE
+from aileron_tui.cli.output import counted, print_json
 from aileron_tui.core.findings import Finding, Severity
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.visible_text import Visible, cells, clip, inline, visible
 from aileron_tui.files.manifest_files import (
     SUITE_FILE,
@@ -23,53 +24,58 @@ from aileron_tui.files.manifest_files import (
 )
 from aileron_tui.files.paths import bundled
 
-_WIDEST: Final = 160
-_LONGEST: Final = 400
+_LONGEST_LINE: Final = 160
+_LONGEST_MESSAGE: Final = 400
 _BOLD, _DIM, _RED, _YELLOW, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="files or folders; the bundled manifests if none")
-    parser.add_argument("--json", action="store_true", help="findings as one JSON document")
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="files or folders; default: the bundled manifests")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if nothing is wrong, 1 if a manifest is rejected, 2 if a path does not exist. Warnings reject nothing."""
+    """0 if there are no errors, 1 if a manifest is rejected, 2 if a path does not exist. Warnings are not errors."""
     paths: list[str] = options.paths or [str(bundled("manifests"))]
     missing = [path for path in paths if not os.path.lexists(path)]
     for path in missing:
-        sys.stderr.write(f"error: there is no file or folder {inline(path)}\n")
+        sys.stderr.write(f"error: no such file or folder: {inline(path)}\n")
     if missing:
         return USAGE
     count, findings = lint(paths)
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     warnings = len(findings) - errors
     if options.json:
-        document = {"files": count, "errors": errors, "warnings": warnings, "findings": list(map(_as_json, findings))}
-        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        document: JsonObject = {
+            "files": count,
+            "errors": errors,
+            "warnings": warnings,
+            "findings": list(map(asdict, findings)),
+        }
+        print_json(document)
     else:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         for finding in findings:
-            sys.stdout.write("\n".join(_explained(finding, colour)) + "\n\n")
-        sys.stdout.write(f"{_counted(count, 'file')} checked: {_summary(errors, warnings)}\n")
+            sys.stdout.write("\n".join(_lines(finding, colour)) + "\n\n")
+        sys.stdout.write(f"{counted(count, 'file')} checked: {_summary(errors, warnings)}\n")
     return FAILED if errors else OK
 
 
 def lint(paths: list[str]) -> tuple[int, list[Finding]]:
-    """How many files were read, and what was found in them, in the order of the paths."""
+    """The number of files that were read, and the findings in the order of the paths."""
     count = 0
     findings: list[Finding] = []
     contexts: dict[Path, dict[str, list[Finding]]] = {}
     for path in dict.fromkeys(paths):
         here = Path(path)
-        is_folder = os.path.isdir(path)  # noqa: PTH112  # Path.is_dir raises where one may not look
+        is_folder = os.path.isdir(path)  # noqa: PTH112  # Path.is_dir raises if access is denied
         if is_folder or here.name == SUITE_FILE:
             manifests = read_folder(here if is_folder else here.parent)
             count += manifests.count
             findings += manifests.bundle().findings
             if not (manifests.count or manifests.unreadable):
-                message, fix = "there are no manifests here", "Name a folder with actions/*.md, or a file."
+                message, fix = "no manifests found", "Use a folder that contains actions/*.md, or a file."
                 findings.append(Finding("empty-folder", message, fix, path))
             continue
         manifests = read_manifest(path)
@@ -79,7 +85,7 @@ def lint(paths: list[str]) -> tuple[int, list[Finding]]:
 
 
 def _in_context(path: Path, manifests: Manifests, contexts: dict[Path, dict[str, list[Finding]]]) -> Iterable[Finding]:
-    """The findings of one file. An action is judged together with its neighbours, as it will be loaded."""
+    """The findings of one file. An action is checked together with the others in its folder, as it will be loaded."""
     whole = path.absolute()
     folder = whole.parent.parent if whole.parent.name == "actions" else whole.parent
     if manifests.actions and folder not in contexts:
@@ -98,38 +104,33 @@ def _by_file(manifests: Manifests) -> dict[str, list[Finding]]:
     return found
 
 
-def _as_json(finding: Finding) -> dict[str, object]:
-    """A finding as `--json` prints it, where `mend` is the name of the fix."""
-    return {"mend" if name == "fix" else name: value for name, value in asdict(finding).items()}
-
-
-def _explained(finding: Finding, colour: bool) -> Iterator[str]:
+def _lines(finding: Finding, colour: bool) -> Iterator[str]:
     def paint(style: str, text: str) -> str:
         return f"{style}{text}{_PLAIN}" if colour else text
 
     place = f"{inline(finding.file)}:{finding.line}:{finding.column}" if finding.line else inline(finding.file)
     shade = _RED if finding.severity is Severity.ERROR else _YELLOW
-    message = clip(inline(finding.message), _LONGEST)
+    message = clip(inline(finding.message), _LONGEST_MESSAGE)
     head = f"{paint(_BOLD, place)}: {paint(shade, finding.severity.value)}: {message}"
     yield f"{head} {paint(_DIM, f'[{finding.rule}]')}"
     line = _source_line(finding)
     if line is not None:
         number = str(finding.line)
         before = visible(line[: finding.column - 1])
-        shown = clip(Visible(before + visible(line[finding.column - 1 :])), _WIDEST)
+        shown = clip(Visible(before + visible(line[finding.column - 1 :])), _LONGEST_LINE)
         yield paint(_DIM, f"  {number} │ ") + shown
-        if (indent := cells(before)) < _WIDEST:
+        if (indent := cells(before)) < _LONGEST_LINE:
             yield paint(_DIM, f"  {' ' * len(number)} │ ") + " " * indent + paint(shade, "^")
-    yield f"  {clip(inline(finding.fix), _LONGEST)}"
+    yield f"  {clip(inline(finding.fix), _LONGEST_MESSAGE)}"
 
 
 def _source_line(finding: Finding) -> str | None:
-    lines = _lines(finding.file)
+    lines = _file_lines(finding.file)
     return lines[finding.line - 1].rstrip("\r") if 0 < finding.line <= len(lines) else None
 
 
 @lru_cache(maxsize=1)
-def _lines(file: str) -> list[str]:
+def _file_lines(file: str) -> list[str]:
     try:
         return read_file(file).decode("utf-8", errors="replace").removeprefix("\ufeff").split("\n")
     except UnreadableFile:
@@ -137,10 +138,6 @@ def _lines(file: str) -> list[str]:
 
 
 def _summary(errors: int, warnings: int) -> str:
-    parts = [_counted(errors, "error")] if errors else []
-    parts += [_counted(warnings, "warning")] if warnings else []
-    return ", ".join(parts) or "nothing wrong"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    parts = [counted(errors, "error")] if errors else []
+    parts += [counted(warnings, "warning")] if warnings else []
+    return ", ".join(parts) or "no problems"

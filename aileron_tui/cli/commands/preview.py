@@ -1,7 +1,6 @@
-"""Fetch the preview of a call and print the prompt as the operator would see it; nothing is asked and nothing runs."""
+"""Print the prompt of a call with its preview, as the operator would see it. Nothing is asked and nothing runs."""
 
 import argparse
-import json
 import logging
 import sys
 import tempfile
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from aileron_tui.cli import action_inputs
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, USAGE
-from aileron_tui.cli.output import columns
+from aileron_tui.cli.output import columns, print_json, write_error
 from aileron_tui.core.action import Action
 from aileron_tui.core.bundle import Bundle
 from aileron_tui.core.errors import AileronError
@@ -36,7 +35,7 @@ from aileron_tui.sandbox.sandbox import Sandbox
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
+class _Setup:
     """What a preview is fetched with."""
 
     manifests: Path
@@ -45,47 +44,47 @@ class _Bench:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("action", metavar="ACTION", help="whose prompt to show")
+    parser.add_argument("action", metavar="ACTION", help="the action to call")
     action_inputs.arguments(parser)
-    parser.add_argument("--manifests", metavar="DIR", type=Path, help="where the action is; the bundled suite if none")
-    parser.add_argument("--demo", action="store_true", help="run the sample service for it, with its credentials")
-    parser.add_argument("--json", action="store_true", help="prompt, digest, answer and details as one JSON document")
+    parser.add_argument("--manifests", metavar="DIR", type=Path, help="the manifests; default: the bundled ones")
+    parser.add_argument("--demo", action="store_true", help="use the sample service and its credentials")
+    parser.add_argument("--json", action="store_true", help="print the prompt, its digest and the preview as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if the prompt is whole, 1 if the preview is unavailable, 2 usage, 5 if there is no such action."""
-    logging.getLogger("aileron_tui").addHandler(logging.NullHandler())  # what went wrong is told below
+    """0 on success, 1 if the preview is unavailable, 2 for wrong usage, 5 if there is no such action."""
+    logging.getLogger("aileron_tui").addHandler(logging.NullHandler())  # failures are printed below
     manifests: Path = options.manifests or bundled("manifests")
     if not manifests.is_dir():
-        raise AileronError(f"there is no folder {manifests}", hint="Name one with --manifests.")
+        raise AileronError(f"no such folder: {manifests}", hint="Choose another one with --manifests.")
     bundle = load_bundle(manifests)
     action = bundle.actions.get(options.action)
     if action is None:
-        return _absent(options.action, bundle, manifests)
+        return _unknown_action(options.action, bundle, manifests)
     try:
-        args = action_inputs.given(action.name, {field.name: field.type for field in action.inputs}, options)
-        if wrong := input_errors(action.inputs, args):
-            raise action_inputs.Misused("; ".join(sentence for _, sentence in wrong))
-    except action_inputs.Misused as error:
-        sys.stderr.write(f"error: {inline(str(error))}\n")
+        args = action_inputs.read_inputs(action.name, {field.name: field.type for field in action.inputs}, options)
+        if invalid := input_errors(action.inputs, args):
+            raise action_inputs.InvalidInputs("; ".join(sentence for _, sentence in invalid))
+    except action_inputs.InvalidInputs as error:
+        write_error(str(error))
         return USAGE
-    with _sample_bench(manifests) if options.demo else _own_bench(manifests) as bench:
-        # Another port is another manifest, so the action is read again from where the connectors are.
-        action = load_bundle(bench.manifests).actions.get(action.name)
+    with _sample_setup(manifests) if options.demo else _own_setup(manifests) as setup:
+        # The sample service has another port, which changes the manifests, so the action is read again.
+        action = load_bundle(setup.manifests).actions.get(action.name)
         if action is None:
-            detail, hint = "it cannot be put on the sample service", "Lay the folder out as the bundled suite is."
-            raise AileronError(f"{options.action} is lost on the way", detail, hint)
-        prompt, outcome = _prompted(bench, action, args)
+            detail, hint = "its manifest is not copied", "Arrange the folder like the bundled manifests."
+            raise AileronError(f"cannot use {options.action} with the sample service", detail, hint)
+        prompt, outcome = _prompt(setup, action, args)
     if options.json:
-        _print_json(action, prompt, outcome)
+        _print_document(action, prompt, outcome)
     else:
         _print(action, prompt, outcome)
     return FAILED if prompt.preview and prompt.preview.unavailable else OK
 
 
-def _prompted(bench: _Bench, action: Action, args: JsonObject) -> tuple[Prompt, PreviewOutcome | None]:
-    settings = sandbox_settings(bench.config, private_folder(paths().cache), load_keyring(paths().keyring))
-    with Sandbox(read_packages(bench.manifests), settings) as sandbox:
+def _prompt(setup: _Setup, action: Action, args: JsonObject) -> tuple[Prompt, PreviewOutcome | None]:
+    settings = sandbox_settings(setup.config, private_folder(paths().cache), load_keyring(paths().keyring))
+    with Sandbox(read_packages(setup.manifests), settings) as sandbox:
         outcome = sandbox.preview(action, args) if action.gated else None
         connector = _connector(sandbox, action)
     prompt = Prompt(
@@ -96,7 +95,7 @@ def _prompted(bench: _Bench, action: Action, args: JsonObject) -> tuple[Prompt, 
         inputs=input_rows(action.inputs, args),
         preview=outcome.result if outcome else None,
         asker=Asker(),
-        risk=assess(action, bench.config.risk),
+        risk=assess(action, setup.config.risk),
     )
     return prompt, outcome
 
@@ -110,13 +109,13 @@ def _connector(sandbox: Sandbox, action: Action) -> ConnectorRef:
 
 
 @contextmanager
-def _own_bench(manifests: Path) -> Iterator[_Bench]:
-    yield _Bench(manifests, load_config(paths().config))
+def _own_setup(manifests: Path) -> Iterator[_Setup]:
+    yield _Setup(manifests, load_config(paths().config))
 
 
 @contextmanager
-def _sample_bench(manifests: Path) -> Iterator[_Bench]:
-    """The manifests on a sample service of their own, which ends with the command."""
+def _sample_setup(manifests: Path) -> Iterator[_Setup]:
+    """The manifests changed to use a sample service, which ends with the command."""
     from aileron_tui.demo.sample_bundle import materialise  # noqa: PLC0415  # only for --demo
     from aileron_tui.demo.sample_credentials import sample_config  # noqa: PLC0415
     from aileron_tui.demo.sample_service import SampleService  # noqa: PLC0415
@@ -126,19 +125,19 @@ def _sample_bench(manifests: Path) -> Iterator[_Bench]:
         tempfile.TemporaryDirectory(prefix="aileron-tui-") as folder,
         sample_config() as config,
     ):
-        yield _Bench(materialise(Path(folder) / "manifests", service.port, manifests), config)
+        yield _Setup(materialise(Path(folder) / "manifests", service.port, manifests), config)
 
 
 def _print(action: Action, prompt: Prompt, outcome: PreviewOutcome | None) -> None:
     if not action.gated:
-        sys.stdout.write(f"{inline(action.name)} needs no approval, so nobody is asked.\n")
+        sys.stdout.write(f"{inline(action.name)} needs no approval, so there is no prompt.\n")
         return
     sys.stdout.write("".join(f"{line}\n" for line in lines(prompt, columns(sys.stdout))))
     if outcome and outcome.failure and outcome.failure.message != outcome.failure.reason:
         sys.stderr.write(f"  {inline(outcome.failure.message)}\n")
 
 
-def _print_json(action: Action, prompt: Prompt, outcome: PreviewOutcome | None) -> None:
+def _print_document(action: Action, prompt: Prompt, outcome: PreviewOutcome | None) -> None:
     document: JsonObject = {
         "action": action.name,
         "gated": action.gated,
@@ -148,14 +147,14 @@ def _print_json(action: Action, prompt: Prompt, outcome: PreviewOutcome | None) 
         "output": outcome.output if outcome else None,
         "details": outcome.details if outcome else None,
     }
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    print_json(document)
 
 
-def _absent(name: str, bundle: Bundle, manifests: Path) -> int:
-    sys.stderr.write(f'error: there is no action "{inline(name)}" in {inline(str(manifests))}\n')
+def _unknown_action(name: str, bundle: Bundle, manifests: Path) -> int:
+    sys.stderr.write(f'error: no action "{inline(name)}" in {inline(str(manifests))}\n')
     close = nearest(name, list(bundle.actions))
     if close:
         sys.stderr.write(f'  Did you mean "{inline(close)}"?\n')
     if any(finding.severity is Severity.ERROR for finding in bundle.findings):
-        sys.stderr.write(f"  Some manifests cannot be used; aileron-tui lint {inline(str(manifests))} says why.\n")
+        sys.stderr.write(f"  Some manifests have errors. To see them run: aileron-tui lint {inline(str(manifests))}\n")
     return NOT_FOUND

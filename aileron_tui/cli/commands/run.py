@@ -1,19 +1,17 @@
-"""Call an action as an agent does; the result is JSON on standard output."""
+"""Call an action as an agent does, and print the result as JSON."""
 
 import argparse
-import json
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Final
 
 from aileron_tui.cli import action_inputs
 from aileron_tui.cli.exit_codes import DENIED, FAILED, OK, UNANSWERED, USAGE, WAITING
+from aileron_tui.cli.output import print_json, write_error
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read
 from aileron_tui.core.prompt import Asker
-from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.gate_client import LONGEST_HOLD, AgentClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
 
@@ -27,61 +25,61 @@ _LONGEST_NAME: Final = 200
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("action", metavar="ACTION", help="what to call")
+    parser.add_argument("action", metavar="ACTION", help="the action to call")
     action_inputs.arguments(parser)
-    parser.add_argument("--wait", metavar="SECONDS", type=_seconds, default=0, help="how long to wait for the end")
-    parser.add_argument("--agent", metavar="NAME", default="", help="how the caller calls itself")
-    parser.add_argument("--url", default="", help="the gate to talk to; else the one that runs on this home")
-    parser.add_argument("--token-file", metavar="FILE", type=Path, help="the agent token of a gate elsewhere")
+    parser.add_argument("--wait", metavar="SECONDS", type=_seconds, default=0, help="how long to wait (0)")
+    parser.add_argument("--agent", metavar="NAME", default="", help="the name of the calling agent")
+    parser.add_argument("--url", default="", help="the gate to call; default: the gate of this home")
+    parser.add_argument("--token-file", metavar="FILE", type=Path, help="a file with the agent token, for another gate")
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 executed, 1 failed, 2 usage, 3 denied, 4 nobody answered, 75 still waiting."""
+    """0 if done, 1 if failed, 2 for wrong usage, 3 if denied, 4 if nobody answered, 75 if still waiting."""
     found = discover(options.url)
     if options.token_file:
         found = FoundGate(found.url, found.instance, options.token_file)
-    with AgentClient(found, _inherited(found) or agent_token(found)) as client:
+    with AgentClient(found, _environment_token(found) or agent_token(found)) as client:
         try:
-            args = _arguments(client, options)
-        except action_inputs.Misused as error:
-            sys.stderr.write(f"error: {inline(str(error))}\n")
+            args = _inputs(client, options)
+        except action_inputs.InvalidInputs as error:
+            write_error(str(error))
             return USAGE
-        answer = _waited(client, options, args)
-    answer = _plain(answer)
-    sys.stdout.write(json.dumps(answer, indent=2) + "\n")
-    return _code(answer)
+        answer = _call(client, options, args)
+    answer = _normalized(answer)
+    print_json(answer)
+    return _exit_code(answer)
 
 
-def _inherited(found: FoundGate) -> str:
-    """The token of the environment, for a gate that was named; not if the environment says that it is for another."""
+def _environment_token(found: FoundGate) -> str:
+    """The token in the environment, for a gate given by --url, unless the environment names another address for it."""
     if found.token_file is not None:
         return ""
-    meant = os.environ.get(URL_VARIABLE, "")
+    address = os.environ.get(URL_VARIABLE, "")
     try:
-        ours = not meant or read_address(meant).matches(read_address(found.url))
+        same = not address or read_address(address).matches(read_address(found.url))
     except BadAddress:
-        ours = False
-    return os.environ.get(TOKEN_VARIABLE, "") if ours else ""
+        same = False
+    return os.environ.get(TOKEN_VARIABLE, "") if same else ""
 
 
-def _waited(client: AgentClient, options: argparse.Namespace, args: JsonObject) -> JsonObject:
-    """The answer of the call, or of asking for it until the time is over."""
+def _call(client: AgentClient, options: argparse.Namespace, args: JsonObject) -> JsonObject:
+    """Calls the action and polls for the result until the time is over."""
     end = time.monotonic() + options.wait
     asker = Asker(options.agent[:_LONGEST_NAME], os.environ.get(SESSION_VARIABLE, "")[:_LONGEST_NAME], _folder())
     answer = client.run(options.action, args, asker=asker, wait=min(options.wait, LONGEST_HOLD))
     id_ = answer.get("approval_id")
-    while isinstance(id_, str) and _open(answer) and time.monotonic() < end:
+    while isinstance(id_, str) and _unfinished(answer) and time.monotonic() < end:
         time.sleep(min(_POLL_SECONDS, max(0.0, end - time.monotonic())))
         answer = {"approval_id": id_, **client.result(id_)}
     return answer
 
 
-def _open(answer: JsonObject) -> bool:
+def _unfinished(answer: JsonObject) -> bool:
     return answer.get("status") in ("pending_approval", "running")
 
 
-def _plain(answer: JsonObject) -> JsonObject:
-    """The same keys for every end: `status`, and `result` or `failure` as what they are instead of text."""
+def _normalized(answer: JsonObject) -> JsonObject:
+    """The same keys for every outcome: `status`, and `result` or `failure` as JSON instead of text."""
     if "status" not in answer:
         failed = "error" in answer
         answer = {"status": "failed", "failure": answer} if failed else {"status": "completed", **answer}
@@ -94,7 +92,7 @@ def _plain(answer: JsonObject) -> JsonObject:
     return answer
 
 
-def _code(answer: JsonObject) -> int:
+def _exit_code(answer: JsonObject) -> int:
     match answer:
         case {"status": "completed"}:
             return OK
@@ -108,12 +106,12 @@ def _code(answer: JsonObject) -> int:
             return FAILED
 
 
-def _arguments(client: AgentClient, options: argparse.Namespace) -> JsonObject:
-    types = _types(client.action(options.action)) if options.arg else {}
-    return action_inputs.given(options.action, types, options)
+def _inputs(client: AgentClient, options: argparse.Namespace) -> JsonObject:
+    types = _input_types(client.action(options.action)) if options.arg else {}
+    return action_inputs.read_inputs(options.action, types, options)
 
 
-def _types(action: JsonObject) -> dict[str, str]:
+def _input_types(action: JsonObject) -> dict[str, str]:
     declared = action.get("inputs")
     found: dict[str, str] = {}
     for field in declared if isinstance(declared, list) else ():
@@ -133,5 +131,5 @@ def _folder() -> str:
 
 def _seconds(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 6:
-        raise argparse.ArgumentTypeError("expected a whole number of seconds")
+        raise argparse.ArgumentTypeError("must be a whole number of seconds")
     return int(text)

@@ -116,7 +116,7 @@ def test_an_id_that_two_sources_have_names_neither(tmp_path: Path) -> None:
 
         sources = Sources({"good": reach(good, "good"), "evil": reach(evil, "evil")}, key, print)
         for text in (id_, id_[-8:]):
-            with pytest.raises(NoSuchRequest, match=r"matches . requests"):
+            with pytest.raises(NoSuchRequest, match=r"matches \d requests"):
                 find_waiting(sources, text)
         odd = find_waiting(sources, evil.register(id="x;reboot;"))
         assert all("'x;reboot;'" in line for line in answer_commands(odd))
@@ -169,10 +169,10 @@ def test_a_localhost_that_is_another_machine_is_told_nothing() -> None:
     ("meant_for", "told"),
     [("", "master"), ("http://127.0.0.1:9999/v1", "master"), ("http://127.0.0.1:54321", ""), ("nonsense", "")],
 )
-def test_an_inherited_token_goes_to_no_gate_that_it_is_not_for(
+def test_an_environment_token_token_goes_to_no_gate_that_it_is_not_for(
     monkeypatch: pytest.MonkeyPatch, meant_for: str, told: str
 ) -> None:
     monkeypatch.setenv("AILERON_TOKEN", "master")
     monkeypatch.setenv("AILERON_API_URL", meant_for)
-    assert run._inherited(FoundGate("http://127.0.0.1:9999")) == told
-    assert run._inherited(FoundGate("http://127.0.0.1:9999", token_file=Path("x"))) == ""
+    assert run._environment_token(FoundGate("http://127.0.0.1:9999")) == told
+    assert run._environment_token(FoundGate("http://127.0.0.1:9999", token_file=Path("x"))) == ""

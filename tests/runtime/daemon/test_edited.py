@@ -98,7 +98,7 @@ def test_a_shell_has_its_answer_and_nothing_more_is_claimed(daemon: FakeDaemon, 
         console.decide(id_)
         console.board.answered_here.add(id_)
         console.until_state(id_, RequestState.RUNNING)
-        assert console.board.pill(id_).words == "allowed ✓, its end is not told"
+        assert console.board.pill(id_).words == "allowed ✓, outcome not reported"
         found = record(console, id_)
         assert (found["kind"], found["outcome"]) == ("shell", "running")
         assert found["daemon"]
