@@ -14,11 +14,11 @@ from aileron_tui.files.config import DAEMON, Config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.daemon.daemon_discovery import ANY, Daemon, DaemonSearch, NamedDaemon, NoDaemonReason, search
 from aileron_tui.runtime.errors import ApprovalsOff, NoGate, NotAllowed, Rejected, RuntimeFault
-from aileron_tui.runtime.gate_client import greeted
+from aileron_tui.runtime.gate_client import verified_instance
 from aileron_tui.runtime.gate_discovery import FILE, START, FoundGate, discover
 from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.runtime.known_gates import check
-from aileron_tui.runtime.port_owner import listener, trusted
+from aileron_tui.runtime.port_owner import listening_user, trusted_users
 from aileron_tui.runtime.token_redaction import TokenRedactor
 
 _SECONDS: Final = 5.0
@@ -59,7 +59,7 @@ def daemon(id_: str, wanted: NamedDaemon, env: Mapping[str, str], *, configured:
     yield Check(id_, Status.OK, found.daemon.url, detail)
     yield from _exposed(id_, found.daemon.url)
     yield from _listener(id_, found.daemon.url)
-    wire = HttpConnection(found.daemon.url, called="daemon", secret=found.daemon.token, ours=True)
+    wire = HttpConnection(found.daemon.url, peer="daemon", secret=found.daemon.token, own_user_only=True)
     try:
         for check in _asked(id_, wire, found, configured=configured):
             yield _without(found.daemon.token, check)
@@ -80,7 +80,7 @@ def gate(id_: str, url: str = "", *, configured: bool = False) -> Iterator[Check
         return
     wire = HttpConnection(found.url, hint=START)
     try:
-        instance = greeted(wire, found)
+        instance = verified_instance(wire, found)
         yield Check(id_, Status.OK, f"{instance} at {found.url}")
         yield enrolment(here, f"{id_}.keys") if found.instance else _identity(id_, wire, found)
     except AileronError as error:
@@ -127,12 +127,12 @@ def _listener(id_: str, url: str) -> Iterator[Check]:
         return
     try:
         with socket.create_connection((address.host, address.port), timeout=_SECONDS) as connection:
-            user = listener(connection)
+            user = listening_user(connection)
     except OSError:  # the next check says so
         return
     if user is None:
         yield Check(f"{id_}.listener", Status.OK, "this system does not tell who listens there")
-    elif user in trusted():
+    elif user in trusted_users():
         yield Check(f"{id_}.listener", Status.OK, "runs as you, or as the system")
     else:
         mend = "Start the daemon again, so that it writes where it is. Find out what that user runs there."

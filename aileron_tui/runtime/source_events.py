@@ -1,4 +1,4 @@
-"""Events of a gate as they come over the wire, with the requests in them checked."""
+"""Reads the events of a gate and checks the requests in them."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -15,7 +15,7 @@ LIMITS: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
 
 @dataclass(frozen=True, slots=True)
 class SourceEvent:
-    """One event. `name` and `data` are the gate's; `items` are the requests in it, checked; `source` is our name."""
+    """One event of a source. `name` and `data` are its own; `items` are the checked requests in it."""
 
     id: int
     name: str
@@ -27,12 +27,12 @@ class SourceEvent:
 def read_events(
     chunks: Iterable[bytes], instance: str = "", limits: JsonLimits = LIMITS, source: str = ""
 ) -> Iterator[SourceEvent | None]:
-    """The events of a stream in order; None for each heartbeat. Unknown events pass through unread."""
+    """The events of a stream in order; None for each heartbeat. Unknown events are passed on without requests."""
     for frame in read_frames(chunks, limits.size):
-        yield None if frame is None else _happening(frame, instance, limits, source)
+        yield None if frame is None else _read_event(frame, instance, limits, source)
 
 
-def _happening(frame: SseFrame, instance: str, limits: JsonLimits, source: str) -> SourceEvent:
+def _read_event(frame: SseFrame, instance: str, limits: JsonLimits, source: str) -> SourceEvent:
     try:
         data = read_object(frame.data, limits)
     except JsonError as error:

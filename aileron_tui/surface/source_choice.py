@@ -96,7 +96,7 @@ def kind_of(url: str) -> Literal["daemon", "gate"]:
     """What answers at an address: a gate says which instance it is, a daemon does not. Nothing secret is sent."""
     from aileron_tui.runtime.http_connection import HttpConnection  # noqa: PLC0415  # only for an address that was named
 
-    wire = HttpConnection(url, called="runtime", hint="Look whether a daemon or a gate runs there.")
+    wire = HttpConnection(url, peer="runtime", hint="Look whether a daemon or a gate runs there.")
     try:
         health = wire.ask("GET", "/v1/health", seconds=_HEALTH_SECONDS)
     finally:
@@ -151,6 +151,6 @@ def _running(env: Mapping[str, str]) -> Chosen:
             return GateChoice("", partial(discover, daemon.url))
         return DaemonChoice("", partial(find, env=env))
     with suppress(NoGate):
-        GateProbe(discover()).answered()
+        GateProbe(discover()).verified_instance()
         return GateChoice("", discover, note=note)
     return InsideChoice("", discover, note=note)

@@ -42,12 +42,12 @@ class _GateConnection:
 
     def __call__(self, key: UnlockedKey) -> "Source":
         from aileron_tui.runtime.gate_client import ApproverClient  # noqa: PLC0415  # the HTTP client is not needed to paint
-        from aileron_tui.runtime.known_gates import meet  # noqa: PLC0415
+        from aileron_tui.runtime.known_gates import remember  # noqa: PLC0415
 
         found = self.choice.find()
         # A gate of this home is known by the private file it wrote; any other by what it was when it was first met.
-        strange = None if found.instance else meet
-        return ApproverClient(found, key, surface=self.surface, name=self.choice.name, meet=strange)
+        strange = None if found.instance else remember
+        return ApproverClient(found, key, surface=self.surface, name=self.choice.name, check_gate=strange)
 
 
 @dataclass(slots=True)

@@ -240,7 +240,7 @@ def test_an_item_that_lies_is_refused(key: UnlockedKey) -> None:
 
 
 def test_another_request_than_the_one_asked_for_is_refused(key: UnlockedKey) -> None:
-    with approver(FakeGate(fixed(200, item())), key) as client, pytest.raises(Untrustworthy, match="another request"):
+    with approver(FakeGate(fixed(200, item())), key) as client, pytest.raises(Untrustworthy, match="different request"):
         client.item("act-1")
     with approver(FakeGate(fixed(200, {"item": item()})), key) as client, pytest.raises(Untrustworthy):
         client.refresh("act-1", {"draft_id": "r-2"})

@@ -14,7 +14,7 @@ from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.visible_text import inline
-from aileron_tui.runtime.gate_client import LONGEST_HOLD, AgentClient
+from aileron_tui.runtime.gate_client import LONGEST_WAIT, AgentClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
 
 SESSION_VARIABLE: Final = "AILERON_SESSION_ID"
@@ -68,7 +68,7 @@ def _waited(client: AgentClient, options: argparse.Namespace, args: JsonObject) 
     """The answer of the call, or of asking for it until the time is over."""
     end = time.monotonic() + options.wait
     asker = Asker(options.agent[:_LONGEST_NAME], os.environ.get(SESSION_VARIABLE, "")[:_LONGEST_NAME], _folder())
-    answer = client.run(options.action, args, asker=asker, wait=min(options.wait, LONGEST_HOLD))
+    answer = client.run(options.action, args, asker=asker, wait=min(options.wait, LONGEST_WAIT))
     id_ = answer.get("approval_id")
     while isinstance(id_, str) and _open(answer) and time.monotonic() < end:
         time.sleep(min(_POLL_SECONDS, max(0.0, end - time.monotonic())))

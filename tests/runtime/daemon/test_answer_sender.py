@@ -19,7 +19,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.ledger.connection import FILE
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.reader import LedgerReader
-from aileron_tui.runtime.daemon.answer_sender import NotAnswered
+from aileron_tui.runtime.daemon.answer_sender import AnswerRefused
 from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.daemon.request_reader import NotEditable
@@ -109,7 +109,7 @@ def test_our_own_answer_is_not_taken_for_another_by_the_list(daemon: FakeDaemon,
     with Console(daemon, folder, list_every=0.02) as console:
         item = console.item(id_)
         with Deciding(console, item) as deciding:
-            console.until(lambda: id_ in console.tracker.gone)
+            console.until(lambda: id_ in console.tracker.stopped_waiting)
         assert deciding.state is RequestState.RUNNING
         console.until_state(id_, RequestState.EXECUTED)
         assert console.story(id_) == [*SEEN, "decided approve", "told running", "told executed"]
@@ -122,7 +122,7 @@ def test_an_answer_that_outlives_its_connection_is_ours(daemon: FakeDaemon, fold
         daemon.switch(delay={"decide": 3.0})
         source = console.source
         with Deciding(console, item) as deciding:
-            console.until(lambda: bool(source._answering.sending))
+            console.until(lambda: bool(source._answer_sender.in_flight))
             time.sleep(1.0)  # by now it is on its way
             source.close()
         assert isinstance(deciding.fault, Unanswered)
@@ -261,7 +261,7 @@ def test_what_cannot_be_shown_exactly_can_only_be_denied(daemon: FakeDaemon, fol
     id_ = daemon.register(extra={"args": ["r-1"]})
     with Console(daemon, folder) as console:
         assert console.item(id_).deny_only
-        with pytest.raises(NotAnswered):
+        with pytest.raises(AnswerRefused):
             console.decide(id_)
         assert daemon.decisions(id_) == []
         assert console.story(id_) == SEEN
@@ -450,7 +450,7 @@ def test_an_answer_given_elsewhere_while_ours_is_refused(daemon: FakeDaemon, fol
         item = console.item(id_)
         daemon.wait_for_watchers()
         with Deciding(console, item) as deciding:
-            console.until(lambda: bool(console.source._answering.sending))
+            console.until(lambda: bool(console.source._answer_sender.in_flight))
             daemon.resolve(id_, approved=False)
         assert isinstance(deciding.fault, Rejected)
         console.until_state(id_, RequestState.DENIED)

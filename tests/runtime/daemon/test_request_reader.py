@@ -260,8 +260,8 @@ def test_rows_in_odd_shapes_are_shown_as_they_came() -> None:
         ("preview unavailable: get_draft: id is required", "get_draft: id is required"),
         ("preview unavailable: network_error: no route", "no route"),
         ("preview unavailable: my_own_class: no luck (boundary=sandbox)", "no luck"),
-        ("preview unavailable: ", "no reason is given"),
-        ("preview unavailable: network_error:  (boundary=sandbox)", "no reason is given"),
+        ("preview unavailable: ", "no reason given"),
+        ("preview unavailable: network_error:  (boundary=sandbox)", "no reason given"),
     ],
 )
 def test_a_failed_preview_says_why_in_a_few_words(said: str, reason: str) -> None:
@@ -279,7 +279,7 @@ def test_a_preview_that_cannot_be_read_is_none(preview: Json) -> None:
 def test_an_empty_preview_shows_nothing_and_says_so() -> None:
     previews: list[JsonObject] = [{}, {"fields": []}, {"fields": None, "unavailable": ""}]
     for preview in previews:
-        assert item("action", preview=preview).prompt.preview == PreviewResult((), "no reason is given")
+        assert item("action", preview=preview).prompt.preview == PreviewResult((), "no reason given")
 
 
 # what the daemon tells besides
