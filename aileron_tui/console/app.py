@@ -216,10 +216,10 @@ class Console(App[None]):
                 self._stands(link)
             self.vaults.heard(link.name, told)
         self.desk.look_again()
-        reminders = sum(happening.data.get("reminder") is True for happening in heard)
+        reminders = sum(event.data.get("reminder") is True for event in heard)
         if new or reminders:
             self._announce(len(new) or reminders)
-        if changed or any(happening.items or happening.name in _SHOWN for happening in heard):
+        if changed or any(event.requests or event.name in _SHOWN for event in heard):
             self._say_title()
             if not self.desk.draws_soon:
                 self.redraw()

@@ -42,9 +42,9 @@ class VaultUnlocking:
             if link.standing.reach is Reach.LIVE and self._known.get(name) is VaultState.LOCKED
         ]
 
-    def heard(self, name: str, happenings: "Iterable[SourceEvent]") -> None:
+    def heard(self, name: str, events: "Iterable[SourceEvent]") -> None:
         """News of a source, which may tell of a request that cannot go on."""
-        if any(item.state in UNDER_WAY and item.reason for happening in happenings for item in happening.items):
+        if any(item.state in UNDER_WAY and item.reason for event in events for item in event.requests):
             self.ask(name)
 
     def ask(self, name: str) -> None:

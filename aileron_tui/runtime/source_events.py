@@ -15,12 +15,12 @@ LIMITS: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
 
 @dataclass(frozen=True, slots=True)
 class SourceEvent:
-    """One event of a source. `name` and `data` are its own; `items` are the checked requests in it."""
+    """One event of a source. `name` and `data` are its own; `requests` are the checked requests in it."""
 
     id: int
     name: str
     data: JsonObject
-    items: tuple[Request, ...] = ()
+    requests: tuple[Request, ...] = ()
     source: str = ""
 
 
@@ -37,13 +37,13 @@ def _read_event(frame: SseFrame, instance: str, limits: JsonLimits, source: str)
         data = read_object(frame.data, limits)
     except JsonError as error:
         raise Untrustworthy("the gate sent an event that cannot be read", str(error)) from None
-    items: tuple[Request, ...] = ()
+    requests: tuple[Request, ...] = ()
     if frame.name == "snapshot":
         listed = data.get("items")
-        items = tuple(
+        requests = tuple(
             read_gate_request(item, instance, source) for item in (listed if isinstance(listed, list) else ())
         )
     elif frame.name in ("pending", "updated"):
-        items = (read_gate_request(data, instance, source),)
+        requests = (read_gate_request(data, instance, source),)
     number = int(frame.id) if frame.id.isascii() and frame.id.isdigit() else 0
-    return SourceEvent(number, frame.name, data, items, source)
+    return SourceEvent(number, frame.name, data, requests, source)

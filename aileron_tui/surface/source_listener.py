@@ -95,12 +95,12 @@ class SourceListener:
                     pause = _SHORTEST  # however long it was locked, it is heard again soon after
                 else:
                     self.source = self._connect(key)
-                    for happening in self.source.watch():
+                    for event in self.source.watch():
                         if self._stop.is_set():
                             return
                         pause = _SHORTEST
-                        if happening is not None:
-                            self._note(self._stamped(happening))
+                        if event is not None:
+                            self._note(self._stamped(event))
                     self._lose("it hung up")
             except AileronError as error:
                 self._lose(_brief(error), refused=isinstance(error, NotAllowed))
@@ -111,12 +111,12 @@ class SourceListener:
             self._stop.wait(pause * random.uniform(0.7, 1.3))  # noqa: S311  # spreads reconnects, no secret
             pause = min(_LONGEST, pause * 1.6)
 
-    def _stamped(self, happening: "SourceEvent") -> "SourceEvent":
+    def _stamped(self, event: "SourceEvent") -> "SourceEvent":
         """What is heard here bears the name of this source, whatever it says itself."""
         name = self.name
-        if happening.source == name and all(item.source == name for item in happening.items):
-            return happening
-        return replace(happening, source=name, items=tuple(replace(item, source=name) for item in happening.items))
+        if event.source == name and all(item.source == name for item in event.requests):
+            return event
+        return replace(event, source=name, requests=tuple(replace(item, source=name) for item in event.requests))
 
     def _lose(self, why: str, *, refused: bool = False) -> None:
         if not self._stop.is_set():

@@ -125,7 +125,7 @@ def test_it_is_heard_again_after_a_break() -> None:
         assert link.standing.reach is Reach.CONNECTING
         taken = until(link, lambda: link.standing.reach is Reach.LIVE)
         assert news.is_set()
-        assert [happening.name for happening in taken] == ["snapshot"]
+        assert [event.name for event in taken] == ["snapshot"]
         gate.hang_up()
         until(link, lambda: link.standing.reach is Reach.STALE)
         assert link.source is None
@@ -145,7 +145,7 @@ def test_what_is_heard_bears_the_name_of_the_source_whatever_it_says() -> None:
     link, _ = listening(Stubborn(lies))
     try:
         taken = until(link, lambda: link.standing.reach is Reach.LIVE)
-        assert [(happening.source, happening.items[0].key) for happening in taken] == [("work", "work act-1")]
+        assert [(event.source, event.requests[0].key) for event in taken] == [("work", "work act-1")]
     finally:
         link.stop()
 

@@ -73,11 +73,11 @@ def _listen(sources: Sources, name: str, news: _News) -> None:
     last, tries = 0, 0
     while True:
         try:
-            for happening in sources.at(name).watch(last):
+            for event in sources.at(name).watch(last):
                 tries = 0
-                if happening is not None:
-                    last = happening.id
-                    news.put(happening)
+                if event is not None:
+                    last = event.id
+                    news.put(event)
             sys.stderr.write(f"{_whose(name)}ended the watch\n")
             news.put(_Silent(name))
             return
@@ -98,22 +98,22 @@ def _whose(name: str) -> str:
     return f"{name} " if name else "the gate "
 
 
-def _tell(happening: SourceEvent, *, as_json: bool) -> None:
+def _tell(event: SourceEvent, *, as_json: bool) -> None:
     if as_json:
-        edits = [item.edit for item in happening.items if item.edit]
-        data = happening.data | {"edit": edits[0]} if happening.name == "updated" and edits else happening.data
-        fields: JsonObject = {"id": happening.id, "event": happening.name, "data": data}
-        approver_session.say_json(fields | ({"source": happening.source} if happening.source else {}), lines=True)
+        edits = [item.edit for item in event.requests if item.edit]
+        data = event.data | {"edit": edits[0]} if event.name == "updated" and edits else event.data
+        fields: JsonObject = {"id": event.id, "event": event.name, "data": data}
+        approver_session.say_json(fields | ({"source": event.source} if event.source else {}), lines=True)
         return
-    if happening.name == "unreadable":
-        sys.stderr.write(f"{_whose(happening.source)}sent something that cannot be read\n")
+    if event.name == "unreadable":
+        sys.stderr.write(f"{_whose(event.source)}sent something that cannot be read\n")
     now, width = datetime.now(UTC), approver_session.width()
-    for item in happening.items:
-        if happening.data.get("reminder"):
+    for item in event.requests:
+        if event.data.get("reminder"):
             approver_session.say(f"still waiting: {inline(item.prompt.action)} {inline(item.id)}")
-        elif happening.name == "updated" and not item.state.decidable:
+        elif event.name == "updated" and not item.state.decidable:
             edited = ", edited" if item.edited_from else ""
             approver_session.say(f"{_OUTCOMES[item.state]}{edited}: {inline(item.prompt.action)} {inline(item.id)}")
-        elif happening.name != "updated":
+        elif event.name != "updated":
             approver_session.say(*approver_session.row(item, now, width))
     sys.stdout.flush()

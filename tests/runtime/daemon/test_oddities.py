@@ -54,7 +54,7 @@ def test_what_is_told_again_and_again_is_heard_once(daemon: FakeDaemon, folder: 
         console.until_state(first, RequestState.RUNNING)
         daemon.finish(first)
         console.until_state(first, RequestState.EXECUTED)
-        told = [(event.name, item.id, item.state) for event in console.heard for item in event.items]
+        told = [(event.name, item.id, item.state) for event in console.heard for item in event.requests]
         assert told == [
             ("snapshot", first, RequestState.PENDING),
             ("pending", second, RequestState.PENDING),
@@ -73,7 +73,7 @@ def test_an_old_answer_told_late_does_not_undo_the_end(daemon: FakeDaemon, folde
         console.until_state(id_, RequestState.EXECUTED)
         daemon.event("resolved", {"id": id_, "kind": "action", "approved": True, "decided_at": ""})
         console.until_waiting(daemon.register())
-        told = [item.state for event in console.heard for item in event.items if item.id == id_]
+        told = [item.state for event in console.heard for item in event.requests if item.id == id_]
         assert told[-1] is RequestState.EXECUTED
         assert len(told) <= 3
 
@@ -310,7 +310,9 @@ def test_an_answer_given_elsewhere_is_followed_to_its_end(daemon: FakeDaemon, fo
         daemon.wait_for_watchers()
         daemon.resolve(id_, reason="looks fine")
         console.until_state(id_, RequestState.EXECUTED)
-        told = [(item.state, item.reason) for event in console.heard if event.name == "updated" for item in event.items]
+        told = [
+            (item.state, item.reason) for event in console.heard if event.name == "updated" for item in event.requests
+        ]
         assert told == [
             (RequestState.RUNNING, ""),
             (RequestState.EXECUTED, ""),
