@@ -9,7 +9,7 @@ from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, own
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.visible_text import clip, inline
-from aileron_tui.runtime.errors import NoGate, Unanswered
+from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_query import HistoryQuery
 
 _WIDEST: Final = 120
@@ -63,7 +63,7 @@ def explained(error: AileronError) -> Content:
     line = own("⚠ ", WARNING) + foreign_line(clip(inline(error.title), 300), WARNING)
     if error.detail:
         line += own(": ") + foreign_line(clip(inline(error.detail), 300))
-    lost = isinstance(error, NoGate | Unanswered)
+    lost = isinstance(error, NoGate | NoReply)
     more = "What is below may be stale; trying again." if lost else error.hint
     return line + own("  ") + foreign_line(more, MUTED) if more else line
 

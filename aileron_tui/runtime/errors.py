@@ -2,8 +2,9 @@
 
 RuntimeFault
 ├── NoGate          none was found, or nothing answers at its address
-├── Unanswered      the connection broke before the reply; it is not known whether the gate acted
-├── Untrustworthy   a reply that no gate would send: not JSON, the wrong shape, or a digest that does not match
+├── NoReply         the connection broke before the reply; it is not known whether the gate acted
+├── InvalidReply    a reply that no gate would send: not JSON, the wrong shape, or a digest that does not match
+├── UntrustedGate   not the gate that is known at this address
 └── Rejected        the gate refused; see `status`, `code` and `body`
     ├── NotAllowed      401, 403: token, session, key or signature
     ├── NotFound        404
@@ -11,7 +12,7 @@ RuntimeFault
     ├── PromptChanged   409: the prompt has changed since it was shown
     ├── ApprovalsOff    503: approvals are switched off on this daemon
     ├── VaultLocked     423: the daemon's vault is locked
-    └── TooMuch         413, 429: too large or too many; `retry_after` is in seconds
+    └── LimitExceeded   413, 429: too large or too many; `retry_after` is in seconds
 """
 
 from typing import Final
@@ -30,12 +31,16 @@ class NoGate(RuntimeFault):
     """No gate or daemon was found, or nothing answers at its address."""
 
 
-class Unanswered(RuntimeFault):
+class NoReply(RuntimeFault):
     """The connection broke before the reply came."""
 
 
-class Untrustworthy(RuntimeFault):
+class InvalidReply(RuntimeFault):
     """A reply that no gate or daemon would send."""
+
+
+class UntrustedGate(RuntimeFault):
+    """The gate at an address is not known to be the right one, so nothing is signed for it."""
 
 
 class Rejected(RuntimeFault):
@@ -93,11 +98,11 @@ class ApprovalsOff(Rejected):
         self.hint = "Switch them on in its configuration and restart it."
 
 
-class TooMuch(Rejected):
+class LimitExceeded(Rejected):
     """413 or 429."""
 
 
-_BY_STATUS = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 413: TooMuch, 423: VaultLocked, 429: TooMuch}
+_BY_STATUS = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 413: LimitExceeded, 423: VaultLocked, 429: LimitExceeded}
 _BY_CODE = {"INVALID_STATE": NotWaiting, "PROMPT_CHANGED": PromptChanged, "action_approvals_disabled": ApprovalsOff}
 
 

@@ -4,14 +4,15 @@ Errors are those of `aileron_tui.runtime.errors`:
 
 RuntimeFault
 ├── NoGate
-├── Unanswered
-├── Untrustworthy
+├── NoReply
+├── InvalidReply
+├── UntrustedGate
 └── Rejected
     ├── NotAllowed
     ├── NotFound
     ├── NotWaiting
     ├── PromptChanged
-    └── TooMuch
+    └── LimitExceeded
 """
 
 import base64
@@ -29,7 +30,7 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
-from aileron_tui.runtime.errors import NoGate, NotAllowed, RuntimeFault, Unanswered, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, NotAllowed, RuntimeFault
 from aileron_tui.runtime.gate_discovery import START, FoundGate
 from aileron_tui.runtime.http_connection import HttpConnection, Query
 from aileron_tui.runtime.request_reader import read_gate_request
@@ -56,7 +57,7 @@ def verified_instance(connection: HttpConnection, found: FoundGate) -> str:
     health = connection.ask("GET", "/v1/health")
     instance = health.get("instance")
     if health.get("service") != "aileron" or not isinstance(instance, str):
-        raise Untrustworthy(f"the program at {found.url} is not a gate", hint=START)
+        raise InvalidReply(f"the program at {found.url} is not a gate", hint=START)
     _check_instance(found, instance)
     return instance
 
@@ -162,7 +163,7 @@ class ApproverClient:
         """The requests that wait, oldest first."""
         items = self._ask("GET", "/v1/action-approvals").get("items")
         if not isinstance(items, list):
-            raise Untrustworthy("the gate sent no list of requests")
+            raise InvalidReply("the gate sent no list of requests")
         return tuple(read_gate_request(item, self.instance, self.name) for item in items)
 
     def item(self, id_: str) -> Request:
@@ -186,7 +187,7 @@ class ApproverClient:
         path = f"/v1/action-approvals/{_path_segment(item.id)}/decide"
         try:
             answer = self._ask("POST", path, body)
-        except Unanswered:
+        except NoReply:
             answer = self._ask("POST", path, body)
         return _state(answer)
 
@@ -246,7 +247,7 @@ class ApproverClient:
         """The request in a reply, checked to be the one that was asked for."""
         item = read_gate_request(value, self.instance, self.name)
         if item.id != id_:
-            raise Untrustworthy("the gate sent a different request from the one asked for", item.id)
+            raise InvalidReply("the gate sent a different request from the one asked for", item.id)
         return item
 
     def _events(self, after: int, query: Query) -> Iterator[SourceEvent | None]:
@@ -281,7 +282,7 @@ class ApproverClient:
         asked = self._connection.ask("POST", "/v1/approver/challenge", {})
         challenge, instance, ledger = (asked.get(name) for name in ("challenge", "instance", "ledger"))
         if not isinstance(challenge, str) or not isinstance(instance, str) or not isinstance(ledger, str):
-            raise Untrustworthy("the gate sent no challenge")
+            raise InvalidReply("the gate sent no challenge")
         _check_instance(self._found, instance)
         if self._check_gate is not None:
             self._check_gate(self._found.url, ledger, instance)
@@ -289,7 +290,7 @@ class ApproverClient:
         proof: JsonObject = {"challenge": challenge, "keyid": self._key.public.fingerprint, "signature": signature}
         token = self._connection.ask("POST", "/v1/approver/session", proof).get("token")
         if not isinstance(token, str):
-            raise Untrustworthy("the gate sent no session")
+            raise InvalidReply("the gate sent no session")
         self._connection.redact.add(token)
         self._token, self.instance = token, instance
 
@@ -311,5 +312,5 @@ def _asker_headers(asker: Asker) -> dict[str, str]:
 def _state(answer: JsonObject) -> RequestState:
     state = answer.get("state")
     if not isinstance(state, str) or state not in set(RequestState):
-        raise Untrustworthy("the gate did not say what happened to the decision")
+        raise InvalidReply("the gate did not say what happened to the decision")
     return RequestState(state)

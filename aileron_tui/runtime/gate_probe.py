@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
-from aileron_tui.runtime.errors import NoGate, Unanswered, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply
 from aileron_tui.runtime.gate_discovery import START, FoundGate
 
 _CONNECT_SECONDS: Final = 3.0
@@ -36,7 +36,7 @@ class GateProbe:
         health = self._health()
         instance = health.get("instance")
         if health.get("service") != "aileron" or not isinstance(instance, str):
-            raise Untrustworthy(f"the program at {self._found.url} is not a gate", hint=START)
+            raise InvalidReply(f"the program at {self._found.url} is not a gate", hint=START)
         if self._found.instance not in ("", instance):
             detail = f"{self._found.url} is now {instance}, not {self._found.instance}"
             raise NoGate("another gate has replaced the one that was found", detail, "Try again.")
@@ -49,9 +49,9 @@ class GateProbe:
                 head, _, body = file.read(_LARGEST).partition(b"\r\n\r\n")
         except TimeoutError:
             hint = "Check that it is running."
-            raise Unanswered(f"the gate at {url} did not reply in time", hint=hint) from None
+            raise NoReply(f"the gate at {url} did not reply in time", hint=hint) from None
         except OSError as error:
-            raise Unanswered(f"the connection to {url} broke", str(error), "Try again.") from None
+            raise NoReply(f"the connection to {url} broke", str(error), "Try again.") from None
         try:
             return read_object(body) if head.split(b" ", 2)[1:2] == [b"200"] else {}
         except JsonError:

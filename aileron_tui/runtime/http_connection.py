@@ -11,7 +11,7 @@ import httpx
 
 from aileron_tui import __version__
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_listed, read_object
-from aileron_tui.runtime.errors import NoGate, RuntimeFault, Unanswered, Untrustworthy, rejected
+from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, RuntimeFault, rejected
 from aileron_tui.runtime.port_owner import foreign_listener, is_local
 from aileron_tui.runtime.token_redaction import TokenRedactor
 
@@ -116,7 +116,7 @@ class HttpConnection:
             if response.status_code != 200:
                 self._read(response, self._read_body(response, _DEFAULT_SECONDS))
             if _type(response) != "text/event-stream":
-                raise Untrustworthy(f"the {self._peer} sent a reply that is not an event stream")
+                raise InvalidReply(f"the {self._peer} sent a reply that is not an event stream")
             yield response.iter_bytes()
 
     @contextmanager
@@ -130,7 +130,7 @@ class HttpConnection:
         seconds: float,
     ) -> Iterator[httpx.Response]:
         if self._closed:
-            raise Unanswered("the connection was closed")
+            raise NoReply("the connection was closed")
         content = canonical(body) if isinstance(body, dict) else body
         kind = {"Content-Type": "application/json"} if content is not None else {}
         with (
@@ -172,7 +172,7 @@ class HttpConnection:
             if monotonic() > end:
                 raise httpx.ReadTimeout("the reply comes too slowly")
             if size > _REPLY_LIMITS.size:
-                raise Untrustworthy(f"the {self._peer}'s reply is too large", f"more than {_REPLY_LIMITS.size:,} bytes")
+                raise InvalidReply(f"the {self._peer}'s reply is too large", f"more than {_REPLY_LIMITS.size:,} bytes")
             parts.append(part)
         return b"".join(parts)
 
@@ -183,12 +183,12 @@ class HttpConnection:
         if kind != "application/json":
             if response.is_success:
                 detail = f"HTTP {status}, {kind}"
-                raise Untrustworthy(f"the {self._peer} sent a reply that is not JSON", detail)
+                raise InvalidReply(f"the {self._peer} sent a reply that is not JSON", detail)
             raise rejected(status, {}, peer=self._peer)
         try:
             body = (read_listed if lenient_items and response.is_success else read_object)(content, _REPLY_LIMITS)
         except JsonError as error:
-            raise Untrustworthy(f"the {self._peer}'s reply cannot be read", str(error)) from None
+            raise InvalidReply(f"the {self._peer}'s reply cannot be read", str(error)) from None
         failure = body.get("error")
         # A refusal has a code; the failure of an action that ran has a class.
         is_result = self._failures_are_results and isinstance(failure, dict) and "class" in failure
@@ -228,17 +228,17 @@ class HttpConnection:
             raise NoGate(f"cannot connect to {self.url}", str(error), self._hint) from None
         except httpx.TimeoutException:
             hint = "Check that it is running."
-            raise Unanswered(f"the {self._peer} at {self.url} did not reply in time", hint=hint) from None
+            raise NoReply(f"the {self._peer} at {self.url} did not reply in time", hint=hint) from None
         except httpx.LocalProtocolError:  # its message would quote our headers
-            raise Unanswered(f"the {self._peer} at {self.url} could not be called", hint="Try again.") from None
+            raise NoReply(f"the {self._peer} at {self.url} could not be called", hint="Try again.") from None
         except httpx.DecodingError as error:
-            raise Untrustworthy(f"the {self._peer}'s reply cannot be decompressed", str(error)) from None
+            raise InvalidReply(f"the {self._peer}'s reply cannot be decompressed", str(error)) from None
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            raise Unanswered(f"the connection to {self.url} broke", str(error), "Try again.") from None
+            raise NoReply(f"the connection to {self.url} broke", str(error), "Try again.") from None
         except RuntimeError:
             if not self._closed:
                 raise
-            raise Unanswered("the connection was closed") from None
+            raise NoReply("the connection was closed") from None
 
 
 def _shut_down(connection: socket.socket) -> None:

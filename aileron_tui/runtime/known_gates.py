@@ -18,7 +18,7 @@ from typing import Final
 from aileron_tui.core.jsontext import JsonError, read_object
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import private_folder, read_private, write_private
-from aileron_tui.runtime.errors import NoGate, Untrustworthy
+from aileron_tui.runtime.errors import NoGate, UntrustedGate
 from aileron_tui.runtime.gate_discovery import discover
 
 FILE: Final = "known-gates.json"
@@ -29,7 +29,7 @@ _MOVE: Final = "Move this file away; each gate is then remembered again at its n
 
 
 def remember(url: str, ledger: str, instance: str, data: Path | None = None) -> None:
-    """Checks the gate at an address and remembers it if it is new; raises Untrustworthy if it has changed."""
+    """Checks the gate at an address and remembers it if it is new; raises UntrustedGate if it has changed."""
     folder = data or paths().data
     if check(url, ledger, instance, folder):
         return
@@ -40,14 +40,14 @@ def remember(url: str, ledger: str, instance: str, data: Path | None = None) -> 
 
 
 def check(url: str, ledger: str, instance: str, data: Path | None = None) -> bool:
-    """Whether this gate is known at this address; raises Untrustworthy if another one is."""
+    """Whether this gate is known at this address; raises UntrustedGate if another one is."""
     if not _LEDGER.fullmatch(ledger):  # a gate must not fill the file with long text
-        raise Untrustworthy(f"the gate at {url} does not name its ledger")
+        raise UntrustedGate(f"the gate at {url} does not name its ledger")
     folder = data or paths().data
     path = folder / FILE
     known = _read(path)
     if known.get(url, ledger) != ledger:
-        raise Untrustworthy(
+        raise UntrustedGate(
             f"the gate at {url} has changed",
             f"its ledger begins with {ledger}, not {known[url]}",
             f"If you replaced this gate, remove its address from {path}.",
@@ -57,7 +57,7 @@ def check(url: str, ledger: str, instance: str, data: Path | None = None) -> boo
         here = discover(data=folder)
         elsewhere += [here.url] if here.instance == instance and here.url != url else []
     if elsewhere:
-        raise Untrustworthy(
+        raise UntrustedGate(
             f"the gate at {url} claims to be the gate at {elsewhere[0]}",
             "it may be forwarding that gate's challenge to open a session there with your signature",
             f"Use {elsewhere[0]}. If you moved the gate, remove that address from {path}.",
@@ -82,7 +82,7 @@ def _read(path: Path) -> dict[str, str]:
     try:
         gates = read_object(read_private(path, _LARGEST)).get("gates")
     except JsonError as error:
-        raise Untrustworthy("the list of known gates cannot be read", f"{path}: {error}", _MOVE) from None
+        raise UntrustedGate("the list of known gates cannot be read", f"{path}: {error}", _MOVE) from None
     if not isinstance(gates, dict):
-        raise Untrustworthy("the list of known gates cannot be read", f"{path} has no gates", _MOVE)
+        raise UntrustedGate("the list of known gates cannot be read", f"{path} has no gates", _MOVE)
     return {url: str(ledger) for url, ledger in gates.items()}

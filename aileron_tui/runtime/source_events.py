@@ -6,7 +6,7 @@ from typing import Final
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.request import Request
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.runtime.sse import SseFrame, read_frames
 
@@ -36,7 +36,7 @@ def _read_event(frame: SseFrame, instance: str, limits: JsonLimits, source: str)
     try:
         data = read_object(frame.data, limits)
     except JsonError as error:
-        raise Untrustworthy("the gate sent an event that cannot be read", str(error)) from None
+        raise InvalidReply("the gate sent an event that cannot be read", str(error)) from None
     requests: tuple[Request, ...] = ()
     if frame.name == "snapshot":
         listed = data.get("items")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def read_frames(chunks: Iterable[bytes], longest: int) -> Iterator[SseFrame | No
             text = value.removeprefix(b" ").decode("utf-8")
             key = name.decode("ascii")
         except UnicodeDecodeError:
-            raise Untrustworthy("received an event that is not text") from None
+            raise InvalidReply("received an event that is not text") from None
         match key:
             case "id":
                 id_ = text
@@ -61,4 +61,4 @@ def _lines(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
 
 
 def _refuse(longest: int) -> NoReturn:
-    raise Untrustworthy("received an event that is too large", f"more than {longest:,} bytes")
+    raise InvalidReply("received an event that is too large", f"more than {longest:,} bytes")

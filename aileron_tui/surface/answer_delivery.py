@@ -10,12 +10,12 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import (
+    NoReply,
     NotAllowed,
     NotFound,
     NotWaiting,
     PromptChanged,
     Rejected,
-    Unanswered,
     VaultLocked,
 )
 from aileron_tui.surface.board import Tone
@@ -60,7 +60,7 @@ def deliver(source: Source, answer: Answer) -> Delivery:
             if error.code != _OUTGROWN or answer.edits is not None:
                 raise
             return _signed_anew(source, answer)
-    except Unanswered:
+    except NoReply:
         return _looked_up(source, answer)
     except AileronError as error:
         return _refused(answer, error)

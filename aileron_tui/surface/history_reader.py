@@ -15,7 +15,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
-from aileron_tui.runtime.errors import NoGate, NotFound, Unanswered
+from aileron_tui.runtime.errors import NoGate, NoReply, NotFound
 from aileron_tui.surface.history_query import Query
 from aileron_tui.surface.history_records import (
     HistoryPage,
@@ -198,7 +198,7 @@ def _all_told(
         try:
             name, answer = answers.get(timeout=None if end is None else max(0.0, end - monotonic()))
         except Empty:
-            late = Unanswered("it has not answered yet")
+            late = NoReply("it has not answered yet")
             return {name: told.get(name, late) for name in asks}
         told[name] = answer
     return told

@@ -15,7 +15,7 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 
 DIGEST_ONLY: Final = "Of what was fetched only the digest was kept. [policy] keep_previews keeps all of it."
 
@@ -84,27 +84,27 @@ _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name n
 
 
 def read_page(answer: JsonObject, source: str = "") -> HistoryPage:
-    """A page in the answer of a source, or Untrustworthy."""
+    """A page in the answer of a source, or InvalidReply."""
     items, older = answer.get("items"), answer.get("next")
     if not isinstance(items, list) or not (older is None or (isinstance(older, int) and older > 0)):
-        raise Untrustworthy("what was sent is no page of history")
+        raise InvalidReply("what was sent is no page of history")
     return HistoryPage(tuple(_past(item, source) for item in items), older)
 
 
 def _past(value: Json, source: str) -> SourcedRecord:
     if not isinstance(value, dict):
-        raise Untrustworthy("what was sent is not a request")
+        raise InvalidReply("what was sent is not a request")
     texts: dict[str, str] = {}
     for name in _TEXTS:
         text = value.get(name, "")
         if not isinstance(text, str):
-            raise Untrustworthy("a request was sent that cannot be read", name)
+            raise InvalidReply("a request was sent that cannot be read", name)
         texts[name] = text
     seq, took, edited = value.get("seq"), value.get("took"), value.get("edited", False)
     if not isinstance(seq, int) or isinstance(took, (str, bool, list, dict)) or not isinstance(edited, bool):
-        raise Untrustworthy("a request was sent that cannot be read", "seq, took, edited")
+        raise InvalidReply("a request was sent that cannot be read", "seq, took, edited")
     if took is not None and not 0 <= took <= _LONGEST:
-        raise Untrustworthy("a request was sent that cannot be read", "took")
+        raise InvalidReply("a request was sent that cannot be read", "took")
     return SourcedRecord(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
 
 

@@ -20,7 +20,7 @@ from aileron_tui.runtime.daemon.daemon_discovery import (
     NoDaemonReason,
     find,
 )
-from aileron_tui.runtime.errors import NoGate, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoGate
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
 from aileron_tui.runtime.gate_probe import GateProbe
 
@@ -105,7 +105,7 @@ def kind_of(url: str) -> Literal["daemon", "gate"]:
         return "gate"
     if health.get("service") == "aileron" or health.get("status") == "ok":
         return "daemon"
-    raise Untrustworthy(f"what answers at {url} is neither a daemon nor a gate", hint="Check the address.")
+    raise InvalidReply(f"what answers at {url} is neither a daemon nor a gate", hint="Check the address.")
 
 
 def _at(text: str, token_file: Path | None, env: Mapping[str, str]) -> Chosen:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from aileron_tui.runtime.errors import NoGate, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoGate
 from aileron_tui.runtime.gate_discovery import FoundGate
 from aileron_tui.runtime.gate_probe import GateProbe
 
@@ -54,7 +54,7 @@ def test_another_gate_in_its_place_is_not_it() -> None:
     ],
 )
 def test_whatever_else_listens_there_is_no_gate(answer: bytes) -> None:
-    with answering(answer) as (url, _), pytest.raises(Untrustworthy):
+    with answering(answer) as (url, _), pytest.raises(InvalidReply):
         GateProbe(FoundGate(url, "gate-1")).verified_instance()
 
 

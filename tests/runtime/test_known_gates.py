@@ -8,14 +8,14 @@ import pytest
 
 from aileron_tui.files.private_files import PrivateFileError, write_private
 from aileron_tui.runtime import known_gates
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import UntrustedGate
 
 HERE, THERE = "http://127.0.0.1:9000", "https://gate.example.com"
 ONE, OTHER = "sha256:" + "1" * 64, "sha256:" + "2" * 64
 
 
-def refused(data: Path, url: str, ledger: str, instance: str = "gate-1") -> Untrustworthy:
-    with pytest.raises(Untrustworthy) as error:
+def refused(data: Path, url: str, ledger: str, instance: str = "gate-1") -> UntrustedGate:
+    with pytest.raises(UntrustedGate) as error:
         known_gates.remember(url, ledger, instance, data)
     return error.value
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from aileron_tui.core.jsontext import JsonLimits
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from aileron_tui.runtime.source_events import SourceEvent, read_events
 from tests.runtime.examples import INSTANCE, item, prompt
 
@@ -62,10 +62,10 @@ def test_half_an_event_is_none() -> None:
     ids=lambda bad: repr(bad)[:40],
 )
 def test_what_cannot_be_trusted_stops_the_watch(bad: bytes) -> None:
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         list(read_events([bad], INSTANCE))
 
 
 def test_a_line_without_end_is_not_gathered_for_ever() -> None:
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         list(read_events((b"x" * 100 for _ in range(1000)), limits=JsonLimits(size=1000)))

@@ -16,7 +16,7 @@ import pytest
 from aileron_tui.files.config import Config, SourceConfig
 from aileron_tui.files.private_files import write_private
 from aileron_tui.runtime.daemon.daemon_discovery import NoDaemon
-from aileron_tui.runtime.errors import NoGate, RuntimeFault, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoGate, RuntimeFault
 from aileron_tui.surface.source_choice import Chosen, DaemonChoice, GateChoice, Undecided, chosen, kind_of
 
 TOKEN = "5e" * 32
@@ -224,7 +224,7 @@ def test_somebody_else_answers(health: object) -> None:
 
 
 def test_a_web_page_answers() -> None:
-    with answering(DAEMON, "text/html") as url, pytest.raises(Untrustworthy):
+    with answering(DAEMON, "text/html") as url, pytest.raises(InvalidReply):
         kind_of(url)
 
 

@@ -7,7 +7,7 @@ from time import monotonic
 import pytest
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.runtime.errors import NotAllowed, Unanswered
+from aileron_tui.runtime.errors import NoReply, NotAllowed
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface import source_listener as link_module
@@ -36,7 +36,7 @@ def hears() -> Iterator[SourceEvent | None]:
 
 def breaks() -> Iterator[SourceEvent | None]:
     yield from hears()
-    raise Unanswered("the connection broke")
+    raise NoReply("the connection broke")
 
 
 def raising(error: Exception) -> Iterator[SourceEvent | None]:
@@ -44,7 +44,7 @@ def raising(error: Exception) -> Iterator[SourceEvent | None]:
 
 
 def fails() -> Iterator[SourceEvent | None]:
-    yield from raising(Unanswered("nobody answers"))
+    yield from raising(NoReply("nobody answers"))
 
 
 def refuses() -> Iterator[SourceEvent | None]:

@@ -15,7 +15,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
-from aileron_tui.runtime.errors import NoGate, Unanswered
+from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.surface.source_connection import Sources
 
@@ -81,7 +81,7 @@ def _listen(sources: Sources, name: str, news: _News) -> None:
             sys.stderr.write(f"{_whose(name)}ended the watch\n")
             news.put(_Silent(name))
             return
-        except (Unanswered, NoGate) as error:
+        except (NoReply, NoGate) as error:
             sources.hang_up(name)
             tries += 1
             if tries == _TRIES:

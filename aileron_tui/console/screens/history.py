@@ -31,7 +31,7 @@ from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
-from aileron_tui.runtime.errors import NoGate, Unanswered
+from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_query import LONGEST, HistoryQuery, Query, SearchError
 from aileron_tui.surface.history_reader import HistoryReader
 from aileron_tui.surface.history_records import HistoryPage, ShownPrompt, SourcedRecord, local, tally, typical
@@ -184,7 +184,7 @@ class HistoryScreen(Screen[None]):
             return
         self._busy = False
         self._trouble = event.error
-        if isinstance(event.error, NoGate | Unanswered):
+        if isinstance(event.error, NoGate | NoReply):
             self._retry = call_after(self, RETRY, lambda: self._load(first=event.first))
         self._tell()
 

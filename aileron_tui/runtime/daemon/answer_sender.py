@@ -19,14 +19,14 @@ from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger
 from aileron_tui.runtime.daemon.tracker import Tracker
 from aileron_tui.runtime.errors import (
     ApprovalsOff,
+    InvalidReply,
     NoGate,
+    NoReply,
     NotFound,
     NotWaiting,
     PromptChanged,
     Rejected,
     RuntimeFault,
-    Unanswered,
-    Untrustworthy,
 )
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey
@@ -137,7 +137,7 @@ class AnswerSender:
             self._client.decide(id_, body)
         except NotFound as error:
             return self._after_not_found(id_, verdict, error)
-        except (Unanswered, Untrustworthy) as error:
+        except (NoReply, InvalidReply) as error:
             return self._after_lost_reply(id_, verdict, error)
         except Rejected as error:
             if error.status >= 500 and not isinstance(error, ApprovalsOff):
@@ -168,7 +168,7 @@ class AnswerSender:
         if result.state is RequestState.PENDING:
             self._record_report(id_, RequestState.PENDING)
             title = "the daemon lists this request, but says that it does not know it"
-            raise Untrustworthy(title, hint="Try again.")
+            raise InvalidReply(title, hint="Try again.")
         if self.is_own_outcome(id_, result) and _fits(result, verdict):
             return self._taken(id_, verdict)
         raise self._superseded(id_, result)
@@ -179,13 +179,13 @@ class AnswerSender:
         try:
             result = self._client.current_state(id_)
         except RuntimeFault as fault:
-            raise Unanswered(_UNCERTAIN, str(fault), "Check its state before you answer again.") from None
+            raise NoReply(_UNCERTAIN, str(fault), "Check its state before you answer again.") from None
         if result.state is RequestState.PENDING:
             self._record_report(id_, RequestState.PENDING)
-            if not isinstance(error, Unanswered):
+            if not isinstance(error, NoReply):
                 self._tracker.answer_rejected(id_)
                 raise error
-            raise Unanswered("the daemon did not reply, and the request still waits", hint="Answer again.")
+            raise NoReply("the daemon did not reply, and the request still waits", hint="Answer again.")
         if _fits(result, verdict):
             return self._taken(id_, verdict)
         raise self._superseded(id_, result)
@@ -196,7 +196,7 @@ class AnswerSender:
         self._report(id_, result)
         if state is RequestState.WITHDRAWN and self._tracker.is_unconfirmed(id_):
             self._record_report(id_, RequestState.INTERRUPTED)
-            return Unanswered(_UNCERTAIN, result.note)
+            return NoReply(_UNCERTAIN, result.note)
         if state is RequestState.WITHDRAWN:
             self._record_report(id_, state)
             return NotFound(404, {"error": {"message": result.note}}, peer="daemon")

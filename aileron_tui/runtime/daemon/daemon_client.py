@@ -13,7 +13,7 @@ from aileron_tui.core.jsontext import Json, JsonObject, plain
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.daemon_discovery import START, Daemon
-from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, NotFound, Rejected, RuntimeFault, Untrustworthy
+from aileron_tui.runtime.errors import ApprovalsOff, InvalidReply, NotAllowed, NotFound, Rejected, RuntimeFault
 from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.runtime.sse import SseFrame, read_frames
 from aileron_tui.runtime.vault import VaultState
@@ -84,7 +84,7 @@ class DaemonClient:
             "items"
         )
         if not isinstance(items, list):
-            raise Untrustworthy("the daemon sent no list of requests")
+            raise InvalidReply("the daemon sent no list of requests")
         if not items:
             self._check_approvals_on()
         return items
@@ -146,7 +146,7 @@ class DaemonClient:
         """The state of the daemon's vault."""
         try:
             answer = self._get("/v1/vault/status", _LOOKUP_SECONDS)
-        except (Rejected, Untrustworthy):
+        except (Rejected, InvalidReply):
             return VaultState.NONE
         state = answer.get("state")
         if answer.get("locked") is True and state != VaultState.MISSING:
@@ -210,7 +210,7 @@ def _failure(answer: JsonObject) -> str:
 def check_id(id_: str) -> None:
     """Refuses an id that cannot be part of a URL path."""
     if id_ in ("", ".", "..") or len(id_) > LONGEST_ID:
-        raise Untrustworthy("the daemon sent a request whose id cannot be part of a URL")
+        raise InvalidReply("the daemon sent a request whose id cannot be part of a URL")
 
 
 def _segment(id_: str) -> str:

@@ -33,7 +33,7 @@ from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger
 from aileron_tui.runtime.daemon.label_cache import LabelCache
 from aileron_tui.runtime.daemon.poller import LIST_EVERY, FetchedList, FetchedResult, Poller
 from aileron_tui.runtime.daemon.tracker import Tracker
-from aileron_tui.runtime.errors import NotFound, PromptChanged, RuntimeFault, Unanswered, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoReply, NotFound, PromptChanged, RuntimeFault
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.sse import SseFrame
 from aileron_tui.runtime.vault import VaultState
@@ -119,7 +119,7 @@ class DaemonSource:
         if self._closed:
             return
         self._closed = True
-        self._inbox.put(Unanswered("the connection was closed"))
+        self._inbox.put(NoReply("the connection was closed"))
         self._poller.close()
         self._client.close()
         self._ledger.close()
@@ -187,7 +187,7 @@ class DaemonSource:
                     yield from self._apply_end(id_, result)
 
     def _stream(self) -> None:
-        fault: RuntimeFault = Unanswered("the daemon closed the connection")
+        fault: RuntimeFault = NoReply("the daemon closed the connection")
         try:
             with self._client.events() as frames:
                 for frame in frames:
@@ -323,7 +323,7 @@ class DaemonSource:
                 continue
             try:
                 items.append(self._read(value))
-            except Untrustworthy:
+            except InvalidReply:
                 unreadable += 1
         return items, unreadable
 

@@ -9,7 +9,7 @@ from aileron_tui.core.jsontext import Json
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.daemon_client import DaemonClient, DaemonResult
-from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered
+from aileron_tui.runtime.errors import ApprovalsOff, NoReply, NotAllowed, RuntimeFault
 
 LIST_EVERY: Final = 15.0
 
@@ -92,7 +92,7 @@ class Poller:
         self._wake.set()
 
     def _run(self) -> None:
-        fault: RuntimeFault = Unanswered("the daemon is no longer polled")
+        fault: RuntimeFault = NoReply("the daemon is no longer polled")
         try:
             self._poll()
         except RuntimeFault as error:

@@ -21,7 +21,7 @@ from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_name, by_rule, b
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.request_rows import argument_rows, read_row
 from aileron_tui.runtime.daemon.times import utc_time
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from aileron_tui.sandbox.failure import FailureKind as Class
 from aileron_tui.sandbox.failure import short
 
@@ -49,16 +49,16 @@ def read_daemon_request(  # noqa: PLR0913  # a request is built from many parts
     rules: Sequence[RiskRule],
     seen: datetime,
 ) -> Request:
-    """The request in a daemon's JSON; raises Untrustworthy.
+    """The request in a daemon's JSON; raises InvalidReply.
 
     `action` and `session` are what the daemon says about the action and the session that the request names, if
     anything; `seen` is when we received it, for a request that does not say when it was made.
     """
     if not isinstance(value, dict):
-        raise Untrustworthy("the daemon sent something that is not a request", compact(value)[:80])
+        raise InvalidReply("the daemon sent something that is not a request", compact(value)[:80])
     id_ = value.get("id")
     if not isinstance(id_, str) or not id_:
-        raise Untrustworthy("the daemon sent a request without an id")
+        raise InvalidReply("the daemon sent a request without an id")
     kind = _text(value.get("kind")) or ACTION
     name = _text(value.get("action_name")) or kind
     args, deny_only = _args(value.get("args"))
@@ -78,7 +78,7 @@ def read_daemon_request(  # noqa: PLR0913  # a request is built from many parts
         prompt, faults = _made_canonical(prompt)
         digest = prompt.digest
     except JsonError as error:
-        raise Untrustworthy("the daemon sent a request that cannot be shown", str(error)) from None
+        raise InvalidReply("the daemon sent a request that cannot be shown", str(error)) from None
     deny_only = deny_only or faults
     declared = KINDS.get(kind)
     form = declared.form if declared and not deny_only else ()

@@ -13,13 +13,13 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.daemon_client import LOCKED, UNKNOWN, DaemonClient, DaemonResult, WrongPassphrase
 from aileron_tui.runtime.daemon.daemon_discovery import Daemon
 from aileron_tui.runtime.errors import (
+    InvalidReply,
     NoGate,
+    NoReply,
     NotAllowed,
     NotFound,
     Rejected,
     RuntimeFault,
-    Unanswered,
-    Untrustworthy,
     VaultLocked,
 )
 from aileron_tui.runtime.http_connection import HttpConnection
@@ -139,18 +139,18 @@ def test_what_comes_with_a_success_need_not_come() -> None:
         (always(404, {}), NotFound),
         (always(412, {"error": {"class": "binding_required", "message": "no"}}), Rejected),
         (always(423, {}), VaultLocked),
-        (always(500, []), Untrustworthy),
+        (always(500, []), InvalidReply),
         (Line(lambda _: httpx.Response(502, html="<html>")), Rejected),
         (
             Line(lambda _: httpx.Response(500, content=b"not packed", headers={"Content-Encoding": "gzip"})),
-            Untrustworthy,
+            InvalidReply,
         ),
         (fails(httpx.ConnectError("refused")), NoGate),
         (fails(httpx.ConnectTimeout("slow")), NoGate),
-        (fails(httpx.ReadTimeout("slow")), Unanswered),
-        (fails(httpx.WriteError("broken")), Unanswered),
-        (fails(httpx.RemoteProtocolError("odd")), Unanswered),
-        (fails(httpx.PoolTimeout("busy")), Unanswered),
+        (fails(httpx.ReadTimeout("slow")), NoReply),
+        (fails(httpx.WriteError("broken")), NoReply),
+        (fails(httpx.RemoteProtocolError("odd")), NoReply),
+        (fails(httpx.PoolTimeout("busy")), NoReply),
     ],
 )
 def test_everything_else_is_none(line: Line, fault: type[RuntimeFault]) -> None:
@@ -178,9 +178,9 @@ def test_an_id_is_one_part_of_a_path(id_: str, path: bytes) -> None:
 @pytest.mark.parametrize("id_", ["", ".", "..", "x" * 5000])
 def test_an_id_that_cannot_be_one_is_asked_for_nowhere(id_: str) -> None:
     line = always(200, {"status": "running"})
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         line.client().result(id_)
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         line.client().decide(id_, {"approved": True})
     assert not line.asked
 
@@ -195,7 +195,7 @@ def test_a_name_that_cannot_be_one_is_asked_for_nowhere(name: str) -> None:
 
 @pytest.mark.parametrize("body", [{}, {"items": 7}, {"items": {}}, {"items": None}], ids=str)
 def test_a_list_that_is_none(body: Any) -> None:
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         always(200, body).client().waiting()
 
 
@@ -300,7 +300,7 @@ def test_an_answer_in_drops_comes_to_an_end() -> None:
         return httpx.Response(200, content=drops(), headers={"Content-Type": "application/json"})
 
     wire = HttpConnection(URL, peer="daemon", transport=httpx.MockTransport(answer))
-    with pytest.raises(Unanswered, match="in time"):
+    with pytest.raises(NoReply, match="in time"):
         wire.ask("GET", "/v1/health", seconds=0.02)
 
 
@@ -331,7 +331,7 @@ def test_a_token_in_any_words_of_the_daemon_is_not_told_on(spelling: str) -> Non
         client.waiting()
     words += [str(error.value), error.value.code, str(error.value.body)]
     if "/v1/audit" in said:
-        with pytest.raises(Untrustworthy) as odd:
+        with pytest.raises(InvalidReply) as odd:
             client.audit()
         words.append(str(odd.value))
     results = [client.result(id_) for id_ in "abc"]
@@ -351,7 +351,7 @@ def test_nothing_is_sent_after_close() -> None:
     wire = HttpConnection(URL, transport=httpx.MockTransport(line))
     wire.ask("GET", "/before")
     wire._closed = True  # `close` sets this before it ends the first socket
-    with pytest.raises(Unanswered, match="closed"):
+    with pytest.raises(NoReply, match="closed"):
         wire.ask("GET", "/after")
     wire.close()
     assert sent == ["/before"]

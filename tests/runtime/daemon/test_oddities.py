@@ -12,7 +12,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.daemon_client import LOCKED, UNKNOWN, WrongPassphrase
 from aileron_tui.runtime.daemon.daemon_discovery import Daemon, find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
-from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered, Untrustworthy, VaultLocked
+from aileron_tui.runtime.errors import ApprovalsOff, InvalidReply, NoReply, NotAllowed, RuntimeFault, VaultLocked
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.process import FakeDaemon
@@ -110,7 +110,7 @@ def test_a_stream_that_says_nothing_at_all_is_dead(daemon: FakeDaemon, folder: P
     with Console(daemon, folder, silence=0.2, list_every=NEVER) as console:
         id_ = daemon.register()
         console.until(lambda: bool(console.faults))
-        assert isinstance(console.faults[0], Unanswered)
+        assert isinstance(console.faults[0], NoReply)
         console.until_waiting(id_)  # the next connection has it
         daemon.reset()
         console.until(lambda: not console.stale)
@@ -140,7 +140,7 @@ def test_a_stream_that_ends_is_opened_again(daemon: FakeDaemon, folder: Path) ->
             daemon.disconnect(clean=clean)
             console.until_waiting(daemon.register())
             daemon.forget()
-        assert all(isinstance(fault, Unanswered) for fault in console.faults)
+        assert all(isinstance(fault, NoReply) for fault in console.faults)
         assert console.faults
 
 
@@ -542,6 +542,6 @@ def test_a_web_page_is_not_taken_for_an_answer(daemon: FakeDaemon, folder: Path,
     daemon.switch(answers={route: HTML})
     with Console(daemon, folder) as console:
         console.until(lambda: bool(console.faults))
-        assert isinstance(console.faults[0], Untrustworthy)
+        assert isinstance(console.faults[0], InvalidReply)
         daemon.reset()
         console.until_waiting(daemon.register())

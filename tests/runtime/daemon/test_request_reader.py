@@ -12,7 +12,7 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.request_reader import NotEditable, edited, payload
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from tests.runtime.daemon.asked import ACTION, ARGS, GOOGLE, HASH, HEAD, KINDS, SEEN, SEND_DRAFT, asked, item, read
 
 
@@ -95,7 +95,7 @@ def test_kind_and_args_may_be_missing() -> None:
 
 @pytest.mark.parametrize("value", [None, [], "x", 7, {}, {"id": None}, {"id": ""}, {"id": 7}, {"id": ["x"]}])
 def test_what_has_no_id_is_refused(value: Json) -> None:
-    with pytest.raises(Untrustworthy, match="the daemon sent"):
+    with pytest.raises(InvalidReply, match="the daemon sent"):
         read(value)
 
 
@@ -413,7 +413,7 @@ def test_such_a_request_cannot_be_edited_either() -> None:
 
 
 def test_half_a_surrogate_is_refused_not_shown_as_something_else() -> None:
-    with pytest.raises(Untrustworthy, match="cannot be shown"):
+    with pytest.raises(InvalidReply, match="cannot be shown"):
         read({"id": "a", "args": {"x": "\ud800"}})
 
 
