@@ -15,11 +15,10 @@ from aileron_tui.files.config import DAEMON, Config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.daemon.daemon_discovery import ANY, Daemon, DaemonSearch, NamedDaemon, NoDaemonReason, search
 from aileron_tui.runtime.errors import ApprovalsOff, NoGate, NotAllowed, Rejected, RuntimeFault
-from aileron_tui.runtime.gate_client import greeted
+from aileron_tui.runtime.gate_client import verified_instance
 from aileron_tui.runtime.gate_discovery import FILE, START, FoundGate, discover
 from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.runtime.known_gates import check
-from aileron_tui.runtime.port_owner import listener, trusted
 from aileron_tui.runtime.token_redaction import TokenRedactor
 
 _REPLY_SECONDS: Final = 5.0
@@ -60,7 +59,7 @@ def daemon(id_: str, wanted: NamedDaemon, env: Mapping[str, str], *, configured:
     yield Check(id_, Status.OK, found.daemon.url, detail)
     yield from _exposed(id_, found.daemon.url)
     yield from _listener(id_, found.daemon.url)
-    connection = HttpConnection(found.daemon.url, called="daemon", secret=found.daemon.token, ours=True)
+    connection = HttpConnection(found.daemon.url, peer="daemon", secret=found.daemon.token, own_user_only=True)
     try:
         for check in _health(id_, connection, found, configured=configured):
             yield _redacted(found.daemon.token, check)
@@ -81,7 +80,7 @@ def gate(id_: str, url: str = "", *, configured: bool = False) -> Iterator[Check
         return
     connection = HttpConnection(found.url, hint=START)
     try:
-        instance = greeted(connection, found)
+        instance = verified_instance(connection, found)
         yield Check(id_, Status.OK, f"{instance} at {found.url}")
         yield enrolment(here, f"{id_}.keys") if found.instance else _identity(id_, connection, found)
     except AileronError as error:
@@ -128,12 +127,12 @@ def _listener(id_: str, url: str) -> Iterator[Check]:
         return
     try:
         with socket.create_connection((address.host, address.port), timeout=_REPLY_SECONDS) as connection:
-            user = listener(connection)
+            user = listening_user(connection)
     except OSError:  # the next check reports it
         return
     if user is None:
         yield Check(f"{id_}.listener", Status.OK, "this system does not report which user listens there")
-    elif user in trusted():
+    elif user in trusted_users():
         yield Check(f"{id_}.listener", Status.OK, "runs as you or as the system")
     else:
         fix = "Restart the daemon, so that it writes its address again, and find out what that user is running."

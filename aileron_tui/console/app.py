@@ -212,7 +212,7 @@ class Console(App[None]):
         reminders = sum(event.data.get("reminder") is True for event in received)
         if new or reminders:
             self._announce(len(new) or reminders)
-        if status_changed or any(event.items or event.name in _CHANGE_WITHOUT_REQUESTS for event in received):
+        if status_changed or any(event.requests or event.name in _CHANGE_WITHOUT_REQUESTS for event in received):
             self._show_title()
             if not self.answers.redraws_soon:
                 self.redraw()

@@ -11,7 +11,7 @@ from textual.timer import Timer
 
 from aileron_tui.console.timers import call_after
 from aileron_tui.core.errors import AileronError
-from aileron_tui.runtime.errors import NoGate, Unanswered
+from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_query import HistoryQuery, Query, SearchError
 from aileron_tui.surface.history_reader import HistoryReader
 from aileron_tui.surface.history_records import HistoryPage
@@ -117,6 +117,6 @@ class HistoryLoader:
             return False
         self.is_loading = False
         self.error = event.error
-        if isinstance(event.error, NoGate | Unanswered):
+        if isinstance(event.error, NoGate | NoReply):
             self._retry = call_after(self._screen, RETRY_SECONDS, lambda: self.load(first=event.first))
         return True

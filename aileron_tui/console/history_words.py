@@ -9,7 +9,7 @@ from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, tru
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.visible_text import clip, inline
-from aileron_tui.runtime.errors import NoGate, Unanswered
+from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_query import HistoryQuery
 
 _MAX_WIDTH: Final = 120
@@ -63,7 +63,7 @@ def error_line(error: AileronError) -> Content:
     line = trusted("⚠ ", WARNING) + foreign_line(clip(inline(error.title), 300), WARNING)
     if error.detail:
         line += trusted(": ") + foreign_line(clip(inline(error.detail), 300))
-    disconnected = isinstance(error, NoGate | Unanswered)
+    disconnected = isinstance(error, NoGate | NoReply)
     more = "The list may be out of date; trying again." if disconnected else error.hint
     return line + trusted("  ") + foreign_line(more, MUTED) if more else line
 

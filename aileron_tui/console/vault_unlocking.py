@@ -43,7 +43,7 @@ class VaultUnlocking:
 
     def events_received(self, name: str, events: "Iterable[SourceEvent]") -> None:
         """Checks the vault of a source if one of its approved requests says that it is stuck."""
-        if any(request.state in UNDER_WAY and request.reason for event in events for request in event.items):
+        if any(request.state in UNDER_WAY and request.reason for event in events for request in event.requests):
             self.check(name)
 
     def check(self, name: str) -> None:

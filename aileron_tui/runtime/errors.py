@@ -1,17 +1,18 @@
-"""What can go wrong between us and a gate or a daemon.
+"""The errors of talking to a gate or a daemon.
 
 RuntimeFault
-├── NoGate          none was found, or nobody answers where one should be
-├── Unanswered      the connection broke before the answer; whether the gate acted is not known
-├── Untrustworthy   an answer that a gate would not give: not JSON, another shape, a digest that does not hold
-└── Rejected        the gate said no; `status`, `code` and the whole `body` say how
+├── NoGate          none was found, or nothing answers at its address
+├── NoReply         the connection broke before the reply; it is not known whether the gate acted
+├── InvalidReply    a reply that no gate would send: not JSON, the wrong shape, or a digest that does not match
+├── UntrustedGate   not the gate that is known at this address
+└── Rejected        the gate refused; see `status`, `code` and `body`
     ├── NotAllowed      401, 403: token, session, key or signature
     ├── NotFound        404
-    ├── NotWaiting      409: somebody answered already; `state` says what became of it
-    ├── PromptChanged   409: what is shown changed; `item` is the new one
-    ├── ApprovalsOff    503: this daemon asks nobody
-    ├── VaultLocked     423: the credentials it needs are locked away
-    └── TooMuch         413, 429: more than the gate takes; `retry_after` in seconds
+    ├── NotWaiting      409: the request no longer waits; `state` is its state
+    ├── PromptChanged   409: the prompt has changed since it was shown
+    ├── ApprovalsOff    503: approvals are switched off on this daemon
+    ├── VaultLocked     423: the daemon's vault is locked
+    └── LimitExceeded   413, 429: too large or too many; `retry_after` is in seconds
 """
 
 from typing import Final
@@ -27,26 +28,30 @@ class RuntimeFault(AileronError):
 
 
 class NoGate(RuntimeFault):
-    """None was found, or nobody answers where one should be."""
+    """No gate or daemon was found, or nothing answers at its address."""
 
 
-class Unanswered(RuntimeFault):
-    """The connection broke before the answer came."""
+class NoReply(RuntimeFault):
+    """The connection broke before the reply came."""
 
 
-class Untrustworthy(RuntimeFault):
-    """An answer that a gate would not give."""
+class InvalidReply(RuntimeFault):
+    """A reply that no gate or daemon would send."""
+
+
+class UntrustedGate(RuntimeFault):
+    """The gate at an address is not known to be the right one, so nothing is signed for it."""
 
 
 class Rejected(RuntimeFault):
-    """The gate said no."""
+    """The gate or daemon refused."""
 
-    def __init__(self, status: int, body: JsonObject, retry_after: str = "", called: str = "gate") -> None:
+    def __init__(self, status: int, body: JsonObject, retry_after: str = "", peer: str = "gate") -> None:
         error = body.get("error")
         fields = error if isinstance(error, dict) else {}
         message = str(fields.get("message") or f"HTTP {status}")
-        more = f"… ({len(message):,} characters)" if len(message) > _LONGEST_MESSAGE else ""
-        super().__init__(f"the {called} refused: {message[:_LONGEST_MESSAGE]}{more}")
+        rest = f"… ({len(message):,} characters)" if len(message) > _LONGEST_MESSAGE else ""
+        super().__init__(f"the {peer} refused: {message[:_LONGEST_MESSAGE]}{rest}")
         self.status = status
         self.code = str(fields.get("code", ""))
         self.body = body
@@ -62,16 +67,16 @@ class NotFound(Rejected):
 
 
 class NotWaiting(Rejected):
-    """409: the request is not waiting any more."""
+    """409: the request no longer waits."""
 
     @property
     def state(self) -> str:
-        """What became of it."""
+        """Its state."""
         return str(self.body.get("state", ""))
 
 
 class PromptChanged(Rejected):
-    """409: what is shown is not what was decided on."""
+    """409: the prompt has changed since it was shown."""
 
     @property
     def item(self) -> Json:
@@ -80,30 +85,30 @@ class PromptChanged(Rejected):
 
 
 class VaultLocked(Rejected):
-    """423: the daemon's vault must be unlocked first."""
+    """423: the daemon's vault is locked."""
 
 
 class ApprovalsOff(Rejected):
-    """503: the daemon's queue of approvals is switched off."""
+    """503: approvals are switched off on this daemon."""
 
-    def __init__(self, status: int, body: JsonObject, retry_after: str = "", called: str = "daemon") -> None:
-        super().__init__(status, body, retry_after, called)
-        self.title = f"approvals are switched off on this {called}"
-        self.detail = "it asks nobody, and what waited there cannot be answered"
-        self.hint = "Switch them on in its configuration, and start it again."
+    def __init__(self, status: int, body: JsonObject, retry_after: str = "", peer: str = "daemon") -> None:
+        super().__init__(status, body, retry_after, peer)
+        self.title = f"approvals are switched off on this {peer}"
+        self.detail = "it does not ask for approval, and its requests cannot be answered"
+        self.hint = "Switch them on in its configuration and restart it."
 
 
-class TooMuch(Rejected):
+class LimitExceeded(Rejected):
     """413 or 429."""
 
 
-_BY_STATUS = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 413: TooMuch, 423: VaultLocked, 429: TooMuch}
+_BY_STATUS = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 413: LimitExceeded, 423: VaultLocked, 429: LimitExceeded}
 _BY_CODE = {"INVALID_STATE": NotWaiting, "PROMPT_CHANGED": PromptChanged, "action_approvals_disabled": ApprovalsOff}
 
 
-def rejected(status: int, body: JsonObject, retry_after: str = "", called: str = "gate") -> Rejected:
-    """The refusal of the kind that status and code name."""
+def rejected(status: int, body: JsonObject, retry_after: str = "", peer: str = "gate") -> Rejected:
+    """The error for this status and code."""
     error = body.get("error")
     code = str(error.get("code")) if isinstance(error, dict) else ""
-    kind: type[Rejected] = _BY_CODE.get(code) or _BY_STATUS.get(status) or Rejected
-    return kind(status, body, retry_after, called)
+    type_: type[Rejected] = _BY_CODE.get(code) or _BY_STATUS.get(status) or Rejected
+    return type_(status, body, retry_after, peer)

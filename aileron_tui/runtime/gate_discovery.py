@@ -1,6 +1,6 @@
-"""Which gate to talk to: the one that was named, else the one that runs on this home.
+"""Finds the gate to talk to: the one that was named, else the one that runs in this home.
 
-What lets us in there, an agent's token or an approver's session, never crosses a network in the clear.
+An agent's token and an approver's session are never sent unencrypted over a network.
 """
 
 import socket
@@ -20,7 +20,7 @@ START: Final = "Start one with `aileron-tui gate`, or name one with --url."
 
 @dataclass(frozen=True, slots=True)
 class FoundGate:
-    """Where a gate is. `instance` and `token_file` are known only of a gate of this home."""
+    """Where a gate is. `instance` and `token_file` are known only for a gate of this home."""
 
     url: str
     instance: str = ""
@@ -28,27 +28,27 @@ class FoundGate:
 
 
 def discover(url: str = "", data: Path | None = None) -> FoundGate:
-    """The gate to talk to; whether it is alive shows when it is first asked."""
+    """The gate to talk to; not checked to be running."""
     path = (data or paths().data) / FILE
     if not url:
-        return _written(path)
+        return _own_gate(path)
     try:
         address = read_address(url)
     except BadAddress as error:
-        raise NoGate("this is not the address of a gate", str(error), "Write it as http://127.0.0.1:8722.") from None
+        raise NoGate("not the address of a gate", str(error), "Write it as http://127.0.0.1:8722.") from None
     try:
-        here = _written(path)
+        here = _own_gate(path)
     except NoGate:
         here = None
     if here is not None and address.matches(read_address(here.url)):
         return here
     if not address.is_confidential:
-        _refuse(address)
+        _refuse_unencrypted(address)
     return FoundGate(address.url)
 
 
 def agent_token(found: FoundGate) -> str:
-    """The token that lets an agent in; new each time the gate starts."""
+    """The agent token, which is new each time the gate starts."""
     if found.token_file is None:
         raise NoGate(
             "there is no agent token for this gate", found.url, "Name the file that holds it with --token-file."
@@ -56,39 +56,39 @@ def agent_token(found: FoundGate) -> str:
     try:
         token = read_private(found.token_file, 4096).decode("ascii").strip()
     except (PrivateFileError, UnicodeDecodeError) as error:
-        raise NoGate("the agent token cannot be read", str(error), "Is the gate still running?") from None
+        raise NoGate("the agent token cannot be read", str(error), "Check that the gate is running.") from None
     if not token:
         raise NoGate("the agent token cannot be read", f"{found.token_file} is empty", "Start the gate again.")
     return token
 
 
-def _written(path: Path) -> FoundGate:
+def _own_gate(path: Path) -> FoundGate:
     if not path.exists():
         raise NoGate("no gate is running here", f"there is no {path}", START)
     try:
         fields = read_object(read_private(path, 64 * 1024))
     except (PrivateFileError, JsonError) as error:
-        raise NoGate("the file that says where the gate is cannot be used", str(error), START) from None
+        raise NoGate("cannot use the file with the address of the gate", str(error), START) from None
     match fields:
         case {"url": str(url), "instance": str(instance), "agent_token_file": str(token_file)}:
             _check_own(url, path)
             return FoundGate(url, instance, Path(token_file))
         case _:
-            raise NoGate("the file that says where the gate is cannot be used", f"{path} lacks a field", START)
+            raise NoGate("cannot use the file with the address of the gate", f"{path} lacks a field", START)
 
 
 def _check_own(url: str, path: Path) -> None:
-    """A gate that was let out into the network is still reached from here without crossing it."""
+    """Refuses an address on another machine; a gate that listens on the network is still reached locally from here."""
     try:
         address = read_address(url)
     except BadAddress as error:
-        raise NoGate("the file that says where the gate is cannot be used", f"{path}: {error}", START) from None
+        raise NoGate("cannot use the file with the address of the gate", f"{path}: {error}", START) from None
     if not (address.is_confidential or _of_this_machine(address.host)):
-        _refuse(address)
+        _refuse_unencrypted(address)
 
 
 def _of_this_machine(host: str) -> bool:
-    """Whether it is an address of this machine: only on such a one can a socket be bound."""
+    """Whether it is an address of this machine: a socket can be bound to no other."""
     try:
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind((host, 0))
@@ -97,10 +97,10 @@ def _of_this_machine(host: str) -> bool:
     return True
 
 
-def _refuse(address: Address) -> NoReturn:
+def _refuse_unencrypted(address: Address) -> NoReturn:
     raise NoGate(
-        "what lets you in there would cross the network in the clear",
-        f"{address.url} is on another machine and not encrypted",
-        f"Go through an ssh tunnel (ssh -L {address.port}:127.0.0.1:{address.port} host, then "
-        f"http://127.0.0.1:{address.port}), or use https.",
+        "the token or session would be sent unencrypted over the network",
+        f"{address.url} is on another machine and does not use https",
+        f"Use an ssh tunnel (ssh -L {address.port}:127.0.0.1:{address.port} host, then "
+        f"http://127.0.0.1:{address.port}), or https.",
     )

@@ -1,4 +1,4 @@
-"""HTTP to a gate or a daemon: one connection, bounded answers, and failures in words for people."""
+"""HTTP to a gate or a daemon, with bounded replies and readable errors."""
 
 import socket
 from collections.abc import Iterator, Mapping
@@ -11,48 +11,48 @@ import httpx
 
 from aileron_tui import __version__
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_listed, read_object
-from aileron_tui.runtime.errors import NoGate, RuntimeFault, Unanswered, Untrustworthy, rejected
-from aileron_tui.runtime.port_owner import stranger, within
+from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, RuntimeFault, rejected
+from aileron_tui.runtime.port_owner import foreign_listener, is_local
 from aileron_tui.runtime.token_redaction import TokenRedactor
 
-_ANSWER: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
-_USUAL: Final = 30.0
-_CONNECT: Final = 3.0
-_WHOLE: Final = 4
-"""How many times longer than for its next part one may wait for the whole of an answer that comes in drops."""
+_REPLY_LIMITS: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
+_DEFAULT_SECONDS: Final = 30.0
+_CONNECT_SECONDS: Final = 3.0
+_WHOLE_FACTOR: Final = 4
+"""The time allowed for a whole reply, as a multiple of the time allowed for each part."""
 
-_OPENED: Final = frozenset({"connection.connect_tcp.complete", "connection.start_tls.complete"})
+_SOCKET_EVENTS: Final = frozenset({"connection.connect_tcp.complete", "connection.start_tls.complete"})
 
 Query = Mapping[str, str | int | list[str]]
 
 
 class HttpConnection:
-    """One connection. `called` is what the other side is called in words; `transport` lets tests stand in for it.
+    """One connection. `peer` is the word for the other side in messages; `transport` lets tests replace it.
 
-    `silence` is how long a stream may say nothing before it counts as dead. `ours` says that nobody but we and the
-    system may listen there, if it is on this machine. With `outcomes`, the failure of an action that ran is an answer
-    and not a refusal. `untold` takes out of words what must not be repeated, even if the other side does.
+    `silence` is how long a stream may be silent before it counts as broken. `own_user_only` refuses a listener on this
+    machine that belongs to neither this user nor root. With `failures_are_results`, a failed action is returned as a
+    result instead of raised as a refusal. `redact` removes secrets from text that the other side sent.
     """
 
-    def __init__(  # noqa: PLR0913  # everything about the other side is told here once
+    def __init__(  # noqa: PLR0913  # everything that describes the other side
         self,
         url: str,
         *,
-        called: str = "gate",
+        peer: str = "gate",
         hint: str = "",
         silence: float = 50.0,
         secret: str = "",
-        ours: bool = False,
-        outcomes: bool = True,
+        own_user_only: bool = False,
+        failures_are_results: bool = True,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.url = url
-        self._called = called
+        self._peer = peer
         self._hint = hint
         self._silence = silence
-        self.untold = TokenRedactor(secret)
-        self._ours = ours
-        self._outcomes = outcomes
+        self.redact = TokenRedactor(secret)
+        self._own_user_only = own_user_only
+        self._failures_are_results = failures_are_results
         self._closed = False
         self._sockets: WeakSet[socket.socket] = WeakSet()
         self._http = httpx.Client(
@@ -62,7 +62,7 @@ class HttpConnection:
                 "Accept": "application/json",
                 "Accept-Encoding": "identity",
             },
-            timeout=httpx.Timeout(_USUAL, connect=_CONNECT),
+            timeout=httpx.Timeout(_DEFAULT_SECONDS, connect=_CONNECT_SECONDS),
             transport=transport,
             trust_env=False,
             follow_redirects=False,
@@ -71,10 +71,10 @@ class HttpConnection:
         )
 
     def close(self) -> None:
-        """Hangs up; whatever another thread waits for ends."""
+        """Closes the connection. Nothing is sent after this, and exchanges in other threads end with an error."""
         self._closed = True
         for connection in tuple(self._sockets):
-            _hang_up(connection)
+            _shut_down(connection)
         self._http.close()
 
     def ask(  # noqa: PLR0913  # the parts of an HTTP request
@@ -85,38 +85,38 @@ class HttpConnection:
         *,
         headers: Mapping[str, str] | None = None,
         query: Query | None = None,
-        seconds: float = _USUAL,
-        listed: bool = False,
+        seconds: float = _DEFAULT_SECONDS,
+        lenient_items: bool = False,
     ) -> JsonObject:
-        """One question and its answer, for each part of which it may take `seconds`; a refusal is raised.
+        """Sends a request and returns the reply; raises a refusal. `seconds` is the time allowed for each part.
 
-        With `listed`, an item of the answer that cannot be read is None and does not take the others with it.
+        With `lenient_items`, an item of the reply that cannot be read is None, and the others are returned.
         """
-        with self._discreet():
+        with self._redacted_errors():
             with self._exchange(method, path, body, headers or {}, query, seconds) as response:
-                content = self._bounded(response, seconds)
-            return self._read(response, content, listed=listed)
+                content = self._read_body(response, seconds)
+            return self._read(response, content, lenient_items=lenient_items)
 
-    def tell(
-        self, method: str, path: str, body: JsonObject, *, headers: Mapping[str, str], seconds: float = _USUAL
+    def send(
+        self, method: str, path: str, body: JsonObject, *, headers: Mapping[str, str], seconds: float = _DEFAULT_SECONDS
     ) -> None:
-        """Says something. Whatever is answered with a status of success is success; anything else is raised."""
-        with self._discreet():
+        """Sends a request whose reply does not matter; raises unless its status is a success."""
+        with self._redacted_errors():
             with self._exchange(method, path, body, headers, None, seconds) as response:
                 if response.is_success:
-                    return  # what comes with it, or fails to come, changes nothing
-                content = self._bounded(response, seconds)
-            raise rejected(response.status_code, self._read(response, content), called=self._called)
+                    return  # the body does not matter, even if it never comes
+                content = self._read_body(response, seconds)
+            raise rejected(response.status_code, self._read(response, content), peer=self._peer)
 
     @contextmanager
     def stream(self, path: str, headers: Mapping[str, str], query: Query | None = None) -> Iterator[Iterator[bytes]]:
-        """The bytes of an answer that goes on."""
+        """The bytes of a reply that does not end."""
         wanted = {**headers, "Accept": "text/event-stream"}
-        with self._discreet(), self._exchange("GET", path, None, wanted, query, self._silence) as response:
+        with self._redacted_errors(), self._exchange("GET", path, None, wanted, query, self._silence) as response:
             if response.status_code != 200:
-                self._read(response, self._bounded(response, _USUAL))
+                self._read(response, self._read_body(response, _DEFAULT_SECONDS))
             if _type(response) != "text/event-stream":
-                raise Untrustworthy(f"the {self._called} answered something else than events")
+                raise InvalidReply(f"the {self._peer} sent a reply that is not an event stream")
             yield response.iter_bytes()
 
     @contextmanager
@@ -129,117 +129,119 @@ class HttpConnection:
         query: Query | None,
         seconds: float,
     ) -> Iterator[httpx.Response]:
+        if self._closed:
+            raise NoReply("the connection was closed")
         content = canonical(body) if isinstance(body, dict) else body
         kind = {"Content-Type": "application/json"} if content is not None else {}
         with (
-            self._explained(),
+            self._translated_errors(),
             self._http.stream(
                 method,
                 path,
                 content=content,
                 headers=_encoded({**kind, **headers}),
                 params=dict(query) if query else None,
-                timeout=httpx.Timeout(seconds, connect=_CONNECT),
-                extensions={"trace": self._note},
+                timeout=httpx.Timeout(seconds, connect=_CONNECT_SECONDS),
+                extensions={"trace": self._on_trace},
             ) as response,
         ):
             yield response
 
-    def _note(self, name: str, info: Mapping[str, Any]) -> None:
-        """Keeps every connection as it is made, so that it can be ended while another thread waits on it."""
-        if name in _OPENED:
+    def _on_trace(self, name: str, info: Mapping[str, Any]) -> None:
+        """Checks and remembers each new socket, so that `close` can end it while another thread waits on it."""
+        if name in _SOCKET_EVENTS:
             connection = info["return_value"].get_extra_info("socket")
-            if self._ours and (user := stranger(connection)) is not None:
+            if self._own_user_only and (user := foreign_listener(connection)) is not None:
                 connection.close()
-                words = f"user {user} listens there, and neither you nor the system"
-                raise NoGate(f"nothing is told to whoever answers at {self.url}", words, self._hint)
-            if self._http.base_url.host == "localhost" and not within(connection):
+                detail = f"it belongs to user {user}, not to you or root"
+                raise NoGate(f"refused to connect to the program at {self.url}", detail, self._hint)
+            if self._http.base_url.host == "localhost" and not is_local(connection):
                 connection.close()
-                words = "on this machine the name localhost leads to another one"
-                raise NoGate(f"nothing is told to whoever answers at {self.url}", words, "Write 127.0.0.1 instead.")
+                detail = "the name localhost points to another machine"
+                raise NoGate(f"refused to connect to the program at {self.url}", detail, "Use 127.0.0.1 instead.")
             self._sockets.add(connection)
             if self._closed:
-                _hang_up(connection)
+                _shut_down(connection)
 
-    def _bounded(self, response: httpx.Response, seconds: float) -> bytes:
+    def _read_body(self, response: httpx.Response, seconds: float) -> bytes:
         parts: list[bytes] = []
         size = 0
-        end = monotonic() + _WHOLE * seconds
+        end = monotonic() + _WHOLE_FACTOR * seconds
         for part in response.iter_bytes():
             size += len(part)
             if monotonic() > end:
-                raise httpx.ReadTimeout("it comes in drops")
-            if size > _ANSWER.size:
-                raise Untrustworthy(f"the {self._called}'s answer is too large", f"more than {_ANSWER.size:,} bytes")
+                raise httpx.ReadTimeout("the reply comes too slowly")
+            if size > _REPLY_LIMITS.size:
+                raise InvalidReply(f"the {self._peer}'s reply is too large", f"more than {_REPLY_LIMITS.size:,} bytes")
             parts.append(part)
         return b"".join(parts)
 
-    def _read(self, response: httpx.Response, content: bytes, *, listed: bool = False) -> JsonObject:
+    def _read(self, response: httpx.Response, content: bytes, *, lenient_items: bool = False) -> JsonObject:
         status, kind = response.status_code, _type(response)
         if status == 204 and not content:
             return {}
         if kind != "application/json":
             if response.is_success:
                 detail = f"HTTP {status}, {kind}"
-                raise Untrustworthy(f"the {self._called} answered something else than JSON", detail)
-            raise rejected(status, {}, called=self._called)
+                raise InvalidReply(f"the {self._peer} sent a reply that is not JSON", detail)
+            raise rejected(status, {}, peer=self._peer)
         try:
-            body = (read_listed if listed and response.is_success else read_object)(content, _ANSWER)
+            body = (read_listed if lenient_items and response.is_success else read_object)(content, _REPLY_LIMITS)
         except JsonError as error:
-            raise Untrustworthy(f"the {self._called}'s answer cannot be read", str(error)) from None
+            raise InvalidReply(f"the {self._peer}'s reply cannot be read", str(error)) from None
         failure = body.get("error")
-        # Only a refusal has a code; the failure of an action that ran has a class.
-        ran = self._outcomes and isinstance(failure, dict) and "class" in failure
-        if not response.is_success and not ran:
-            body = self._without(body)
-            raise rejected(status, body, response.headers.get("retry-after", ""), called=self._called)
+        # A refusal has a code; the failure of an action that ran has a class.
+        is_result = self._failures_are_results and isinstance(failure, dict) and "class" in failure
+        if not response.is_success and not is_result:
+            body = self._redact_refusal(body)
+            raise rejected(status, body, response.headers.get("retry-after", ""), peer=self._peer)
         return body
 
-    def _without(self, refusal: JsonObject) -> JsonObject:
-        """A refusal whose words hold no secret; a request that comes with it is no word of it."""
-        words = {name: refusal[name] for name in ("error", "state") if name in refusal}
-        return refusal | {name: self._spoken(value) for name, value in words.items()}
+    def _redact_refusal(self, refusal: JsonObject) -> JsonObject:
+        """A refusal without secrets in its texts. A request that comes with it is left as it is."""
+        texts = {name: refusal[name] for name in ("error", "state") if name in refusal}
+        return refusal | {name: self._redact_value(value) for name, value in texts.items()}
 
-    def _spoken(self, value: Json) -> Json:
+    def _redact_value(self, value: Json) -> Json:
         match value:
             case str():
-                return self.untold(value)
+                return self.redact(value)
             case list():
-                return [self._spoken(part) for part in value]
+                return [self._redact_value(part) for part in value]
             case dict():
-                return {name: self._spoken(part) for name, part in value.items()}
+                return {name: self._redact_value(part) for name, part in value.items()}
         return value
 
     @contextmanager
-    def _discreet(self) -> Iterator[None]:
+    def _redacted_errors(self) -> Iterator[None]:
         try:
             yield
         except RuntimeFault as fault:
-            fault.title, fault.detail = self.untold(fault.title), self.untold(fault.detail)
+            fault.title, fault.detail = self.redact(fault.title), self.redact(fault.detail)
             raise
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise NoGate(f"nobody answers at {self.url}", str(error), self._hint) from None
+            raise NoGate(f"cannot connect to {self.url}", str(error), self._hint) from None
         except httpx.TimeoutException:
-            hint = "Look whether it is still well."
-            raise Unanswered(f"the {self._called} at {self.url} did not answer in time", hint=hint) from None
-        except httpx.LocalProtocolError:  # its words would quote our headers
-            raise Unanswered(f"the {self._called} at {self.url} could not be asked", hint="Try again.") from None
+            hint = "Check that it is running."
+            raise NoReply(f"the {self._peer} at {self.url} did not reply in time", hint=hint) from None
+        except httpx.LocalProtocolError:  # its message would quote our headers
+            raise NoReply(f"the {self._peer} at {self.url} could not be called", hint="Try again.") from None
         except httpx.DecodingError as error:
-            raise Untrustworthy(f"the {self._called}'s answer cannot be unpacked", str(error)) from None
+            raise InvalidReply(f"the {self._peer}'s reply cannot be decompressed", str(error)) from None
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            raise Unanswered(f"the connection to {self.url} broke", str(error), "Try again.") from None
+            raise NoReply(f"the connection to {self.url} broke", str(error), "Try again.") from None
         except RuntimeError:
             if not self._closed:
                 raise
-            raise Unanswered("the connection was closed") from None
+            raise NoReply("the connection was closed") from None
 
 
-def _hang_up(connection: socket.socket) -> None:
+def _shut_down(connection: socket.socket) -> None:
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 
@@ -250,5 +252,5 @@ def _type(response: httpx.Response) -> str:
 
 
 def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Headers as UTF-8; of themselves they would have to be ASCII."""
+    """Headers as UTF-8; httpx alone would require ASCII."""
     return [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -1,4 +1,4 @@
-"""Who listens at an address of this machine, where the system tells (Linux): a port is anybody's once it is free."""
+"""The user who listens on a local port, where the system says so (Linux). Any user can take a port that is free."""
 
 import os
 import socket
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 _TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
-_LISTENS: Final = "0A"
+_LISTEN_STATE: Final = "0A"
 _ROOT: Final = 0
 
 
-def within(connection: socket.socket) -> bool:
-    """Whether a connection stays on this machine."""
+def is_local(connection: socket.socket) -> bool:
+    """Whether a connection goes to this machine."""
     try:
         host = str(connection.getpeername()[0])
     except (OSError, IndexError):
@@ -21,37 +21,37 @@ def within(connection: socket.socket) -> bool:
     return host == "::1" or host.startswith("127.")
 
 
-def stranger(connection: socket.socket) -> int | None:
-    """Who, neither we nor root, listens where a connection within this machine goes; None if nobody, or not known."""
-    user = listener(connection)
-    return None if user is None or user in trusted() else user
+def foreign_listener(connection: socket.socket) -> int | None:
+    """The user behind a local connection, if it is neither this user nor root; None if it is, or is not known."""
+    user = listening_user(connection)
+    return None if user is None or user in trusted_users() else user
 
 
-def listener(connection: socket.socket) -> int | None:
-    """Who listens where a connection within this machine goes; None if it leaves the machine, or that is not known."""
+def listening_user(connection: socket.socket) -> int | None:
+    """The user who listens at the other end of a local connection; None if it is not local, or is not known."""
     try:
-        if not within(connection):
+        if not is_local(connection):
             return None
         host, port = connection.getpeername()[:2]
         packed = socket.inet_pton(connection.family, host)
-        users = dict(_listeners(port))
+        users = dict(_listening_users(port))
     except (OSError, ValueError, IndexError):
         return None
     exact = "".join(f"{word:08X}" for word in struct.unpack(f"={len(packed) // 4}I", packed))
-    return next((users[place] for place in (exact, "0" * len(exact), "0" * 32) if place in users), None)
+    return next((users[host_hex] for host_hex in (exact, "0" * len(exact), "0" * 32) if host_hex in users), None)
 
 
-def trusted() -> frozenset[int]:
-    """The users who may listen for us: we ourselves, and the system."""
+def trusted_users() -> frozenset[int]:
+    """The users whose programs we connect to: this user and root."""
     return frozenset({_ROOT, os.geteuid()})
 
 
-def _listeners(port: int) -> Iterator[tuple[str, int]]:
+def _listening_users(port: int) -> Iterator[tuple[str, int]]:
     for table in _TABLES:
         if not Path(table).exists():  # a system without IPv6
             continue
         for line in Path(table).read_text("ascii").splitlines()[1:]:
             row = line.split()
-            place, _, number = row[1].partition(":")
-            if row[3] == _LISTENS and int(number, 16) == port:
-                yield place, int(row[7])
+            host_hex, _, number = row[1].partition(":")
+            if row[3] == _LISTEN_STATE and int(number, 16) == port:
+                yield host_hex, int(row[7])

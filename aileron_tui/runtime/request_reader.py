@@ -1,36 +1,36 @@
-"""Requests as a gate sends them, checked before they are trusted."""
+"""Reads and checks the requests that a gate sends."""
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import read_prompt
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 
 
 def read_gate_request(value: Json, instance: str = "", source: str = "") -> Request:
-    """The request in a gate's JSON, or Untrustworthy. `instance` is the gate we know that we talk to."""
+    """The request in a gate's JSON; raises InvalidReply. `instance` is the gate that we are connected to."""
     if not isinstance(value, dict):
-        raise Untrustworthy("the gate sent something that is not a request")
+        raise InvalidReply("the gate sent something that is not a request")
     before = value.get("edited_from")
     try:
         prompt = read_prompt(value.get("prompt"))
         edited_from = None if before is None else read_prompt(before)
         digest = prompt.digest
     except JsonError as error:
-        raise Untrustworthy("the gate sent a prompt that cannot be read", str(error)) from None
+        raise InvalidReply("the gate sent a prompt that cannot be read", str(error)) from None
     texts = {name: _text(value, name) for name in ("id", "digest", "state", "requested_at", "instance", "head")}
     if texts["digest"] != digest:
-        raise Untrustworthy(
-            "the gate's digest does not fit what it shows",
-            f"{texts['id']}: it says {texts['digest']}, the prompt gives {digest}",
-            "Do not answer. The gate, or something between it and you, is broken.",
+        raise InvalidReply(
+            "the gate's digest does not match its prompt",
+            f"{texts['id']}: the gate says {texts['digest']}, the prompt has {digest}",
+            "Do not answer. The gate, or something between you and it, is broken or hostile.",
         )
     if instance and texts["instance"] != instance:
-        raise Untrustworthy("the request is of another gate", f"{texts['instance']} instead of {instance}")
+        raise InvalidReply("the request belongs to another gate", f"{texts['instance']}, not {instance}")
     if value.get("action_name") != prompt.action:
-        raise Untrustworthy("the request and its prompt name different actions", texts["id"])
+        raise InvalidReply("the request and its prompt name different actions", texts["id"])
     if texts["state"] not in set(RequestState):
-        raise Untrustworthy("the gate sent a request in an unknown state", texts["state"])
+        raise InvalidReply("the gate sent a request in an unknown state", texts["state"])
     revision = value.get("revision", 0)
     return Request(
         id=texts["id"],
@@ -54,5 +54,5 @@ def read_gate_request(value: Json, instance: str = "", source: str = "") -> Requ
 def _text(value: JsonObject, name: str, *, optional: bool = False) -> str:
     found = value.get(name, "" if optional else None)
     if not isinstance(found, str):
-        raise Untrustworthy("the gate sent a request without a field it must have", name)
+        raise InvalidReply("the gate sent a request with a required field missing", name)
     return found

@@ -1,4 +1,4 @@
-"""Events of a gate as they come over the wire, with the requests in them checked."""
+"""Reads the events of a gate and checks the requests in them."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from aileron_tui.core.jsontext import JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.request import Request
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.runtime.sse import SseFrame, read_frames
 
@@ -15,35 +15,35 @@ LIMITS: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
 
 @dataclass(frozen=True, slots=True)
 class SourceEvent:
-    """One event. `name` and `data` are the gate's; `items` are the requests in it, checked; `source` is our name."""
+    """One event of a source. `name` and `data` are its own; `requests` are the checked requests in it."""
 
     id: int
     name: str
     data: JsonObject
-    items: tuple[Request, ...] = ()
+    requests: tuple[Request, ...] = ()
     source: str = ""
 
 
 def read_events(
     chunks: Iterable[bytes], instance: str = "", limits: JsonLimits = LIMITS, source: str = ""
 ) -> Iterator[SourceEvent | None]:
-    """The events of a stream in order; None for each heartbeat. Unknown events pass through unread."""
+    """The events of a stream in order; None for each heartbeat. Unknown events are passed on without requests."""
     for frame in read_frames(chunks, limits.size):
-        yield None if frame is None else _happening(frame, instance, limits, source)
+        yield None if frame is None else _read_event(frame, instance, limits, source)
 
 
-def _happening(frame: SseFrame, instance: str, limits: JsonLimits, source: str) -> SourceEvent:
+def _read_event(frame: SseFrame, instance: str, limits: JsonLimits, source: str) -> SourceEvent:
     try:
         data = read_object(frame.data, limits)
     except JsonError as error:
-        raise Untrustworthy("the gate sent an event that cannot be read", str(error)) from None
-    items: tuple[Request, ...] = ()
+        raise InvalidReply("the gate sent an event that cannot be read", str(error)) from None
+    requests: tuple[Request, ...] = ()
     if frame.name == "snapshot":
         listed = data.get("items")
-        items = tuple(
+        requests = tuple(
             read_gate_request(item, instance, source) for item in (listed if isinstance(listed, list) else ())
         )
     elif frame.name in ("pending", "updated"):
-        items = (read_gate_request(data, instance, source),)
+        requests = (read_gate_request(data, instance, source),)
     number = int(frame.id) if frame.id.isascii() and frame.id.isdigit() else 0
-    return SourceEvent(number, frame.name, data, items, source)
+    return SourceEvent(number, frame.name, data, requests, source)

@@ -1,10 +1,10 @@
-"""Server-sent events read from bytes: text is split at newlines and nowhere else."""
+"""Reads server-sent events from bytes. Lines are split at newlines only."""
 
 from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class SseFrame:
 
 
 def read_frames(chunks: Iterable[bytes], longest: int) -> Iterator[SseFrame | None]:
-    """The events of a stream in order; None for each comment, which is how a silent server shows that it lives."""
+    """The events of a stream in order; None for each comment, which servers send as a heartbeat."""
     id_, event = "", "message"
     data: list[str] = []
     size = 0
@@ -38,7 +38,7 @@ def read_frames(chunks: Iterable[bytes], longest: int) -> Iterator[SseFrame | No
             text = value.removeprefix(b" ").decode("utf-8")
             key = name.decode("ascii")
         except UnicodeDecodeError:
-            raise Untrustworthy("an event came that is not text") from None
+            raise InvalidReply("received an event that is not text") from None
         match key:
             case "id":
                 id_ = text
@@ -61,4 +61,4 @@ def _lines(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
 
 
 def _refuse(longest: int) -> NoReturn:
-    raise Untrustworthy("an event came that is too large", f"more than {longest:,} bytes")
+    raise InvalidReply("received an event that is too large", f"more than {longest:,} bytes")

@@ -1,4 +1,4 @@
-"""Taking a token out of what the other side says: a daemon or a gate may repeat it, and spell it in many ways."""
+"""Removes a token from text that a daemon or a gate sent: it may repeat the token, and encode it in many ways."""
 
 import base64
 import re
@@ -8,15 +8,15 @@ from typing import Final
 
 from aileron_tui.core.values import dataclass
 
-TOKEN: Final = "⟨token⟩"  # noqa: S105  # what stands in its place
+TOKEN: Final = "⟨token⟩"  # noqa: S105  # the placeholder
 
-_LONGEST: Final = 64 * 1024
-_PIECE: Final = 12
-"""How many of its letters and digits in a row are too many: a piece of a token is not to be told either."""
+_LONGEST_TEXT: Final = 64 * 1024
+_PIECE_LENGTH: Final = 12
+"""The length of a run of letters and digits of the token that is removed too."""
 
-_SHORTEST: Final = 6
-_SPELLED: Final = re.compile(
-    # A run of backslashes is read once, whatever follows it: looked at from each of them it would cost its square.
+_SHORTEST_PIECE: Final = 6
+_ESCAPES: Final = re.compile(
+    # A run of backslashes is matched once as a whole; matching from each backslash would take quadratic time.
     r"\\++(?:u(?P<json>[0-9a-f]{4})|u\{0*(?P<braced>[0-9a-f]{1,4})\}|x(?P<byte>[0-9a-f]{2}))?"
     r"|%(?:25)*(?P<percent>[0-9a-f]{2})|&\#x0*(?P<hex>[0-9a-f]{1,4});|&\#0*(?P<number>[0-9]{1,5});|(?P<plain>\S)",
     re.IGNORECASE,
@@ -24,8 +24,8 @@ _SPELLED: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Sign:
-    """A letter or digit, and the part of the text that spells it."""
+class _EncodedLetter:
+    """A letter or digit, and the part of the text that encodes it."""
 
     letter: str
     start: int
@@ -35,8 +35,8 @@ class _Sign:
 class TokenRedactor:
     """Replaces tokens, and pieces of them, in text.
 
-    Found are other cases, escapes (percent, JSON, HTML), base64, hexadecimal, and anything but letters and digits put
-    in between: blanks, line ends, invisible characters, punctuation. Not found is what takes more than reading to undo.
+    Finds upper and lower case, escapes (percent, JSON, HTML), base64, hexadecimal, and characters other than letters
+    and digits put in between: blanks, line ends, invisible characters, punctuation. Does not find other encodings.
     """
 
     def __init__(self, *tokens: str) -> None:
@@ -46,78 +46,78 @@ class TokenRedactor:
             self.add(token)
 
     def add(self, token: str) -> None:
-        """One more that is not to be told."""
+        """Adds a token to remove."""
         if not token or token in self._tokens:
             return
         self._tokens = (*self._tokens, token)
-        for spelling in _spellings(token):
-            plain = "".join(sign.letter for sign in _signs(spelling))
-            size = min(_PIECE, len(plain))
-            if size >= _SHORTEST:
+        for encoding in _encodings(token):
+            plain = "".join(encoded.letter for encoded in _plain_letters(encoding))
+            size = min(_PIECE_LENGTH, len(plain))
+            if size >= _SHORTEST_PIECE:
                 self._pieces.setdefault(size, set()).update(
                     plain[at : at + size] for at in range(len(plain) - size + 1)
                 )
 
     def __call__(self, text: str) -> str:
-        """The text without them; one that is too long to be looked at is cut, and says so."""
+        """The text without the tokens; a text that is too long to search is cut, and says so."""
         if not self._tokens:
             return text
-        if len(text) > _LONGEST:
-            text = f"{text[:_LONGEST]}… ({len(text):,} characters)"
-        spans = [found.span() for token in self._tokens for found in re.finditer(re.escape(token), text)]
-        spans += self._found(list(_signs(text)))
-        spans += self._found(list(_spelled(text)))
+        if len(text) > _LONGEST_TEXT:
+            text = f"{text[:_LONGEST_TEXT]}… ({len(text):,} characters)"
+        spans = [match.span() for token in self._tokens for match in re.finditer(re.escape(token), text)]
+        spans += self._find_pieces(list(_plain_letters(text)))
+        spans += self._find_pieces(list(_unescaped_letters(text)))
         for start, end in _merged(spans):
             text = text[:start] + TOKEN + text[end:]
         return text
 
-    def _found(self, signs: list[_Sign]) -> list[tuple[int, int]]:
-        plain = "".join(sign.letter for sign in signs)
+    def _find_pieces(self, letters: list[_EncodedLetter]) -> list[tuple[int, int]]:
+        plain = "".join(encoded.letter for encoded in letters)
         return [
-            (signs[at].start, signs[at + size - 1].end)
+            (letters[at].start, letters[at + size - 1].end)
             for size, pieces in self._pieces.items()
             for at in range(len(plain) - size + 1)
             if plain[at : at + size] in pieces
         ]
 
 
-def _spellings(token: str) -> Iterator[str]:
-    """The token as it is and as encodings write it; in base64 it depends on what comes before it."""
+def _encodings(token: str) -> Iterator[str]:
+    """The token and its encodings; base64 depends on the position of the token in the encoded text."""
     data = token.encode()
     yield token
     yield data.hex()
     for before in range(3):
         whole = base64.b64encode(bytes(before) + data).decode().rstrip("=")
-        # The first and the last letters are also made of what is beside it.
+        # The first and the last letters also encode what is beside the token.
         yield whole[(0, 2, 3)[before] : len(whole) - 1]
 
 
-def _signs(text: str) -> Iterator[_Sign]:
-    """The letters and digits of a text, small."""
+def _plain_letters(text: str) -> Iterator[_EncodedLetter]:
+    """The letters and digits of a text, in lower case."""
     for at, character in enumerate(text):
         for letter in _letters(character):
-            yield _Sign(letter, at, at + 1)
+            yield _EncodedLetter(letter, at, at + 1)
 
 
-def _spelled(text: str) -> Iterator[_Sign]:
-    """The same with escapes read as what they stand for."""
-    for found in _SPELLED.finditer(text):
-        if (kind := found.lastgroup) is None:
+def _unescaped_letters(text: str) -> Iterator[_EncodedLetter]:
+    """The same, with escapes decoded."""
+    for match in _ESCAPES.finditer(text):
+        if (kind := match.lastgroup) is None:
             continue
-        character = found[kind] if kind == "plain" else chr(int(found[kind], 10 if kind == "number" else 16))
+        character = match[kind] if kind == "plain" else chr(int(match[kind], 10 if kind == "number" else 16))
         for letter in _letters(character):
-            yield _Sign(letter, found.start(), found.end())
+            yield _EncodedLetter(letter, match.start(), match.end())
 
 
 def _letters(character: str) -> str:
-    """What a character is to somebody who reads it, if that is a letter or a digit."""
+    """The ASCII letters and digits that a character looks like."""
     if not character.isascii():
         character = unicodedata.normalize("NFKC", character)
     return "".join(letter for letter in character.lower() if letter.isascii() and letter.isalnum())
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans that touch or overlap as one, the last first."""
+    """Spans with those that touch or overlap merged, the last first."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class VaultState(StrEnum):
-    """NONE where there is no vault to speak of."""
+    """NONE means that the source has no vault."""
 
     NONE = ""
     LOCKED = "locked"

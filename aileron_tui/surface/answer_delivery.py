@@ -11,12 +11,12 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import (
+    NoReply,
     NotAllowed,
     NotFound,
     NotWaiting,
     PromptChanged,
     Rejected,
-    Unanswered,
     VaultLocked,
 )
 from aileron_tui.surface.board import Tone
@@ -78,7 +78,7 @@ def deliver(source: Source, answer: Answer) -> Delivery:
             if error.code != _LEDGER_GREW or answer.edits is not None:
                 raise
             return _sign_again(source, answer)
-    except Unanswered as error:
+    except NoReply as error:
         return _look_up(source, answer, error)
     except AileronError as error:
         return _refused(answer, error)
@@ -126,7 +126,7 @@ def _refused(answer: Answer, error: AileronError) -> Delivery:
     return Delivery(answer, False, words, tone, refusal=Refusal.OTHER, error=error)
 
 
-def _look_up(source: Source, answer: Answer, lost: Unanswered) -> Delivery:
+def _look_up(source: Source, answer: Answer, lost: NoReply) -> Delivery:
     """The reply was lost: asks for the state of the request instead of sending the answer again."""
     try:
         state = source.item(answer.item.id).state

@@ -113,7 +113,7 @@ class Board:
         events: list[QueueEvent] = []
         for source_event in source_events:
             requests = []
-            for request in source_event.items:
+            for request in source_event.requests:
                 if request.source != source_event.source:
                     continue
                 key, known = request.key, before.get(request.key)

@@ -16,7 +16,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
-from aileron_tui.runtime.errors import NoGate, NotFound, Unanswered
+from aileron_tui.runtime.errors import NoGate, NoReply, NotFound
 from aileron_tui.surface.history_query import Query
 from aileron_tui.surface.history_records import (
     HistoryPage,
@@ -206,7 +206,7 @@ def _fetch_all(
         try:
             name, reply = queue.get(timeout=None if end is None else max(0.0, end - monotonic()))
         except Empty:
-            late = Unanswered("no reply yet")
+            late = NoReply("no reply yet")
             return {name: replies.get(name, late) for name in fetches}
         replies[name] = reply
     return replies

@@ -15,7 +15,7 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 
 DIGEST_ONLY: Final = "Only the digest of the preview was kept. [policy] keep_previews = true keeps previews."
 
@@ -84,27 +84,27 @@ _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name n
 
 
 def read_page(answer: JsonObject, source: str = "") -> HistoryPage:
-    """Reads a page from the reply of a source, or raises Untrustworthy."""
+    """Reads a page from the reply of a source, or raises InvalidReply."""
     items, older = answer.get("items"), answer.get("next")
     if not isinstance(items, list) or not (older is None or (isinstance(older, int) and older > 0)):
-        raise Untrustworthy("the reply is not a page of history")
+        raise InvalidReply("the reply is not a page of history")
     return HistoryPage(tuple(_record(item, source) for item in items), older)
 
 
 def _record(value: Json, source: str) -> SourcedRecord:
     if not isinstance(value, dict):
-        raise Untrustworthy("the history contains something that is not a request")
+        raise InvalidReply("the history contains something that is not a request")
     texts: dict[str, str] = {}
     for name in _TEXTS:
         text = value.get(name, "")
         if not isinstance(text, str):
-            raise Untrustworthy("the history contains an invalid request", name)
+            raise InvalidReply("the history contains an invalid request", name)
         texts[name] = text
     seq, took, edited = value.get("seq"), value.get("took"), value.get("edited", False)
     if not isinstance(seq, int) or isinstance(took, (str, bool, list, dict)) or not isinstance(edited, bool):
-        raise Untrustworthy("the history contains an invalid request", "seq, took, edited")
+        raise InvalidReply("the history contains an invalid request", "seq, took, edited")
     if took is not None and not 0 <= took <= _LONGEST_SECONDS:
-        raise Untrustworthy("the history contains an invalid request", "took")
+        raise InvalidReply("the history contains an invalid request", "took")
     return SourcedRecord(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
 
 

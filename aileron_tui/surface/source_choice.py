@@ -20,7 +20,7 @@ from aileron_tui.runtime.daemon.daemon_discovery import (
     NoDaemonReason,
     find,
 )
-from aileron_tui.runtime.errors import NoGate, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoGate
 from aileron_tui.runtime.gate_discovery import FoundGate, discover
 from aileron_tui.runtime.gate_probe import GateProbe
 
@@ -103,7 +103,7 @@ def source_kind(url: str) -> Literal["daemon", "gate"]:
     """Which kind of source answers at an address: only a gate reports an instance. No secret is sent."""
     from aileron_tui.runtime.http_connection import HttpConnection  # noqa: PLC0415  # only for a given address
 
-    connection = HttpConnection(url, called="runtime", hint="Check that a daemon or a gate is running there.")
+    connection = HttpConnection(url, peer="runtime", hint="Check that a daemon or a gate is running there.")
     try:
         health = connection.ask("GET", "/v1/health", seconds=_HEALTH_SECONDS)
     finally:
@@ -112,7 +112,7 @@ def source_kind(url: str) -> Literal["daemon", "gate"]:
         return "gate"
     if health.get("service") == "aileron" or health.get("status") == "ok":
         return "daemon"
-    raise Untrustworthy(f"{url} is neither a daemon nor a gate", hint="Check the address.")
+    raise InvalidReply(f"{url} is neither a daemon nor a gate", hint="Check the address.")
 
 
 def _at_address(text: str, token_file: Path | None, env: Mapping[str, str]) -> SourceChoice:
@@ -157,6 +157,6 @@ def _running(env: Mapping[str, str]) -> SourceChoice:
             return GateChoice("", partial(discover, daemon.url))
         return DaemonChoice("", partial(find, env=env))
     with suppress(NoGate):
-        GateProbe(discover()).answered()
+        GateProbe(discover()).verified_instance()
         return GateChoice("", discover, note=note)
     return EmbeddedGateChoice("", discover, note=note)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
-from aileron_tui.runtime.errors import NoGate, NotAllowed, Unanswered
+from aileron_tui.runtime.errors import NoGate, NoReply, NotAllowed
 from aileron_tui.surface.source import Keyholder, Source, Upstream
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class SourceListener:
             self._receive(key)
         except AileronError as error:
             self._failures += 1
-            if isinstance(error, (Unanswered, NoGate)) and self._failures != tries:
+            if isinstance(error, (NoReply, NoGate)) and self._failures != tries:
                 final = False
             self._report_lost(_brief(error), error, final=final)
         except Exception as error:  # noqa: BLE001  # a source that fails must not look as if it were live
@@ -162,9 +162,9 @@ class SourceListener:
     def _named(self, event: "SourceEvent") -> "SourceEvent":
         """The event with the operator's name for this source, whatever name the source gives itself."""
         name = self.name
-        if event.source == name and all(request.source == name for request in event.items):
+        if event.source == name and all(request.source == name for request in event.requests):
             return event
-        return replace(event, source=name, items=tuple(replace(request, source=name) for request in event.items))
+        return replace(event, source=name, requests=tuple(replace(request, source=name) for request in event.requests))
 
     def _report_lost(self, why: str, error: AileronError | None = None, *, final: bool = False) -> None:
         if not self._stop.is_set():

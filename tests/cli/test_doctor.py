@@ -386,7 +386,7 @@ def test_a_token_that_is_missing_or_an_agents(home: Path, doctor: Doctor, daemon
 @pytest.mark.parametrize(
     ("odd", "told"),
     [
-        (("/v1/health", (200, "<html>")), ("daemon.health", "fail", "something else than JSON")),
+        (("/v1/health", (200, "<html>")), ("daemon.health", "fail", "that is not JSON")),
         (("/v1/health", (500, {"error": {"message": f"x {TOKEN}"}})), ("daemon.health", "fail", "refused")),
         (("/v1/health", (200, {"instance": "gate-1"})), ("daemon.health", "ok", "is a gate")),
         (("/v1/health", (200, {"version": HOSTILE})), ("daemon.health", "ok", "1.0")),
@@ -421,8 +421,8 @@ def test_another_user_on_the_port_is_named_and_told_nothing(
     runs_here(home, daemon.url)
     assert doctor().status("daemon.listener") == "ok"
     daemon.asked.clear()
-    monkeypatch.setattr("aileron_tui.runtime.port_owner.trusted", lambda: frozenset({4_000_000}))
-    monkeypatch.setattr("aileron_tui.cli.connection_checks.trusted", lambda: frozenset({4_000_000}))
+    monkeypatch.setattr("aileron_tui.runtime.port_owner.trusted_users", lambda: frozenset({4_000_000}))
+    monkeypatch.setattr("aileron_tui.cli.connection_checks.trusted_users", lambda: frozenset({4_000_000}))
     done = doctor()
     assert done.status("daemon.listener") == "fail"
     assert "not you or the system" in done.words("daemon.listener")

@@ -257,7 +257,7 @@ def test_what_needs_nobody_runs_at_once(call: Any) -> None:
         (["approve", "act-nothing"], 5, "no request act-nothing is waiting"),
         (["deny", "x\x1b[2J"], 5, "x⟨ESC⟩[2J"),
         (["list", "--key", "other"], 1, "no key named other"),
-        (["list", "--url", "http://127.0.0.1:1"], 1, "nobody answers"),
+        (["list", "--url", "http://127.0.0.1:1"], 1, "cannot connect to"),
         (["run", "list-drafts", "--url", "http://127.0.0.1:1"], 1, "no agent token"),
     ],
 )

@@ -20,7 +20,7 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.errors import NotFound, NotWaiting, Unanswered
+from aileron_tui.runtime.errors import NoReply, NotFound, NotWaiting
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -84,7 +84,7 @@ class ScriptedGate:
 
     def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         if self.down:
-            raise Unanswered("nobody answers")
+            raise NoReply("nobody answers")
         self.connections += 1
         waiting = tuple(item for item in self.items.values() if item.state.decidable)
         yield SourceEvent(self._number, "snapshot", {}, waiting, self.name)

@@ -16,7 +16,7 @@ from aileron_tui.console.widgets.history_table import HistoryTable
 from aileron_tui.console.widgets.request_detail import RequestDetail, record_lines, shown_prompt_lines
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
-from aileron_tui.runtime.errors import NoGate, Rejected, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoGate, Rejected
 from aileron_tui.surface.history_records import ShownPrompt, read_page, shown_in_request
 from tests.console.history_gate import NOW, HistoryGate, alone, item, record, records
 from tests.console.screen_app import SIZES, UNSAFE, ScreenApp, async_test, lines, text, unsafe, wait_until
@@ -274,11 +274,11 @@ async def test_a_lost_gate_is_said_and_tried_again(monkeypatch: pytest.MonkeyPat
     "error",
     [
         Rejected(500, {"error": {"message": "\x1b[2Jbroken [@click=app.quit]x[/]"}}),
-        Untrustworthy("the gate's answer cannot be read", "\x1b]0;x\x07"),
+        InvalidReply("the gate's answer cannot be read", "\x1b]0;x\x07"),
     ],
 )
 @async_test
-async def test_a_refusal_is_shown_harmlessly(error: Rejected | Untrustworthy) -> None:
+async def test_a_refusal_is_shown_harmlessly(error: Rejected | InvalidReply) -> None:
     gate = HistoryGate(records(5))
     gate.error = error
     app = staged(gate)

@@ -18,7 +18,7 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.errors import Rejected, Unanswered
+from aileron_tui.runtime.errors import NoReply, Rejected
 from tests.console.hostile_texts import carried, hostile_texts
 from tests.console.screen_app import SIZES, async_test, wait_until
 from tests.console.scripted_gate import (
@@ -517,11 +517,11 @@ async def test_a_lost_gate_is_said_answers_are_refused_and_it_comes_back() -> No
     ("trouble", "words"),
     [
         (Rejected(500, {"error": {"code": "x", "message": "it broke"}}), "it broke"),
-        (Unanswered("the connection broke"), "it still waits"),
+        (NoReply("the connection broke"), "it still waits"),
     ],
     ids=["500", "lost reply"],
 )
-def test_what_went_wrong_is_told_and_the_request_still_waits(trouble: Rejected | Unanswered, words: str) -> None:
+def test_what_went_wrong_is_told_and_the_request_still_waits(trouble: Rejected | NoReply, words: str) -> None:
     @async_test
     async def run() -> None:
         gate = ScriptedGate(request(1))

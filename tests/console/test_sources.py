@@ -16,7 +16,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
-from aileron_tui.runtime.errors import Unanswered
+from aileron_tui.runtime.errors import NoReply
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface import source_listener
 from aileron_tui.surface.key_holder import RunKeyholder
@@ -185,7 +185,7 @@ async def test_a_source_that_never_answers_is_offline_and_hides_nothing() -> Non
     def connect(source: ScriptedGate, _: UnlockedKey) -> ScriptedGate:
         if source is stuck:
             opened.wait(20)
-            raise Unanswered("it took too long")
+            raise NoReply("it took too long")
         return source
 
     upstreams = [Upstream(one.name, lambda key, one=one: connect(one, key)) for one in (stuck, work)]  # type: ignore[misc]
@@ -359,7 +359,7 @@ def test_the_history_of_all_sources_is_one_and_one_failing_is_named(size: tuple[
             await wait_until(pilot, lambda: "source" in shown(app))
             assert table.current is not None
             assert table.current.source in shown(app)
-            home.memory.error = Unanswered("the connection broke")
+            home.memory.error = NoReply("the connection broke")
             await pilot.press("escape", "r")
             await wait_until(pilot, lambda: len(table.records) == 5)
             assert "the connection broke" in " ".join(shown(app).split())

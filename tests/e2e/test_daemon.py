@@ -244,7 +244,7 @@ def test_what_waits_for_the_vault_goes_on_when_it_is_unlocked(connected: Connect
         terminal.press("U")
         terminal.until("Unlock the vault")
         terminal.press("closed sesame", ENTER)
-        terminal.until("✗ that is not the passphrase of the daemon's vault")
+        terminal.until("✗ wrong passphrase for the daemon's vault")
         terminal.press(VAULT_PASSPHRASE, ENTER)
         terminal.until("done ✓")
         terminal.until(lambda text: "vault locked" not in text)

@@ -14,16 +14,16 @@ from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import (
+    InvalidReply,
+    LimitExceeded,
     NoGate,
+    NoReply,
     NotAllowed,
     NotFound,
     NotWaiting,
     PromptChanged,
     Rejected,
     RuntimeFault,
-    TooMuch,
-    Unanswered,
-    Untrustworthy,
 )
 from aileron_tui.runtime.gate_client import AgentClient, ApproverClient
 from aileron_tui.runtime.gate_discovery import FoundGate
@@ -81,7 +81,7 @@ def test_the_token_is_shown_only_to_the_gate_it_belongs_to() -> None:
 
 def test_what_is_no_gate_is_told_apart() -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"hello": "world"}))
-    with AgentClient(FoundGate(URL), "secret", transport=transport) as client, pytest.raises(Untrustworthy):
+    with AgentClient(FoundGate(URL), "secret", transport=transport) as client, pytest.raises(InvalidReply):
         client.actions()
 
 
@@ -112,8 +112,8 @@ def test_a_number_that_cannot_be_carried_is_not_sent() -> None:
         (409, "INVALID_STATE", NotWaiting),
         (409, "PROMPT_CHANGED", PromptChanged),
         (409, "PREVIEW_PENDING", Rejected),
-        (413, "body_too_large", TooMuch),
-        (429, "too_many_requests", TooMuch),
+        (413, "body_too_large", LimitExceeded),
+        (429, "too_many_requests", LimitExceeded),
         (500, "", Rejected),
     ],
 )
@@ -129,15 +129,15 @@ def test_every_refusal_has_its_kind(status: int, code: str, kind: type[Rejected]
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        (httpx.Response(200, text="<html>"), Untrustworthy),
-        (httpx.Response(200, content=b"{", headers={"content-type": "application/json"}), Untrustworthy),
-        (httpx.Response(200, json=[]), Untrustworthy),
+        (httpx.Response(200, text="<html>"), InvalidReply),
+        (httpx.Response(200, content=b"{", headers={"content-type": "application/json"}), InvalidReply),
+        (httpx.Response(200, json=[]), InvalidReply),
         (httpx.Response(302, headers={"location": "http://attacker.example/"}), Rejected),
         (httpx.Response(503, text="Service Unavailable"), Rejected),
         (httpx.ConnectError("refused"), NoGate),
         (httpx.ConnectTimeout("slow"), NoGate),
-        (httpx.ReadTimeout("slow"), Unanswered),
-        (httpx.RemoteProtocolError("hung up"), Unanswered),
+        (httpx.ReadTimeout("slow"), NoReply),
+        (httpx.RemoteProtocolError("hung up"), NoReply),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -235,14 +235,14 @@ def test_an_edited_request_is_decided_by_its_new_prompt(key: UnlockedKey) -> Non
 
 def test_an_item_that_lies_is_refused(key: UnlockedKey) -> None:
     lie = item(digest="sha256:" + "00" * 32)
-    with approver(FakeGate(fixed(200, lie)), key) as client, pytest.raises(Untrustworthy):
+    with approver(FakeGate(fixed(200, lie)), key) as client, pytest.raises(InvalidReply):
         client.item("act-1")
 
 
 def test_another_request_than_the_one_asked_for_is_refused(key: UnlockedKey) -> None:
-    with approver(FakeGate(fixed(200, item())), key) as client, pytest.raises(Untrustworthy, match="another request"):
+    with approver(FakeGate(fixed(200, item())), key) as client, pytest.raises(InvalidReply, match="different request"):
         client.item("act-1")
-    with approver(FakeGate(fixed(200, {"item": item()})), key) as client, pytest.raises(Untrustworthy):
+    with approver(FakeGate(fixed(200, {"item": item()})), key) as client, pytest.raises(InvalidReply):
         client.refresh("act-1", {"draft_id": "r-2"})
 
 

@@ -77,7 +77,7 @@ def test_an_address_must_be_one(url: str, tmp_path: Path) -> None:
 def test_nothing_that_lets_one_in_goes_to_another_machine_in_the_clear(url: str, data: Path) -> None:
     with pytest.raises(NoGate) as error:
         discover(url, data)
-    assert "in the clear" in error.value.title
+    assert "unencrypted" in error.value.title
     assert "ssh tunnel" in error.value.hint
     assert "https" in error.value.hint
     assert discover(url.replace("http:", "https:"), data).url.startswith("https://")
@@ -97,4 +97,4 @@ def test_a_gate_that_was_let_out_is_reached_from_its_own_machine(data: Path) -> 
     written("http://192.0.2.7:8722")  # an address for examples, which no machine has
     with pytest.raises(NoGate) as error:
         discover(data=data)
-    assert "in the clear" in error.value.title
+    assert "unencrypted" in error.value.title

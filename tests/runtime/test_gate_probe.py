@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from aileron_tui.runtime.errors import NoGate, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoGate
 from aileron_tui.runtime.gate_discovery import FoundGate
 from aileron_tui.runtime.gate_probe import GateProbe
 
@@ -34,13 +34,13 @@ def answering(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
 @pytest.mark.parametrize("instance", ["", "gate-1"])
 def test_the_gate_that_was_found_answers(instance: str) -> None:
     with answering(HEALTH) as (url, asked):
-        assert GateProbe(FoundGate(url, instance)).answered() == "gate-1"
+        assert GateProbe(FoundGate(url, instance)).verified_instance() == "gate-1"
     assert asked[0].startswith(b"GET /v1/health HTTP/1.0\r\nHost: 127.0.0.1:")
 
 
 def test_another_gate_in_its_place_is_not_it() -> None:
     with answering(HEALTH) as (url, _), pytest.raises(NoGate):
-        GateProbe(FoundGate(url, "gate-2")).answered()
+        GateProbe(FoundGate(url, "gate-2")).verified_instance()
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_another_gate_in_its_place_is_not_it() -> None:
     ],
 )
 def test_whatever_else_listens_there_is_no_gate(answer: bytes) -> None:
-    with answering(answer) as (url, _), pytest.raises(Untrustworthy):
-        GateProbe(FoundGate(url, "gate-1")).answered()
+    with answering(answer) as (url, _), pytest.raises(InvalidReply):
+        GateProbe(FoundGate(url, "gate-1")).verified_instance()
 
 
 def test_nobody_there_is_no_gate() -> None:

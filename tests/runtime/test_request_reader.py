@@ -9,7 +9,7 @@ from aileron_tui.core.decision import Verdict, read_statement
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from aileron_tui.runtime.request_reader import read_gate_request
 from tests.runtime.examples import HEAD, INSTANCE, item, prompt
 
@@ -48,13 +48,13 @@ def shown_as(**changes: Any) -> dict[str, Any]:
     ids=lambda changes: repr(changes)[:50],
 )
 def test_a_bad_twin_is_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         read_gate_request(item(**changes), INSTANCE)
 
 
 @pytest.mark.parametrize("odd", [None, [], "x", 7])
 def test_something_else_is_no_item(odd: Any) -> None:
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         read_gate_request(odd)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from aileron_tui.core.jsontext import JsonLimits
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from aileron_tui.runtime.source_events import SourceEvent, read_events
 from tests.runtime.examples import INSTANCE, item, prompt
 
@@ -32,17 +32,17 @@ def cut(data: bytes, size: int) -> Iterator[bytes]:
 def test_events_do_not_depend_on_how_they_arrive(size: int) -> None:
     events = list(read_events(cut(STREAM, size), INSTANCE))
     assert events[1] is None
-    happenings = [event for event in events if isinstance(event, SourceEvent)]
-    assert [(event.id, event.name) for event in happenings] == [
+    source_events = [event for event in events if isinstance(event, SourceEvent)]
+    assert [(event.id, event.name) for event in source_events] == [
         (1, "snapshot"),
         (2, "pending"),
         (3, "resolved"),
         (4, "something-new"),
     ]
-    assert happenings[0].items[0].prompt == prompt()
-    assert happenings[1].items[0].prompt.args == {"draft_id": "two\nlines\u2028\u0085é"}
-    assert happenings[2].data["reason"] == "a\rb"
-    assert happenings[3].items == ()
+    assert source_events[0].requests[0].prompt == prompt()
+    assert source_events[1].requests[0].prompt.args == {"draft_id": "two\nlines\u2028\u0085é"}
+    assert source_events[2].data["reason"] == "a\rb"
+    assert source_events[3].requests == ()
 
 
 def test_half_an_event_is_none() -> None:
@@ -62,10 +62,10 @@ def test_half_an_event_is_none() -> None:
     ids=lambda bad: repr(bad)[:40],
 )
 def test_what_cannot_be_trusted_stops_the_watch(bad: bytes) -> None:
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         list(read_events([bad], INSTANCE))
 
 
 def test_a_line_without_end_is_not_gathered_for_ever() -> None:
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         list(read_events((b"x" * 100 for _ in range(1000)), limits=JsonLimits(size=1000)))

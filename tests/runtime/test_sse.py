@@ -4,7 +4,7 @@ from itertools import repeat
 
 import pytest
 
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from aileron_tui.runtime.sse import SseFrame, read_frames
 
 STREAM = (
@@ -26,7 +26,7 @@ def test_frames_do_not_depend_on_how_they_arrive(size: int) -> None:
 
 @pytest.mark.parametrize("chunk", [b"x", b"data: x\n", b"data:\n", b"field: x\n", b"x: \n"])
 def test_an_event_without_end_is_not_gathered_for_ever(chunk: bytes) -> None:
-    with pytest.raises(Untrustworthy, match="too large"):
+    with pytest.raises(InvalidReply, match="too large"):
         list(read_frames(repeat(chunk), 10_000))
 
 
@@ -36,5 +36,5 @@ def test_many_events_may_be_more_than_one_may_be() -> None:
 
 @pytest.mark.parametrize("bad", [b"data: \xff\n\n", b"d\xc3\xa4ta: x\n\n"])
 def test_what_is_not_text_is_no_event(bad: bytes) -> None:
-    with pytest.raises(Untrustworthy, match="not text"):
+    with pytest.raises(InvalidReply, match="not text"):
         list(read_frames([bad], 1000))

@@ -9,7 +9,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.errors import NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected, Unanswered
+from aileron_tui.runtime.errors import NoReply, NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
@@ -126,7 +126,7 @@ def test_every_refusal_is_told_as_it_is(error: AileronError, words: str) -> None
 
 
 def test_a_lost_reply_is_looked_up_and_never_sent_again() -> None:
-    lost = Unanswered("the connection broke")
+    lost = NoReply("the connection broke")
     for now, taken in ((item(1), False), (item(1, RequestState.RUNNING), True)):
         gate = Gate([now], lost)
         assert sent(gate).taken is taken

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.jsontext import Json
-from aileron_tui.runtime.errors import Unanswered
+from aileron_tui.runtime.errors import NoReply
 from aileron_tui.surface.history_export import ExportError, ExportFormat, FileExists, export, export_format
 from aileron_tui.surface.history_records import HistoryPage, read_page
 from tests.console.history_gate import record, records
@@ -85,9 +85,9 @@ def test_what_cannot_be_written_is_said(tmp_path: Path, name: str) -> None:
 def test_a_half_written_file_is_thrown_away(tmp_path: Path) -> None:
     def broken() -> Iterator[HistoryPage]:
         yield pages(2)[0]
-        raise Unanswered("the connection broke")
+        raise NoReply("the connection broke")
 
-    with pytest.raises(Unanswered):
+    with pytest.raises(NoReply):
         export(broken(), tmp_path / "past.csv")
     assert list(tmp_path.iterdir()) == []
 

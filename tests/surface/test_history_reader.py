@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.runtime.errors import NoGate, Unanswered
+from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_reader import LARGEST_PAGE, PAGE_SIZE, HistoryReader
 from aileron_tui.surface.history_records import HistoryPage
 from tests.console.history_gate import NOW, HistoryGate, alone, archive, item, record
@@ -56,7 +56,7 @@ def test_opening_costs_one_page_of_each() -> None:
 
 def test_a_source_that_fails_is_named_and_the_others_are_shown() -> None:
     gates = {"a": past([1, 3]), "b": past([2, 4])}
-    gates["b"].error = Unanswered("the connection broke")
+    gates["b"].error = NoReply("the connection broke")
     page = archive(**gates, c=None).page({})
     assert [request.source for request in page.requests] == ["a", "a"]
     assert {name: error.title for name, error in page.missing.items()} == {
@@ -70,7 +70,7 @@ def test_a_source_that_fails_later_is_named_from_then_on() -> None:
     gates = {"a": past(list(range(0, 40, 2))), "b": past(list(range(1, 41, 2)))}
     shelves = archive(**gates)
     first = shelves.page({}, limit=5)
-    gates["b"].error = Unanswered("the connection broke")
+    gates["b"].error = NoReply("the connection broke")
     rest: list[HistoryPage] = []
     while (rest[-1] if rest else first).older is not None:
         rest.append(shelves.page({}, (rest[-1] if rest else first).older, 5))
@@ -104,8 +104,8 @@ def test_a_source_that_bursts_is_told_like_any_failure() -> None:
 
 def test_one_source_alone_fails_as_it_does() -> None:
     gate = past([1])
-    gate.error = Unanswered("the connection broke")
-    with pytest.raises(Unanswered):
+    gate.error = NoReply("the connection broke")
+    with pytest.raises(NoReply):
         alone(gate).page({})
     with pytest.raises(NoGate):
         HistoryReader(lambda: {"": None}).page({})
@@ -116,7 +116,7 @@ def test_an_export_leaves_no_source_out() -> None:
     shelves = archive(**gates)
     assert sum(len(page.requests) for page in shelves.pages({})) == 6
     assert gates["a"].asked == [{"limit": LARGEST_PAGE}]
-    gates["b"].error = Unanswered("the connection broke")
+    gates["b"].error = NoReply("the connection broke")
     with pytest.raises(AileronError, match="b: the connection broke"):
         list(shelves.pages({}))
 

@@ -9,7 +9,7 @@ from aileron_tui.console.widgets.chart import bars
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.times import timestamp
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from aileron_tui.surface.history_query import HistoryQuery, SearchError
 from aileron_tui.surface.history_records import DayTally, read_page, shown_in_ledger, tally, typical
 from tests.console.history_gate import record, records
@@ -44,7 +44,7 @@ def test_a_page_is_read() -> None:
     ids=lambda answer: json.dumps(answer)[:30],
 )
 def test_what_is_no_page_is_refused(answer: JsonObject) -> None:
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         read_page(answer)
 
 

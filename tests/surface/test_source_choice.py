@@ -15,7 +15,7 @@ import pytest
 from aileron_tui.files.config import Config, SourceConfig
 from aileron_tui.files.private_files import write_private
 from aileron_tui.runtime.daemon.daemon_discovery import NoDaemon
-from aileron_tui.runtime.errors import NoGate, RuntimeFault, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoGate, RuntimeFault
 from aileron_tui.surface.source_choice import (
     ConflictingOptions,
     DaemonChoice,
@@ -152,7 +152,7 @@ def test_a_file_that_cannot_be_trusted_is_not_passed_over(home: Path, daemon: st
 def test_nobody_where_the_environment_says(home: Path, nobody: str, gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     gate_runs(home, gate)
     monkeypatch.setenv("AILERON_API_URL", f"{nobody}/v1")
-    with pytest.raises(NoDaemon, match="nobody answers") as caught:
+    with pytest.raises(NoDaemon, match="cannot connect to") as caught:
         only()
     assert "AILERON_API_URL" in caught.value.hint
 
@@ -208,7 +208,7 @@ def test_an_address_beats_everything_else(home: Path, daemon: str, gate: str, mo
 
 
 def test_nobody_at_the_address(nobody: str) -> None:
-    with pytest.raises(NoGate, match="nobody answers"):
+    with pytest.raises(NoGate, match="cannot connect to"):
         only(url=nobody)
 
 
@@ -226,7 +226,7 @@ def test_somebody_else_answers(health: object) -> None:
 
 
 def test_a_web_page_answers() -> None:
-    with answering(DAEMON, "text/html") as url, pytest.raises(Untrustworthy):
+    with answering(DAEMON, "text/html") as url, pytest.raises(InvalidReply):
         source_kind(url)
 
 
@@ -288,7 +288,7 @@ def test_several_sources_are_opened_whatever_their_state(home: Path, daemon: str
     assert isinstance(here, DaemonChoice)
     assert here.find().url == daemon
     assert isinstance(far, DaemonChoice)
-    with pytest.raises(NoDaemon, match="nobody answers"):
+    with pytest.raises(NoDaemon, match="cannot connect to"):
         far.find()
     assert isinstance(ours, GateChoice)
     assert ours.find().instance == "gate-1"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.runtime.errors import NotAllowed, Unanswered
+from aileron_tui.runtime.errors import NoReply, NotAllowed
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface import source_listener
@@ -37,7 +37,7 @@ def hears() -> Iterator[SourceEvent | None]:
 
 def breaks() -> Iterator[SourceEvent | None]:
     yield from hears()
-    raise Unanswered("the connection broke")
+    raise NoReply("the connection broke")
 
 
 def raising(error: Exception) -> Iterator[SourceEvent | None]:
@@ -45,7 +45,7 @@ def raising(error: Exception) -> Iterator[SourceEvent | None]:
 
 
 def fails() -> Iterator[SourceEvent | None]:
-    yield from raising(Unanswered("nobody answers"))
+    yield from raising(NoReply("nobody answers"))
 
 
 def refuses() -> Iterator[SourceEvent | None]:
@@ -125,7 +125,7 @@ def test_it_is_heard_again_after_a_break() -> None:
         assert link.standing.reach is Reach.CONNECTING
         taken = until(link, lambda: link.standing.reach is Reach.LIVE)
         assert news.is_set()
-        assert [happening.name for happening in taken] == ["snapshot"]
+        assert [event.name for event in taken] == ["snapshot"]
         gate.hang_up()
         until(link, lambda: link.standing.reach is Reach.STALE)
         assert link.source is None
@@ -145,7 +145,7 @@ def test_what_is_heard_bears_the_name_of_the_source_whatever_it_says() -> None:
     link, _ = listening(Stubborn(lies))
     try:
         taken = until(link, lambda: link.standing.reach is Reach.LIVE)
-        assert [(happening.source, happening.items[0].key) for happening in taken] == [("work", "work act-1")]
+        assert [(event.source, event.requests[0].key) for event in taken] == [("work", "work act-1")]
     finally:
         link.stop()
 
@@ -208,9 +208,9 @@ def reports(gate: ScriptedGate, **options: Any) -> list[SourceEvent | SourceLost
 @pytest.mark.parametrize(
     ("turns", "connections", "error"),
     [
-        ((fails,), 3, Unanswered),
-        ((breaks, fails), 3, Unanswered),
-        ((fails, breaks, fails), 4, Unanswered),
+        ((fails,), 3, NoReply),
+        ((breaks, fails), 3, NoReply),
+        ((fails, breaks, fails), 4, NoReply),
         ((refuses,), 1, NotAllowed),
         ((bursts,), 1, AileronError),
         ((hears,), 1, type(None)),

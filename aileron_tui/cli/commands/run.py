@@ -12,7 +12,7 @@ from aileron_tui.cli.output import print_json, write_error
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read
 from aileron_tui.core.prompt import Asker
-from aileron_tui.runtime.gate_client import LONGEST_HOLD, AgentClient
+from aileron_tui.runtime.gate_client import LONGEST_WAIT, AgentClient
 from aileron_tui.runtime.gate_discovery import FoundGate, agent_token, discover
 
 SESSION_VARIABLE: Final = "AILERON_SESSION_ID"
@@ -66,7 +66,7 @@ def _call(client: AgentClient, options: argparse.Namespace, args: JsonObject) ->
     """Calls the action and polls for the result until the time is over."""
     end = time.monotonic() + options.wait
     asker = Asker(options.agent[:_LONGEST_NAME], os.environ.get(SESSION_VARIABLE, "")[:_LONGEST_NAME], _folder())
-    answer = client.run(options.action, args, asker=asker, wait=min(options.wait, LONGEST_HOLD))
+    answer = client.run(options.action, args, asker=asker, wait=min(options.wait, LONGEST_WAIT))
     id_ = answer.get("approval_id")
     while isinstance(id_, str) and _unfinished(answer) and time.monotonic() < end:
         time.sleep(min(_POLL_SECONDS, max(0.0, end - time.monotonic())))

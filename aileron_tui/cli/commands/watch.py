@@ -74,7 +74,7 @@ def _source(name: str) -> str:
 
 def _print_event(event: SourceEvent, *, as_json: bool) -> None:
     if as_json:
-        edits = [request.edit for request in event.items if request.edit]
+        edits = [request.edit for request in event.requests if request.edit]
         data = event.data | {"edit": edits[0]} if event.name == "updated" and edits else event.data
         fields: JsonObject = {"id": event.id, "event": event.name, "data": data}
         print_json(fields | ({"source": event.source} if event.source else {}), compact=True)
@@ -82,7 +82,7 @@ def _print_event(event: SourceEvent, *, as_json: bool) -> None:
     if event.name == "unreadable":
         sys.stderr.write(f"{_source(event.source)} sent a request that cannot be read\n")
     now, width = utc_now(), list_width()
-    for request in event.items:
+    for request in event.requests:
         name = f"{inline(request.prompt.action)} {inline(request.id)}"
         if event.data.get("reminder"):
             print_lines(f"still waiting: {name}")

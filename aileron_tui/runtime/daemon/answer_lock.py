@@ -1,7 +1,7 @@
-"""Whose turn it is to answer. The consoles of one home answer a daemon one after the other, so that each sees in their
-common record what became of the answer before, and none takes another's for lost while it is on its way.
+"""A lock that lets the consoles of one home answer a daemon one at a time.
 
-The lock is `flock`, which the system drops when a process dies, however it dies.
+Each then finds in their shared ledger what happened to the answer before its own, and none mistakes another's answer
+that is still on its way for a lost one. The lock is a `flock`, which the system releases when a process dies.
 """
 
 import fcntl
@@ -17,30 +17,31 @@ from aileron_tui.runtime.errors import RuntimeFault
 
 FILE: Final = "answering.lock"
 
-_PATIENCE: Final = 60.0
+_TIMEOUT: Final = 60.0
 _PAUSE: Final = 0.005
 
 
-class NotOurTurn(RuntimeFault):
-    """Nothing can be answered now."""
+class AnswerLockError(RuntimeFault):
+    """The lock cannot be taken, so nothing can be answered now."""
 
 
 class AnswerLock:
-    """The turns at one record; safe to use from several threads."""
+    """The lock of one ledger; safe to use from several threads."""
 
-    def __init__(self, folder: Path, patience: float = _PATIENCE) -> None:
+    def __init__(self, folder: Path, timeout: float = _TIMEOUT) -> None:
         self._path = folder / FILE
-        self._patience = patience
+        self._timeout = timeout
         self._guard = threading.Lock()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Nobody else of this home answers meanwhile."""
+    def held(self) -> Iterator[None]:
+        """Holds the lock: no other console of this home answers meanwhile."""
         with self._guard:
             try:
                 file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             except OSError as error:
-                raise NotOurTurn("nothing can be answered", f"{self._path}: {error.strerror}", "Check it.") from None
+                detail = f"{self._path}: {error.strerror}"
+                raise AnswerLockError("cannot open the lock file for answers", detail, "Check this file.") from None
             try:
                 self._wait(file)
                 yield
@@ -48,14 +49,14 @@ class AnswerLock:
                 os.close(file)
 
     def _wait(self, file: int) -> None:
-        end = time.monotonic() + self._patience
+        end = time.monotonic() + self._timeout
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() >= end:
-                    hint = "Look whether another console of yours hangs, or is suspended."
-                    raise NotOurTurn("another console is still answering", hint=hint) from None
+                    hint = "Check whether another of your consoles hangs or is suspended."
+                    raise AnswerLockError("another console is still answering", hint=hint) from None
                 time.sleep(_PAUSE)
             else:
                 return

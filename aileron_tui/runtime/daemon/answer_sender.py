@@ -1,4 +1,4 @@
-"""Answering a daemon: once, on our own record first, and never again before it is known what stands."""
+"""Sends answers to a daemon. Each is recorded first and sent once; before it is sent again, its state is looked up."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,198 +19,202 @@ from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger
 from aileron_tui.runtime.daemon.tracker import Tracker
 from aileron_tui.runtime.errors import (
     ApprovalsOff,
+    InvalidReply,
     NoGate,
+    NoReply,
     NotFound,
     NotWaiting,
     PromptChanged,
     Rejected,
     RuntimeFault,
-    Unanswered,
-    Untrustworthy,
 )
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey
 
-_UNCERTAIN: Final = "whether the daemon took the answer is not known"
+_UNCERTAIN: Final = "it is not known whether the daemon took the answer"
 
 
-class NotAnswered(RuntimeFault):
+class AnswerRefused(RuntimeFault):
     """An answer that must not be given."""
 
 
 class AnswerSender:
-    """The answers of one connection, from any thread.
+    """Sends the answers of one connection; safe to use from several threads.
 
-    `ended` is called with what became of a request, `unsettled` with one of which that must still be found out.
+    `report` is called with the outcome of an answer, `follow` with the id of a request whose state must be looked up.
+    `in_flight` has the requests whose answer is being sent right now.
     """
 
     def __init__(  # noqa: PLR0913  # what an answer is made of
         self,
         client: DaemonClient,
-        record: DaemonLedger,
+        ledger: DaemonLedger,
         tracker: Tracker,
         key: UnlockedKey,
-        turns: AnswerLock,
+        lock: AnswerLock,
         *,
         surface: str,
         clock: Callable[[], datetime],
-        ended: Callable[[str, DaemonResult], None],
-        unsettled: Callable[[str], None],
+        report: Callable[[str, DaemonResult], None],
+        follow: Callable[[str], None],
     ) -> None:
         self._client = client
-        self._record = record
+        self._ledger = ledger
         self._tracker = tracker
         self._key = key
         self._surface = surface
         self._clock = clock
-        self._ended = ended
-        self._unsettled = unsettled
-        self._turns = turns
-        self.sending: set[str] = set()
+        self._report = report
+        self._follow = follow
+        self._lock = lock
+        self.in_flight: set[str] = set()
 
-    def decide(self, item: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> RequestState:
-        """Answers exactly what the item shows; returns the state it is in then, or raises what went wrong."""
+    def decide(self, request: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> RequestState:
+        """Answers exactly what the request shows; returns its state after that, or raises what went wrong."""
         approved = verdict is Verdict.APPROVE
-        if item.deny_only and approved:
-            raise NotAnswered("this request can only be denied", item.deny_only)
+        if request.deny_only and approved:
+            raise AnswerRefused("this request can only be denied", request.deny_only)
         edits = edits if approved else None
-        payload = request_reader.payload(item, edits)
-        with self._turns.turn():
-            if approved:  # a denial runs nothing, whatever it meets
-                self._check_unchanged(item, edits)
-            envelope = self._recorded(item, verdict, reason, edits)
-            self._tracker.decided(item.id, item if edits else None)
+        payload = request_reader.payload(request, edits)
+        with self._lock.held():
+            if approved:  # a denial runs nothing, so it may reach a request that has changed
+                self._check_unchanged(request, edits)
+            envelope = self._record_decision(request, verdict, reason, edits)
+            self._tracker.answer_recorded(request.id, request if edits else None)
             body: JsonObject = {"approved": approved, "reason": reason, "envelope": envelope}
             if payload is not None:
                 body["edited_payload"] = payload
             try:
-                return self._sent(item.id, verdict, body)
+                return self._send(request.id, verdict, body)
             except AileronError:
-                self._unsettled(item.id)  # events that came meanwhile were left to this answer
+                self._follow(request.id)  # events that came meanwhile were left to this answer
                 raise
 
-    def arrived(self, id_: str, result: DaemonResult) -> bool:
-        """Whether this became of a request by our own answer, also by one whose reply was lost."""
+    def is_own_outcome(self, id_: str, result: DaemonResult) -> bool:
+        """Whether our own answer led to this result, even one whose reply was lost."""
         answer = self._tracker.own_answers.get(id_)
         if answer is None:
             return False
-        if answer.unconfirmed is not None and _agrees(result, answer.unconfirmed):
-            self._tracker.taken(id_)
+        if answer.unconfirmed is not None and _fits(result, answer.unconfirmed):
+            self._tracker.answer_taken(id_)
         return answer.taken
 
-    def _check_unchanged(self, item: Request, edits: JsonObject | None) -> None:
-        """A daemon takes an answer by the id alone, so it is for us to see that the id still means what was shown."""
-        now = self._tracker.waiting.get(item.id)
-        if now is not None and (request_reader.edited(now, edits) if edits else now).digest != item.digest:
-            raise PromptChanged(409, {"error": {"message": "what it asks changed meanwhile"}}, called="daemon")
+    def _check_unchanged(self, request: Request, edits: JsonObject | None) -> None:
+        """Checks that the id still means what was shown: a daemon looks at the id of an answer only."""
+        now = self._tracker.waiting.get(request.id)
+        if now is not None and (request_reader.edited(now, edits) if edits else now).digest != request.digest:
+            raise PromptChanged(
+                409, {"error": {"message": "the request has changed since it was shown"}}, peer="daemon"
+            )
 
-    def _recorded(self, item: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> JsonObject:
-        shown = replace(item, head=self._record.head)
+    def _record_decision(self, request: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> JsonObject:
+        """Signs and records the decision; returns the envelope."""
+        shown = replace(request, head=self._ledger.head)
         statement = shown.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
         envelope = sign(statement, self._key).fields()
         try:
-            self._record.decided(item.id, envelope)
+            self._ledger.record_decision(request.id, envelope)
         except InvalidTransition:
-            # Our own record has an answer. If it never arrived, the daemon still waits for one.
-            result = self._client.standing(item.id)
+            # Our ledger has an answer already. If it never arrived, the daemon still waits for one.
+            result = self._client.current_state(request.id)
             if result.state is not RequestState.PENDING:
-                raise self._elsewhere(item.id, result) from None
-            self._record.told(item.id, RequestState.PENDING, decided_here=item.id in self._tracker.own_answers)
-            self._record_again(item.id, envelope)
+                raise self._superseded(request.id, result) from None
+            own = request.id in self._tracker.own_answers
+            self._ledger.record_report(request.id, RequestState.PENDING, decided_here=own)
+            self._record_decision_again(request.id, envelope)
         return envelope
 
-    def _record_again(self, id_: str, envelope: JsonObject) -> None:
+    def _record_decision_again(self, id_: str, envelope: JsonObject) -> None:
         try:
-            self._record.decided(id_, envelope)
-        except InvalidTransition as error:  # its end was told, and the daemon has it waiting again
-            words = f"by our own record it is {error.state}"
-            raise NotWaiting(409, {"state": error.state, "error": {"message": words}}, called="daemon") from None
+            self._ledger.record_decision(id_, envelope)
+        except InvalidTransition as error:  # the daemon reported its end, and now lists it as waiting again
+            message = f"our own ledger says that it is {error.state}"
+            raise NotWaiting(409, {"state": error.state, "error": {"message": message}}, peer="daemon") from None
 
-    def _sent(self, id_: str, verdict: Verdict, body: JsonObject) -> RequestState:
-        self.sending.add(id_)
+    def _send(self, id_: str, verdict: Verdict, body: JsonObject) -> RequestState:
+        self.in_flight.add(id_)
         try:
             self._client.decide(id_, body)
         except NotFound as error:
-            return self._late(id_, verdict, error)
-        except (Unanswered, Untrustworthy) as error:
-            return self._unclear(id_, verdict, error)
+            return self._after_not_found(id_, verdict, error)
+        except (NoReply, InvalidReply) as error:
+            return self._after_lost_reply(id_, verdict, error)
         except Rejected as error:
             if error.status >= 500 and not isinstance(error, ApprovalsOff):
-                return self._unclear(id_, verdict, error)
-            self._note(id_, RequestState.PENDING)
+                return self._after_lost_reply(id_, verdict, error)
+            self._record_report(id_, RequestState.PENDING)
             raise
         except NoGate:
-            self._note(id_, RequestState.PENDING)
+            self._record_report(id_, RequestState.PENDING)
             raise
         else:
             return self._taken(id_, verdict)
         finally:
-            self.sending.discard(id_)
+            self.in_flight.discard(id_)
 
     def _taken(self, id_: str, verdict: Verdict) -> RequestState:
         state = RequestState.RUNNING if verdict is Verdict.APPROVE else RequestState.DENIED
-        self._tracker.taken(id_)
-        self._note(id_, state)
-        self._ended(id_, DaemonResult(state))
+        self._tracker.answer_taken(id_)
+        self._record_report(id_, state)
+        self._report(id_, DaemonResult(state))
         return state
 
-    def _late(self, id_: str, verdict: Verdict, error: NotFound) -> RequestState:
-        """It does not wait any more: an earlier answer of ours arrived after all, or somebody else was first."""
+    def _after_not_found(self, id_: str, verdict: Verdict, error: NotFound) -> RequestState:
+        """It no longer waits: an earlier answer of ours arrived after all, or somebody else was first."""
         try:
-            result = self._client.standing(id_)
+            result = self._client.current_state(id_)
         except RuntimeFault:
             raise error from None
         if result.state is RequestState.PENDING:
-            self._note(id_, RequestState.PENDING)
-            raise Untrustworthy("the daemon lists the request and says that it does not know it", hint="Try again.")
-        if self.arrived(id_, result) and _agrees(result, verdict):
+            self._record_report(id_, RequestState.PENDING)
+            title = "the daemon lists this request, but says that it does not know it"
+            raise InvalidReply(title, hint="Try again.")
+        if self.is_own_outcome(id_, result) and _fits(result, verdict):
             return self._taken(id_, verdict)
-        raise self._elsewhere(id_, result)
+        raise self._superseded(id_, result)
 
-    def _unclear(self, id_: str, verdict: Verdict, error: RuntimeFault) -> RequestState:
-        """Whether it was taken is not known: what stands is asked for, and nothing is sent again."""
-        self._tracker.sent_without_reply(id_, verdict)
+    def _after_lost_reply(self, id_: str, verdict: Verdict, error: RuntimeFault) -> RequestState:
+        """It is not known whether the answer was taken: asks for the state, and sends nothing again."""
+        self._tracker.answer_unconfirmed(id_, verdict)
         try:
-            result = self._client.standing(id_)
+            result = self._client.current_state(id_)
         except RuntimeFault as fault:
-            raise Unanswered(_UNCERTAIN, str(fault), "Look again before you answer again.") from None
+            raise NoReply(_UNCERTAIN, str(fault), "Check its state before you answer again.") from None
         if result.state is RequestState.PENDING:
-            self._note(id_, RequestState.PENDING)
-            if not isinstance(error, Unanswered):
-                self._tracker.not_taken(id_)  # it replied, so nothing is on its way any more
+            self._record_report(id_, RequestState.PENDING)
+            if not isinstance(error, NoReply):
+                self._tracker.answer_rejected(id_)
                 raise error
-            raise Unanswered("the daemon did not reply, and the request still waits", hint="Answer again.")
-        if _agrees(result, verdict):
+            raise NoReply("the daemon did not reply, and the request still waits", hint="Answer again.")
+        if _fits(result, verdict):
             return self._taken(id_, verdict)
-        raise self._elsewhere(id_, result)
+        raise self._superseded(id_, result)
 
-    def _elsewhere(self, id_: str, result: DaemonResult) -> RuntimeFault:
-        """This answer was not the one. Words for people, after what became of the request was passed on."""
-        ours, state = self.arrived(id_, result), result.state
-        self._ended(id_, result)
+    def _superseded(self, id_: str, result: DaemonResult) -> RuntimeFault:
+        """Reports what happened to the request instead of this answer; returns the error to raise."""
+        own, state = self.is_own_outcome(id_, result), result.state
+        self._report(id_, result)
         if state is RequestState.WITHDRAWN and self._tracker.is_unconfirmed(id_):
-            self._note(id_, RequestState.INTERRUPTED)
-            return Unanswered(_UNCERTAIN, result.note)
+            self._record_report(id_, RequestState.INTERRUPTED)
+            return NoReply(_UNCERTAIN, result.note)
         if state is RequestState.WITHDRAWN:
-            self._note(id_, state)
-            return NotFound(404, {"error": {"message": result.note}}, called="daemon")
-        self._note(id_, state, elsewhere=not ours, reason=result.reason, error=result.error)
-        words = f"{'your earlier answer counts' if ours else 'answered elsewhere'}: it is {state}"
-        return NotWaiting(404, {"state": state, "error": {"message": words}}, called="daemon")
+            self._record_report(id_, state)
+            return NotFound(404, {"error": {"message": result.note}}, peer="daemon")
+        self._record_report(id_, state, elsewhere=not own, reason=result.reason, error=result.error)
+        message = f"{'your earlier answer counts' if own else 'answered elsewhere'}: it is {state}"
+        return NotWaiting(404, {"state": state, "error": {"message": message}}, peer="daemon")
 
-    def _note(
-        self, id_: str, outcome: RequestState, *, elsewhere: bool = False, reason: str = "", error: str = ""
+    def _record_report(
+        self, id_: str, state: RequestState, *, elsewhere: bool = False, reason: str = "", error: str = ""
     ) -> None:
-        """Records what came of an answer. It is what it is, even if it cannot be recorded: the watch says so then."""
+        """Records the outcome of an answer. It holds even if it cannot be recorded; `watch` reports that then."""
         with suppress(LedgerError):
-            here = id_ in self._tracker.own_answers
-            self._record.told(id_, outcome, elsewhere=elsewhere, decided_here=here, reason=reason, error=error)
+            own = id_ in self._tracker.own_answers
+            self._ledger.record_report(id_, state, elsewhere=elsewhere, decided_here=own, reason=reason, error=error)
 
 
-def _agrees(result: DaemonResult, verdict: Verdict) -> bool:
-    denied = result.state is RequestState.DENIED
-    return (
-        denied
-        if verdict is Verdict.DENY
-        else not denied and result.state not in (RequestState.WITHDRAWN, RequestState.PENDING)
-    )
+def _fits(result: DaemonResult, verdict: Verdict) -> bool:
+    """Whether an answer with this verdict can have led to this result."""
+    if verdict is Verdict.DENY:
+        return result.state is RequestState.DENIED
+    return result.state not in (RequestState.DENIED, RequestState.WITHDRAWN, RequestState.PENDING)

@@ -1,7 +1,7 @@
-"""Which daemon to talk to: the one that was named, else the one of the environment, else the one that runs here.
+"""Finds the daemon to talk to: the one that was named, else the one in the environment, else the one that runs here.
 
-A daemon has a new port and a new token each time it starts, so this is asked anew for every connection. None is ever
-started. A token goes only where it belongs: to the address it was given for, and never in the clear over a network.
+A daemon has a new port and a new token each time it starts, so every connection searches again. No daemon is ever
+started. A token is sent only to the address it was given for, and never unencrypted over a network.
 """
 
 import os
@@ -24,7 +24,7 @@ URL_VARIABLE: Final = "AILERON_API_URL"
 TOKEN_VARIABLE: Final = "AILERON_TOKEN"  # noqa: S105  # the name of a variable
 FOLDER: Final = ".aileron"
 FILE: Final = "daemon.json"
-START: Final = "Start it with `aileron daemon start`. `aileron-tui doctor` says what was tried."
+START: Final = "Start it with `aileron daemon start`. `aileron-tui doctor` shows what was tried."
 
 _TOKEN: Final = re.compile(r"[!-~]+", re.ASCII)
 _LARGEST: Final = 64 * 1024
@@ -39,13 +39,13 @@ class NoDaemonReason(StrEnum):
     """Why there is no daemon to talk to."""
 
     ABSENT = "absent"  # none was named and none runs here
-    LEFT_OVER = "left over"  # the one that ran here is gone, and its file was left
-    UNANSWERED = "unanswered"  # nobody answers where one was said to be
-    UNUSABLE = "unusable"  # what was said of it cannot be used
+    LEFT_OVER = "left over"  # it has stopped and left its file behind
+    UNANSWERED = "unanswered"  # nothing answers at the address that was given
+    UNUSABLE = "unusable"  # the address, token or file that was given cannot be used
 
 
 class NoDaemon(NoGate):
-    """None was found; the detail says what was tried."""
+    """No daemon was found; the detail says what was tried."""
 
     def __init__(self, why: NoDaemonReason, title: str, detail: str = "", hint: str = START) -> None:
         super().__init__(title, detail, hint)
@@ -54,7 +54,7 @@ class NoDaemon(NoGate):
 
 @dataclass(frozen=True, slots=True)
 class NamedDaemon:
-    """The daemon that was named by an option or in the configuration; at most one way to its token."""
+    """The daemon named by an option or in the configuration, with at most one place for its token."""
 
     url: str = ""
     token_file: Path | None = None
@@ -66,7 +66,7 @@ ANY: Final = NamedDaemon()
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A daemon that answers. What it wrote of itself is known only of one that runs here."""
+    """A daemon that answers. `started_at`, `pid` and `version` are known only if it runs here."""
 
     url: str
     token: str = field(default="", repr=False)
@@ -77,31 +77,31 @@ class Daemon:
 
     @property
     def private(self) -> bool:
-        """Whether nobody on the way can read what is sent there: no secret may go where this is false."""
+        """Whether nobody else can read what is sent there. If not, no secret may be sent."""
         return read_address(self.url).is_confidential
 
 
 class StepOutcome(StrEnum):
-    """What came of a step."""
+    """The outcome of a step."""
 
-    TAKEN = "taken"
+    TAKEN = "taken"  # used
     PASSED = "passed"  # nothing there, or not needed
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchStep:
-    """One thing that was looked at. The words may hold foreign text; never a token."""
+    """One place that was searched. `words` may contain foreign text, but never a token."""
 
     about: str
     outcome: StepOutcome
     words: str
-    mend: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonSearch:
-    """Every step of looking for a daemon, and what it came to: exactly one of `daemon` and `fault`."""
+    """Every step of a search and its result: exactly one of `daemon` and `fault`."""
 
     steps: tuple[SearchStep, ...]
     daemon: Daemon | None = None
@@ -109,38 +109,38 @@ class DaemonSearch:
 
 
 def find(wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None) -> Daemon:
-    """The daemon to talk to, alive a moment ago."""
+    """The daemon to talk to; it answered just now."""
     found = search(wanted, env, home)
     if found.daemon is None:
         raise found.fault or NoDaemon(NoDaemonReason.ABSENT, "no daemon was found")
     return found.daemon
 
 
-def trail(
+def search_steps(
     wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None
 ) -> tuple[SearchStep, ...]:
-    """Every step of looking for one, in words."""
+    """Every step of the search, in words."""
     return search(wanted, env, home).steps
 
 
 def search(wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None) -> DaemonSearch:
-    """The daemon, or why there is none, and the way there."""
-    walk = _Walk(wanted, env, daemon_file(env, home))
+    """The daemon, or why none was found, with every step."""
+    attempt = _Search(wanted, env, daemon_file(env, home))
     try:
-        daemon = walk.find()
+        daemon = attempt.find()
     except NoDaemon as fault:
-        return DaemonSearch(tuple(walk.steps), fault=fault)
-    return DaemonSearch(tuple(walk.steps), daemon)
+        return DaemonSearch(tuple(attempt.steps), fault=fault)
+    return DaemonSearch(tuple(attempt.steps), daemon)
 
 
 def daemon_file(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Where a daemon writes how it is reached; nothing but the user's home changes that."""
+    """The file in which a daemon writes its address; it depends on the user's home only."""
     return (home or Path(env.get("HOME") or Path.home())) / FOLDER / FILE
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
-    """What a daemon wrote of itself."""
+class _DaemonFile:
+    """What a daemon wrote about itself."""
 
     address: Address
     token: str = field(default="", repr=False)
@@ -149,7 +149,7 @@ class _Written:
     version: str = ""
 
 
-class _Walk:
+class _Search:
     """One search, step by step."""
 
     def __init__(self, wanted: NamedDaemon, env: Mapping[str, str], file: Path) -> None:
@@ -159,19 +159,19 @@ class _Walk:
         self._file = file
 
     def find(self) -> Daemon:
-        """Walks to the end, or to the first thing that cannot be used."""
+        """Searches to the end, or to the first thing that cannot be used."""
         named = self._address("named address", self._wanted.url)
-        inherited = self._address(URL_VARIABLE, self._env.get(URL_VARIABLE, ""), needed=named is None)
-        address, how = named or inherited, "named" if named else URL_VARIABLE
-        written = self._written(address)
-        if written is not None and (address is None or address.matches(written.address)):
+        from_env = self._address(URL_VARIABLE, self._env.get(URL_VARIABLE, ""), needed=named is None)
+        address, how = named or from_env, "named" if named else URL_VARIABLE
+        own = self._read_own_file(address)
+        if own is not None and (address is None or address.matches(own.address)):
             how = how if address else str(self._file)
-            address, known = written.address, written
+            address, known = own.address, own
         elif address is not None:
-            known = _Written(address)
+            known = _DaemonFile(address)
         else:
-            self._give_up(NoDaemonReason.ABSENT, "no daemon is running here")
-        token = self._token(address, known, inherited, named=named is not None)
+            self._fail_absent(NoDaemonReason.ABSENT, "no daemon is running here")
+        token = self._token(address, known, from_env, named=named is not None)
         self._check_private(address, token)
         self._check_process(known, how)
         self._check_answers(address, how)
@@ -182,7 +182,7 @@ class _Walk:
             self._step(about, StepOutcome.PASSED, "none" if about != URL_VARIABLE else "not set")
             return None
         if not needed:
-            self._step(about, StepOutcome.PASSED, "set, but another was named")
+            self._step(about, StepOutcome.PASSED, "set, but another daemon was named")
             try:
                 return read_address(text)
             except BadAddress:
@@ -190,72 +190,72 @@ class _Walk:
         try:
             address = read_address(text)
         except BadAddress as error:
-            self._fail(about, "this is not the address of a daemon", str(error), _WRITE_URL)
+            self._fail(about, "not the address of a daemon", str(error), _WRITE_URL)
         self._step(about, StepOutcome.TAKEN, address.url)
         return address
 
-    def _written(self, address: Address | None) -> _Written | None:
-        """What the daemon of this home wrote. Where another was named, a file that cannot be used does not matter."""
+    def _read_own_file(self, address: Address | None) -> _DaemonFile | None:
+        """What the daemon of this home wrote. If another daemon was named, an unusable file is ignored."""
         about = str(self._file)
         if not os.path.lexists(self._file):
-            self._step(about, StepOutcome.PASSED, "there is none")
+            self._step(about, StepOutcome.PASSED, "not found")
             return None
         try:
-            written = _read(self._file)
+            own = _read(self._file)
         except (PrivateFileError, JsonError, BadAddress) as error:
             if address is not None:
                 self._step(about, StepOutcome.PASSED, f"cannot be used: {error}")
                 return None
-            mend = (error.hint if isinstance(error, PrivateFileError) else "") or "Start the daemon again."
-            self._fail(about, "the file that says where the daemon is cannot be used", str(error), mend)
-        told = ", ".join(
+            hint = (error.hint if isinstance(error, PrivateFileError) else "") or "Start the daemon again."
+            self._fail(about, "cannot use the file with the address of the daemon", str(error), hint)
+        summary = ", ".join(
             filter(
                 None,
                 (
-                    written.address.url,
-                    f"process {written.pid}" if written.pid else "",
-                    f"version {written.version}" if written.version else "",
-                    f"since {written.started_at}" if written.started_at else "",
-                    "with a token" if written.token else "without a token",
+                    own.address.url,
+                    f"process {own.pid}" if own.pid else "",
+                    f"version {own.version}" if own.version else "",
+                    f"since {own.started_at}" if own.started_at else "",
+                    "with a token" if own.token else "without a token",
                 ),
             )
         )
-        if address is None or address.matches(written.address):
-            self._step(about, StepOutcome.TAKEN, told)
+        if address is None or address.matches(own.address):
+            self._step(about, StepOutcome.TAKEN, summary)
         else:
-            self._step(about, StepOutcome.PASSED, f"it is about another: {told}")
-        return written
+            self._step(about, StepOutcome.PASSED, f"for another daemon: {summary}")
+        return own
 
-    def _token(self, address: Address, known: _Written, inherited: Address | None, *, named: bool) -> str:
-        """The token that belongs to this address."""
+    def _token(self, address: Address, known: _DaemonFile, from_env: Address | None, *, named: bool) -> str:
+        """The token for this address."""
         wanted, variable = self._wanted, self._env.get(TOKEN_VARIABLE, "").strip()
         if wanted.token_file is not None and wanted.token_env:
-            self._fail("token", "a token from two places", "a file and a variable were named", "Name only one.")
+            self._fail("token", "two places for the token", "both a file and a variable were named", "Name only one.")
         if wanted.token_file is not None:
             about = f"token in {wanted.token_file}"
             try:
-                text = read_private(_expanded(wanted.token_file), _LARGEST_TOKEN).decode("latin-1").strip()
+                text = read_private(_with_home(wanted.token_file), _LARGEST_TOKEN).decode("latin-1").strip()
             except PrivateFileError as error:
                 self._fail(about, "the daemon's token cannot be read", str(error), error.hint)
             return self._checked(about, text)
         if wanted.token_env:
             return self._checked(f"token in {wanted.token_env}", self._env.get(wanted.token_env, "").strip())
-        # A token in the environment is for the daemon of the environment, or for the one that runs here.
-        ours = not named or (inherited is not None and inherited.matches(address))
+        # The token in the environment is for the daemon in the environment, or for the one that runs here.
+        ours = not named or (from_env is not None and from_env.matches(address))
         if variable and ours:
             return self._checked(TOKEN_VARIABLE, variable)
         self._step(TOKEN_VARIABLE, StepOutcome.PASSED, "set, but for another daemon" if variable else "not set")
         if known.token:
             return self._checked(f"token in {self._file}", known.token)
-        self._step("token", StepOutcome.PASSED, "none: the daemon must need none")
+        self._step("token", StepOutcome.PASSED, "none; this works only if the daemon requires none")
         return ""
 
     def _checked(self, about: str, token: str) -> str:
         if not token:
-            self._fail(about, "there is no token where it should be", "it is empty or not set", "Put the token there.")
+            self._fail(about, "the token is missing", "it is empty or not set", "Put the token there.")
         if len(token) > _LARGEST_TOKEN or not _TOKEN.fullmatch(token):
-            words = "it is too long, or holds more than letters, digits and signs"
-            self._fail(about, "what should be the daemon's token is none", words, "Put the token there, and only it.")
+            words = "it is too long, or contains spaces or other characters that tokens do not have"
+            self._fail(about, "not a valid token", words, "Put the token there and nothing else.")
         self._step(about, StepOutcome.TAKEN, "used")
         return token
 
@@ -263,77 +263,79 @@ class _Walk:
         if token and not address.is_confidential:
             self._fail(
                 address.url,
-                "the token would cross the network in the clear",
-                f"{address.url} is on another machine and not encrypted",
-                "Go through an ssh tunnel (ssh -L 54321:127.0.0.1:PORT host, then http://127.0.0.1:54321), or https.",
+                "the token would be sent unencrypted over the network",
+                f"{address.url} is on another machine and does not use https",
+                "Use an ssh tunnel (ssh -L 54321:127.0.0.1:PORT host, then http://127.0.0.1:54321), or https.",
             )
 
-    def _check_process(self, known: _Written, how: str) -> None:
+    def _check_process(self, known: _DaemonFile, how: str) -> None:
         if not known.pid:
             return
         about = f"process {known.pid}"
         if not _alive(known.pid):
-            self._silent(about, "the daemon is not running", f"it is gone, and left {self._file} behind", how)
-        self._step(about, StepOutcome.TAKEN, "runs")
+            self._fail_unanswered(
+                about, "the daemon is not running", f"it has stopped and left {self._file} behind", how
+            )
+        self._step(about, StepOutcome.TAKEN, "running")
 
     def _check_answers(self, address: Address, how: str) -> None:
         seconds = _HERE_SECONDS if address.is_local else _ELSEWHERE_SECONDS
         try:
             socket.create_connection((address.host, address.port), timeout=seconds).close()
         except (OSError, UnicodeError) as error:
-            reason = "no answer in time" if isinstance(error, TimeoutError) else _reason(error)
-            self._silent(address.url, f"nobody answers at {address.url}", reason, how)
+            reason = "timed out" if isinstance(error, TimeoutError) else _reason(error)
+            self._fail_unanswered(address.url, f"cannot connect to {address.url}", reason, how)
         self._step(address.url, StepOutcome.TAKEN, "answers")
 
-    def _silent(self, about: str, title: str, words: str, how: str) -> NoReturn:
-        """A daemon that is not there. What was said of it on purpose is not passed over."""
+    def _fail_unanswered(self, about: str, title: str, words: str, how: str) -> NoReturn:
+        """Fails because the daemon does not answer. An address that was given on purpose is never skipped."""
         match how:
             case "named":
                 self._fail(
                     about,
                     title,
                     words,
-                    "Look whether it runs there, and at the tunnel to it.",
+                    "Check that it is running, and check the tunnel to it.",
                     NoDaemonReason.UNANSWERED,
                 )
             case "AILERON_API_URL":
-                words = f"{words}; {URL_VARIABLE} names it"
+                words = f"{words}; its address comes from {URL_VARIABLE}"
                 self._fail(
                     about, title, words, f"Start the daemon there, or unset {URL_VARIABLE}.", NoDaemonReason.UNANSWERED
                 )
             case _:
                 self._fail(about, title, words, START, NoDaemonReason.LEFT_OVER)
 
-    def _step(self, about: str, outcome: StepOutcome, words: str, mend: str = "") -> None:
-        self.steps.append(SearchStep(about, outcome, words, mend))
+    def _step(self, about: str, outcome: StepOutcome, words: str, hint: str = "") -> None:
+        self.steps.append(SearchStep(about, outcome, words, hint))
 
     def _fail(
-        self, about: str, title: str, words: str, mend: str, why: NoDaemonReason = NoDaemonReason.UNUSABLE
+        self, about: str, title: str, words: str, hint: str, why: NoDaemonReason = NoDaemonReason.UNUSABLE
     ) -> NoReturn:
-        self._step(about, StepOutcome.FAILED, f"{title}: {words}", mend)
-        raise NoDaemon(why, title, f"{about}: {words}" if about not in title else words, mend)
+        self._step(about, StepOutcome.FAILED, f"{title}: {words}", hint)
+        raise NoDaemon(why, title, f"{about}: {words}" if about not in title else words, hint)
 
-    def _give_up(self, why: NoDaemonReason, title: str) -> NoReturn:
+    def _fail_absent(self, why: NoDaemonReason, title: str) -> NoReturn:
         tried = "; ".join(f"{step.about}: {step.words}" for step in self.steps)
         raise NoDaemon(why, title, tried)
 
 
-def _expanded(path: Path) -> Path:
-    """The path with a leading `~` as the user's own home; `~other` is a name like any other."""
+def _with_home(path: Path) -> Path:
+    """The path with a leading `~` replaced by the user's home; `~other` is an ordinary name."""
     return path.expanduser() if path.parts[:1] == ("~",) else path
 
 
-def _read(file: Path) -> _Written:
+def _read(file: Path) -> _DaemonFile:
     _check_folder(file.parent)
     fields = read_object(read_private(file, _LARGEST))
     url, token = fields.get("url"), fields.get("token")
     if not isinstance(url, str):
-        raise BadAddress("it does not say where the daemon is")
+        raise BadAddress("it has no address")
     if token is not None and not isinstance(token, str):
-        raise BadAddress("the token in it is not one")
+        raise BadAddress("its token is not text")
     pid = fields.get("pid")
     usable = isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid <= _LARGEST_PID
-    return _Written(
+    return _DaemonFile(
         read_address(url),
         (token or "").strip(),
         _text(fields, "started_at"),
@@ -348,7 +350,7 @@ def _text(fields: JsonObject, name: str) -> str:
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuses a folder in which another user could put a file in place of the daemon's. Reading it does no harm."""
+    """Refuses a folder in which another user could replace the daemon's file."""
     try:
         status = folder.stat()
     except OSError as error:
@@ -366,7 +368,7 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return False  # another user's: the daemon of this home runs as we do
+        return False  # another user's process: the daemon of this home runs as this user
     return True
 
 

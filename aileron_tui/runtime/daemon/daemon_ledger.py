@@ -1,9 +1,8 @@
-"""Our own ledger of one daemon: what it asked, what was shown and decided here, and what it told afterwards.
+"""Our own ledger of one daemon: its requests, what was shown and decided here, and what it reported afterwards.
 
-The daemon keeps no proof of who decided what on which prompt, so we do, in the same format as a gate's ledger. Several
-consoles may have it open. Foreign text is bounded, because a request that cannot be recorded cannot be answered: what
-does not fit is cut, and `cut` in the entry has the digest and the size of the whole. The prompt's own digest, which is
-signed, covers the whole as well.
+The daemon keeps no proof of who decided what on which prompt, so we do, in the format of a gate's ledger. Several
+consoles may have it open. Long foreign text is cut, because a request that cannot be recorded cannot be answered;
+`cut` in the entry has the digest and the size of the whole text. The signed digest of the prompt covers it too.
 """
 
 import hashlib
@@ -34,8 +33,8 @@ from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey
 
-ON_ITS_WAY: Final = timedelta(seconds=30)
-"""How long after an answer a list that still has the request may simply be older than the answer."""
+DELIVERY_TIME: Final = timedelta(seconds=30)
+"""How long after an answer the daemon's lists and reports may still be older than the answer."""
 
 MOST_UNFINISHED: Final = 200
 
@@ -45,9 +44,9 @@ _LARGEST_ARGS: Final = LARGEST_ENTRY - 512 * 1024
 _LARGEST_CUT: Final = 1024 * 1024
 _LARGEST_VALUE: Final = 64 * 1024
 _LONGEST_VALUE: Final = 16 * 1024
-_MOST_SEEN: Final = 20_000
-_ANSWERS: Final = {"approval.approved": RequestState.APPROVED, "approval.denied": RequestState.DENIED}
-_ASKED: Final = "approval.requested"
+_MOST_SHOWN: Final = 20_000
+_ANSWER_EVENTS: Final = {"approval.approved": RequestState.APPROVED, "approval.denied": RequestState.DENIED}
+_REQUESTED_EVENT: Final = "approval.requested"
 
 
 class DaemonLedger:
@@ -63,15 +62,15 @@ class DaemonLedger:
         self._key = key
         self._temporary = temporary
         self._clock = clock
-        self._looking = threading.Lock()
-        self._seen: set[tuple[str, str]] = set()
+        self._reader_lock = threading.Lock()
+        self._shown: set[tuple[str, str]] = set()
         self._closed = False
         with ExitStack() as opened:
             self._ledger = opened.enter_context(
                 closing(open_ledger(self._path, role="console", shared=True, clock=clock))
             )
             self._reader = opened.enter_context(closing(open_reader(self._path)))
-            self._append(self._enrolment)
+            self._append(self._enrolment_draft)
             opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -82,22 +81,22 @@ class DaemonLedger:
 
     @property
     def head(self) -> str:
-        """The hash that stands for everything recorded so far; a decision is signed over it."""
-        with self._looking:
+        """The hash of the last entry, which covers all entries; a decision is signed over it."""
+        with self._reader_lock:
             return self._reader.head().hash
 
-    def asked(self, items: Sequence[Request], surface: str) -> None:
-        """Records what a daemon has waiting and that it is shown, as far as that is not known yet."""
-        self._append(lambda view: self._asked(view, items, surface))
-        if len(self._seen) > _MOST_SEEN:
-            self._seen.clear()
-        self._seen.update((item.id, item.digest) for item in items)
+    def record_requests(self, items: Sequence[Request], surface: str) -> None:
+        """Records which requests wait and that they were shown, unless that is already recorded."""
+        self._append(lambda view: self._request_drafts(view, items, surface))
+        if len(self._shown) > _MOST_SHOWN:
+            self._shown.clear()
+        self._shown.update((item.id, item.digest) for item in items)
 
-    def decided(self, id_: str, envelope: JsonObject) -> None:
-        """Records a signed answer; an InvalidTransition means that the request was answered before."""
+    def record_decision(self, id_: str, envelope: JsonObject) -> None:
+        """Records a signed decision; raises InvalidTransition if the request was answered before."""
         self._ledger.append(EntryKind.DECIDED, {"envelope": envelope}, id_)
 
-    def told(  # noqa: PLR0913  # what a daemon may say of a request
+    def record_report(  # noqa: PLR0913  # what a daemon may report
         self,
         id_: str,
         outcome: RequestState,
@@ -108,62 +107,62 @@ class DaemonLedger:
         error: str = "",
         at: str = "",
     ) -> bool:
-        """Records what the daemon says became of a request; False if that was nothing new.
+        """Records the state that the daemon reports for a request; returns False if it was already known.
 
-        `elsewhere` says that the answer, if there is one, is none of the caller's; `decided_here` that the caller has
-        recorded a decision. Where another console has recorded one, that counts more than `elsewhere`; while its answer
-        may be on its way, it is left to that console to say what came of it.
+        `elsewhere` means that an answer, if there is one, is not the caller's; `decided_here` that the caller recorded
+        a decision. If another console of this home recorded a decision, that counts more than `elsewhere`; while that
+        answer may be on its way, nothing is recorded, because that console will record the outcome.
         """
-        told = DaemonReport(outcome, elsewhere, reason, error, utc_time(at))
-        return self._append(lambda view: self._told(view, id_, told, decided_here=decided_here))
+        report = DaemonReport(outcome, elsewhere, reason, error, utc_time(at))
+        return self._append(lambda view: self._report_drafts(view, id_, report, decided_here=decided_here))
 
-    def heard(self, events: Sequence[Json]) -> list[str]:
-        """Takes in the daemon's audit events, newest first: answers that this ledger does not have are recorded.
+    def record_audit_events(self, events: Sequence[Json]) -> list[str]:
+        """Records the answers in the daemon's audit events (newest first) that this ledger does not have.
 
-        A request without an answer is left to the list of what waits, which tells more. Returns the requests that were
-        approved and of whose end nothing is known, newest first.
+        Requests without an answer are left to the daemon's list, which says more about them. Returns the approved
+        requests whose end is not known, newest first.
         """
         answers = _answers(events)
         if answers:
-            self._append(lambda view: self._heard(view, answers))
-        with self._looking:
+            self._append(lambda view: self._audit_drafts(view, answers))
+        with self._reader_lock:
             return list(self._reader.unfinished(MOST_UNFINISHED))
 
     def state(self, id_: str) -> RequestState | None:
-        """Where a request stands as far as this ledger knows, or None if it does not know it."""
-        with self._looking:
+        """The state of a request in this ledger, or None if it is not in it."""
+        with self._reader_lock:
             known = self._reader.standing(id_)
         return known.state if known else None
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
-        """A page of the past, in the shape of a gate's `GET /v1/history`; a BadQuery says what makes no sense."""
-        if odd := sorted(filters.keys() - set(history_pages.SEARCH)):
-            raise history_pages.BadHistoryQuery(f"{odd[0]}: not something to filter by")
+        """A page of the history, in the format of a gate's `GET /v1/history`; raises BadHistoryQuery."""
+        if unknown := sorted(filters.keys() - set(history_pages.SEARCH)):
+            raise history_pages.BadHistoryQuery(f"{unknown[0]}: not a valid filter")
         query = {
             name: list(map(str, value)) if isinstance(value, list) else [str(value)] for name, value in filters.items()
         }
         return history_pages.search(self._path, history_pages.read_search(query))
 
     def past(self, id_: str) -> JsonObject | None:
-        """Everything this ledger has of one request, in the shape of a gate's `GET /v1/history/{id}`."""
+        """Everything this ledger has about one request, in the format of a gate's `GET /v1/history/{id}`."""
         return history_pages.past(self._path, id_)
 
     def close(self) -> None:
-        """Ends recording. A key for this run may not decide after it. Closing twice does no harm."""
+        """Closes the ledger and revokes a temporary key. May be called twice."""
         if self._closed:
             return
         self._closed = True
         try:
             if self._temporary:
-                self._append(self._revocation)
+                self._append(self._revocation_draft)
         finally:
             self._ledger.close()
-            with self._looking:
+            with self._reader_lock:
                 self._reader.close()
 
     def _append(self, choose: Callable[[LedgerView], Iterator[EntryDraft]]) -> bool:
-        """Records what is to be recorded, if anything: a look without a lock first, since mostly there is nothing."""
-        with self._looking:
+        """Appends the chosen entries. Looks without the write lock first, since usually there is nothing to append."""
+        with self._reader_lock:
             if next(choose(self._reader), None) is None:
                 return False
         count = 0
@@ -177,7 +176,7 @@ class DaemonLedger:
         self._ledger.append_given(chosen)
         return count > 0
 
-    def _enrolment(self, view: LedgerView) -> Iterator[EntryDraft]:
+    def _enrolment_draft(self, view: LedgerView) -> Iterator[EntryDraft]:
         approvers, public = Approvers.of(view.key_changes()), self._key.public
         known = approvers.get(public.fingerprint)
         if known and not known.revoked:
@@ -188,41 +187,41 @@ class DaemonLedger:
             name = f"{name[:23].rstrip('.')}-{mark}"
         yield EntryDraft(EntryKind.KEY_ENROLLED, approvers.enrolment(name, public, insecure=self._key.insecure))
 
-    def _revocation(self, view: LedgerView) -> Iterator[EntryDraft]:
+    def _revocation_draft(self, view: LedgerView) -> Iterator[EntryDraft]:
         approvers, fingerprint = Approvers.of(view.key_changes()), self._key.public.fingerprint
         known = approvers.get(fingerprint)
         if known and not known.revoked:
             yield EntryDraft(EntryKind.KEY_REVOKED, approvers.revocation(fingerprint))
 
-    def _asked(self, view: LedgerView, items: Sequence[Request], surface: str) -> Iterator[EntryDraft]:
+    def _request_drafts(self, view: LedgerView, items: Sequence[Request], surface: str) -> Iterator[EntryDraft]:
         for item in {item.id: item for item in items if 0 < len(item.id) <= _LONGEST_ID}.values():
             known = view.standing(item.id)
             shown = EntryDraft(EntryKind.SHOWN, {"digest": item.digest, "surface": surface}, item.id)
             if known is None:
-                yield EntryDraft(EntryKind.REQUESTED, self._request(item), item.id)
+                yield EntryDraft(EntryKind.REQUESTED, self._request_body(item), item.id)
                 yield from _preview(item)
                 yield shown
                 continue
             if known.state is not RequestState.PENDING:
-                if not _may_wait(known) or self._on_its_way(view, item.id):
+                if not _may_wait(known) or self._is_recent(view, item.id):
                     continue
                 yield EntryDraft(EntryKind.TOLD, DaemonReport(RequestState.PENDING).body(), item.id)
             if not self._was_shown(view, item):
                 yield shown
 
-    def _on_its_way(self, view: LedgerView, id_: str) -> bool:
-        """Whether the last that happened to a request is so recent that others may not know it yet."""
+    def _is_recent(self, view: LedgerView, id_: str) -> bool:
+        """Whether the last entry about a request is so recent that others may not know of it yet."""
         last = moment(view.of_request(id_)[-1].time)
-        return abs(self._clock() - last) < ON_ITS_WAY
+        return abs(self._clock() - last) < DELIVERY_TIME
 
     def _was_shown(self, view: LedgerView, item: Request) -> bool:
-        """Whether exactly this prompt is recorded as shown; what is known of an agent may be learned later."""
-        if (item.id, item.digest) in self._seen:
+        """Whether exactly this prompt is recorded as shown; details about the agent may arrive later and change it."""
+        if (item.id, item.digest) in self._shown:
             return True
         entries = view.of_request(item.id)
         return any(entry.kind == EntryKind.SHOWN and entry.body.get("digest") == item.digest for entry in entries)
 
-    def _request(self, item: Request) -> JsonObject:
+    def _request_body(self, item: Request) -> JsonObject:
         prompt = item.prompt
         connector, asker = prompt.connector, prompt.asker
         texts = {
@@ -240,42 +239,44 @@ class DaemonLedger:
         version, hash_ = connector.version[:_LONGEST_TEXT], connector.hash[:_LONGEST_TEXT]
         return body | {"connector": {"name": body["connector"], "version": version, "hash": hash_}}
 
-    def _heard(self, view: LedgerView, answers: "dict[str, _Answer]") -> Iterator[EntryDraft]:
+    def _audit_drafts(self, view: LedgerView, answers: "dict[str, _Answer]") -> Iterator[EntryDraft]:
         for id_, answer in answers.items():
-            told = DaemonReport(answer.verdict, reason=answer.reason, at=answer.at)
+            report = DaemonReport(answer.verdict, reason=answer.reason, at=answer.at)
             known = view.standing(id_)
             if known is None:
                 yield EntryDraft(EntryKind.REQUESTED, _bounded({"daemon": self._name, **answer.about}), id_)
                 known = RequestStanding(0, RequestState.PENDING, daemon=True)
-            elif _undelivered(known, told.outcome) and self._on_its_way(view, id_):
+            elif _undelivered(known, report.outcome) and self._is_recent(view, id_):
                 continue
             elsewhere = known.surface == ELSEWHERE
-            if known.daemon and not objection(known.state, known.told, told.outcome):
-                elsewhere = _not_ours(known, told.outcome)
-                yield _draft(id_, replace(told, elsewhere=elsewhere))
+            if known.daemon and not objection(known.state, known.told, report.outcome):
+                elsewhere = _is_elsewhere(known, report.outcome)
+                yield _draft(id_, replace(report, elsewhere=elsewhere))
             if answer.edited and elsewhere and not (known.edited and known.surface == ELSEWHERE):
                 yield EntryDraft(EntryKind.EDITED, {}, id_)
 
-    def _told(self, view: LedgerView, id_: str, told: DaemonReport, *, decided_here: bool) -> Iterator[EntryDraft]:
+    def _report_drafts(
+        self, view: LedgerView, id_: str, report: DaemonReport, *, decided_here: bool
+    ) -> Iterator[EntryDraft]:
         known = view.standing(id_)
         if known is None or not known.daemon:
-            yield _draft(id_, told)  # for the ledger to refuse, in its own words
+            yield _draft(id_, report)  # the ledger refuses it with a clear error
             return
-        if objection(known.state, known.told, told.outcome):
+        if objection(known.state, known.told, report.outcome):
             return
-        elsewhere = _not_ours(known, told.outcome)
+        elsewhere = _is_elsewhere(known, report.outcome)
         if known.state is RequestState.PENDING:
-            elsewhere = told.elsewhere or (elsewhere and not decided_here)
-        elif _undelivered(known, told.outcome):
-            if told.elsewhere and not decided_here and self._on_its_way(view, id_):
+            elsewhere = report.elsewhere or (elsewhere and not decided_here)
+        elif _undelivered(known, report.outcome):
+            if report.elsewhere and not decided_here and self._is_recent(view, id_):
                 return
-            elsewhere = told.elsewhere and decided_here and told.outcome is not RequestState.PENDING
-        yield _draft(id_, replace(told, elsewhere=elsewhere))
+            elsewhere = report.elsewhere and decided_here and report.outcome is not RequestState.PENDING
+        yield _draft(id_, replace(report, elsewhere=elsewhere))
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What audit events say of an answered request; `about` is what they say of the request itself."""
+    """What audit events say about an answered request; `about` describes the request itself."""
 
     verdict: RequestState
     at: str
@@ -285,7 +286,7 @@ class _Answer:
 
 
 def _answers(events: Sequence[Json]) -> dict[str, _Answer]:
-    """The answered requests in audit events, oldest first; whatever is not such an event is passed over."""
+    """The answered requests in audit events, oldest first; other events are ignored."""
     asked: dict[str, str] = {}
     answers: dict[str, _Answer] = {}
     for event in reversed(events):
@@ -295,13 +296,13 @@ def _answers(events: Sequence[Json]) -> dict[str, _Answer]:
         if not isinstance(type_, str) or not isinstance(payload, dict):
             continue
         id_, at = _text(payload, "aileron.approval.id"), utc_time(event.get("timestamp"))
-        if not 0 < len(id_) <= _LONGEST_ID or not _is_text(payload):
+        if not 0 < len(id_) <= _LONGEST_ID or not _is_recordable(payload):
             continue
-        if type_ == _ASKED:
+        if type_ == _REQUESTED_EVENT:
             asked[id_] = at
-        elif type_ in _ANSWERS:
+        elif type_ in _ANSWER_EVENTS:
             about = {
-                "asked": asked.get(id_) or _before(at, payload.get("aileron.approval.wait_ms")),
+                "asked": asked.get(id_) or _time_before(at, payload.get("aileron.approval.wait_ms")),
                 "kind": _text(payload, "aileron.approval.kind"),
                 "action": _text(payload, "aileron.approval.action"),
                 "connector": _text(payload, "aileron.connector.fqn"),
@@ -309,27 +310,27 @@ def _answers(events: Sequence[Json]) -> dict[str, _Answer]:
             }
             about = {name: text for name, text in about.items() if text}
             answers.pop(id_, None)
-            edited = _ANSWERS[type_] is RequestState.APPROVED and payload.get("aileron.approval.edited") is True
-            answers[id_] = _Answer(_ANSWERS[type_], at, _text(payload, "aileron.approval.reason"), about, edited)
+            edited = _ANSWER_EVENTS[type_] is RequestState.APPROVED and payload.get("aileron.approval.edited") is True
+            answers[id_] = _Answer(_ANSWER_EVENTS[type_], at, _text(payload, "aileron.approval.reason"), about, edited)
     return answers
 
 
 def _may_wait(known: RequestStanding) -> bool:
-    """Whether a request that was answered may wait after all: an end that the daemon itself told is the end."""
+    """Whether an answered request may still wait: yes, unless the daemon itself reported its end."""
     return known.daemon and not objection(known.state, known.told, RequestState.PENDING)
 
 
 def _undelivered(known: RequestStanding, outcome: RequestState) -> bool:
-    """Whether an answer was recorded here that fits an outcome, and nothing is known of its arrival."""
-    return not known.told and known.state is not RequestState.PENDING and not _not_ours(known, outcome)
+    """Whether a decision that fits this outcome was recorded, and the daemon has not confirmed it yet."""
+    return not known.told and known.state is not RequestState.PENDING and not _is_elsewhere(known, outcome)
 
 
-def _draft(id_: str, told: DaemonReport) -> EntryDraft:
-    return EntryDraft(EntryKind.TOLD, told.body() | _bounded({"reason": told.reason, "error": told.error}), id_)
+def _draft(id_: str, report: DaemonReport) -> EntryDraft:
+    return EntryDraft(EntryKind.TOLD, report.body() | _bounded({"reason": report.reason, "error": report.error}), id_)
 
 
-def _not_ours(known: RequestStanding, outcome: RequestState) -> bool:
-    """Whether an outcome can only come from another's answer: there is none of ours, or it was the opposite."""
+def _is_elsewhere(known: RequestStanding, outcome: RequestState) -> bool:
+    """Whether an outcome can only come from somebody else's answer: we gave none, or the opposite one."""
     if outcome not in ANSWERED or known.surface == ELSEWHERE:
         return outcome in ANSWERED
     match known.state:
@@ -337,7 +338,7 @@ def _not_ours(known: RequestStanding, outcome: RequestState) -> bool:
             return outcome not in (
                 RequestState.FAILED,
                 RequestState.INTERRUPTED,
-            )  # a daemon fails what it cannot carry out any more
+            )  # a daemon fails requests that it can no longer carry out
         case RequestState.DENIED:
             return outcome is not RequestState.DENIED
         case _:
@@ -354,24 +355,26 @@ def _preview(item: Request) -> Iterator[EntryDraft]:
 
 
 def _bounded(texts: dict[str, str], args: JsonObject | None = None) -> JsonObject:
-    """A body of foreign text that fits into an entry, with the digest and size of whatever did not."""
+    """An entry body with foreign text cut to fit, and the digest and size of each text that was cut."""
     body: JsonObject = {name: text[:_LONGEST_TEXT] for name, text in texts.items()}
-    cut: JsonObject = {name: _whole(canonical(text)) for name, text in texts.items() if len(text) > _LONGEST_TEXT}
+    cut: JsonObject = {
+        name: _digest_and_size(canonical(text)) for name, text in texts.items() if len(text) > _LONGEST_TEXT
+    }
     if args is not None:
         data = canonical(args)
         large = len(data) > _LARGEST_ARGS
-        body["args"] = _beginning(args) if large else args
+        body["args"] = _truncated(args) if large else args
         if large:
-            cut["args"] = _whole(data)
+            cut["args"] = _digest_and_size(data)
     return body | {"cut": cut} if cut else body
 
 
-def _whole(data: bytes) -> Json:
+def _digest_and_size(data: bytes) -> Json:
     return {"digest": f"sha256:{hashlib.sha256(data).hexdigest()}", "bytes": len(data)}
 
 
-def _beginning(args: JsonObject) -> JsonObject:
-    """The small values as they are and the beginning of the large ones as text, until there is no more room."""
+def _truncated(args: JsonObject) -> JsonObject:
+    """The small values unchanged and the beginning of the large ones as text, as many as fit."""
     kept: JsonObject = {}
     room = _LARGEST_CUT
     for name, value in args.items():
@@ -384,8 +387,8 @@ def _beginning(args: JsonObject) -> JsonObject:
     return kept
 
 
-def _before(at: str, wait: Json) -> str:
-    """The moment so many milliseconds before another, if both are known."""
+def _time_before(at: str, wait: Json) -> str:
+    """The time this many milliseconds before another, or "" if either is not known."""
     if not at or isinstance(wait, bool) or not isinstance(wait, int | float) or wait < 0:
         return ""
     try:
@@ -399,8 +402,8 @@ def _text(payload: JsonObject, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_text(payload: JsonObject) -> bool:
-    """Whether everything we take from a payload can be written down."""
+def _is_recordable(payload: JsonObject) -> bool:
+    """Whether every text in a payload can be recorded."""
     try:
         canonical([value for value in chain(payload, payload.values()) if isinstance(value, str)])
     except JsonError:

@@ -1,7 +1,7 @@
-"""JSON values as Go programs write them, so that a daemon's text for an input can be told from the input itself.
+"""JSON values as Go programs write them, to recognise which input a daemon's text is for.
 
 A daemon decodes every number as a float64 and shows containers with `%v` (or, in newer versions, as indented JSON).
-Both lose something: `[a b]` may be one string or two. Whoever recognises the text can show the value instead.
+Both lose something: `[a b]` may be one string or two. Once the text is recognised, the value can be shown instead.
 """
 
 import json
@@ -50,7 +50,7 @@ def indented(value: Json, line: str = "\n") -> str:
 
 
 def spellings(value: Json) -> Iterator[str]:
-    """Every text that a daemon may show for an input of this value, the likeliest first."""
+    """Every text that a daemon may show for an input with this value, the most likely first."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | dict):
@@ -72,7 +72,7 @@ def _digits(value: float) -> tuple[str, str, int]:
 def _double(value: float) -> Decimal:
     try:
         return Decimal(float.__repr__(float(value)))
-    except OverflowError:  # Go refuses such a number; whatever is said about it, no text of a daemon equals it
+    except OverflowError:  # Go refuses such a number, so no text of a daemon can match it
         return Decimal(value)
 
 

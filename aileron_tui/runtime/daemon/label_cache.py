@@ -1,7 +1,7 @@
-"""What a daemon tells of the actions and sessions that requests name, kept for a while.
+"""Caches what a daemon says about the actions and sessions that requests name.
 
-An agent may have made a name up, so asking is bounded: neither a flood of names nor a daemon that is slow to tell may
-hold up what waits. What is not asked for is shown by its name alone.
+An agent may make up names, so lookups are limited: neither many names nor a slow daemon may delay the requests. What is
+not looked up is shown by its name alone.
 """
 
 from collections.abc import Callable
@@ -10,43 +10,43 @@ from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonObject
 
-_LIFE: Final = 30.0
-_PATIENCE: Final = 1.0
+_LIFETIME: Final = 30.0
+_SLOW: Final = 1.0
 _MOST_KEPT: Final = 1000
-_MOST_AT_ONCE: Final = 200
+_MOST_LOOKUPS: Final = 200
 
-Ask = Callable[[str], JsonObject | None]
+LookUp = Callable[[str], JsonObject | None]
 
 
 class LabelCache:
-    """The labels of one kind. `ask` is the daemon's word on a name, None if it has none."""
+    """The labels of actions, or those of sessions. `look_up` asks the daemon about a name."""
 
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+    def __init__(self, look_up: LookUp) -> None:
+        self._look_up = look_up
         self._kept: dict[str, tuple[float, JsonObject | None]] = {}
-        self._left = _MOST_AT_ONCE
-        self._mute_until = 0.0
+        self._lookups_left = _MOST_LOOKUPS
+        self._paused_until = 0.0
 
-    def renew(self) -> None:
-        """A new list begins, for which names may be asked for again."""
-        self._left = _MOST_AT_ONCE
+    def allow_lookups(self) -> None:
+        """Allows lookups for another list."""
+        self._lookups_left = _MOST_LOOKUPS
 
     def of(self, name: Json) -> JsonObject | None:
-        """What the daemon tells of a name; after a while it is asked anew."""
+        """What the daemon says about a name, or None; looked up again after a while."""
         if not isinstance(name, str) or not name:
             return None
         began = monotonic()
         until, label = self._kept.get(name, (0.0, None))
         if until > began:
             return label
-        if self._mute_until > began or self._left <= 0:
+        if self._paused_until > began or self._lookups_left <= 0:
             return None
-        self._left -= 1
-        label = self._ask(name)
+        self._lookups_left -= 1
+        label = self._look_up(name)
         ended = monotonic()
-        if ended - began > _PATIENCE:
-            self._mute_until = ended + _LIFE
+        if ended - began > _SLOW:
+            self._paused_until = ended + _LIFETIME
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
-        self._kept[name] = (ended + _LIFE, label)
+        self._kept[name] = (ended + _LIFETIME, label)
         return label

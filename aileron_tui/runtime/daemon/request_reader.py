@@ -1,7 +1,7 @@
-"""Requests of a daemon as prompts of ours, with whatever kind, fields and oddities a daemon's version has.
+"""Reads the requests of a daemon, of any kind and of any version.
 
-Only what has no id is refused. An arg that our digest cannot carry (a number beyond a double) is shown as it was
-written, and the request can then be denied but not approved: `Request.deny_only` says why.
+Only a request without an id is refused. An arg that cannot be part of a digest (a number too large for a double) is
+shown as it was written, and the request can then be denied but not approved: `Request.deny_only` says why.
 """
 
 import re
@@ -21,24 +21,24 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.daemon.request_rows import argument_rows, read_row
 from aileron_tui.runtime.daemon.times import utc_time
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from aileron_tui.sandbox.failure import FailureKind as Class
 from aileron_tui.sandbox.failure import short_reason
 
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
-_ALREADY_SAID: Final = re.compile(r"(?:preview unavailable:\s*)+", re.IGNORECASE)
+_PREFIX: Final = re.compile(r"(?:preview unavailable:\s*)+", re.IGNORECASE)
 _CLASS: Final = re.compile(r"([a-z]+(?:_[a-z]+)+):\s*")
 _BOUNDARY: Final = re.compile(r"\(boundary=\w{1,100}\)\Z")
-_NO_REASON: Final = "no reason is given"
+_NO_REASON: Final = "no reason given"
 _UNREADABLE: Final = "the daemon sent a preview that cannot be read"
-_ODD_ARGS: Final = "the daemon sent inputs that are not an object"
+_INVALID_ARGS: Final = "the daemon sent inputs that are not an object"
 
 
 class NotEditable(AileronError):
-    """An edit that the daemon would not follow."""
+    """An edit that the daemon would ignore."""
 
 
-def read_daemon_request(  # noqa: PLR0913  # a request is put together from many places
+def read_daemon_request(  # noqa: PLR0913  # a request is built from many parts
     value: Json,
     *,
     source: str,
@@ -49,21 +49,21 @@ def read_daemon_request(  # noqa: PLR0913  # a request is put together from many
     rules: Sequence[RiskRule],
     seen: datetime,
 ) -> Request:
-    """The request in a daemon's JSON, or Untrustworthy where there is none.
+    """The request in a daemon's JSON; raises InvalidReply.
 
-    `action` and `session` are what the daemon tells about the action and the session that the request names, if it
-    does; `seen` is when we saw it, for a request that does not tell when it was made.
+    `action` and `session` are what the daemon says about the action and the session that the request names, if
+    anything; `seen` is when we received it, for a request that does not say when it was made.
     """
     if not isinstance(value, dict):
-        raise Untrustworthy("the daemon sent something that is not a request", compact(value)[:80])
+        raise InvalidReply("the daemon sent something that is not a request", compact(value)[:80])
     id_ = value.get("id")
     if not isinstance(id_, str) or not id_:
-        raise Untrustworthy("the daemon sent a request without an id")
+        raise InvalidReply("the daemon sent a request without an id")
     kind = _text(value.get("kind")) or ACTION
     name = _text(value.get("action_name")) or kind
     args, deny_only = _args(value.get("args"))
-    told = action if action is not None and action.get("name", name) == name and kind == ACTION else None
-    connector = _connector(_text(value.get("connector_fqn")), told)
+    about_action = action if action is not None and action.get("name", name) == name and kind == ACTION else None
+    connector = _connector(_text(value.get("connector_fqn")), about_action)
     prompt = Prompt(
         kind=kind,
         action=name,
@@ -72,13 +72,13 @@ def read_daemon_request(  # noqa: PLR0913  # a request is put together from many
         inputs=argument_rows(kind, args, value.get("input_fields")),
         preview=_preview(value.get("preview")),
         asker=_asker(_text(value.get("session_id")), session),
-        risk=_ruled(name, connector.name, told, rules) or _inherent(kind, name, args, told),
+        risk=_risk_by_rules(name, connector.name, about_action, rules) or _risk_of_call(kind, name, args, about_action),
     )
     try:
-        prompt, faults = _carried(prompt)
+        prompt, faults = _made_canonical(prompt)
         digest = prompt.digest
     except JsonError as error:
-        raise Untrustworthy("the daemon sent a request that cannot be shown", str(error)) from None
+        raise InvalidReply("the daemon sent a request that cannot be shown", str(error)) from None
     deny_only = deny_only or faults
     declared = KINDS.get(kind)
     form = declared.form if declared and not deny_only else ()
@@ -106,7 +106,7 @@ def read_daemon_request(  # noqa: PLR0913  # a request is put together from many
 
 
 def edited(item: Request, edits: JsonObject) -> Request:
-    """The request as it would be with these edits, or NotEditable where the daemon would not follow them."""
+    """The request as it would be with these edits; raises NotEditable if the daemon would ignore them."""
     _checked(item, edits)
     args = item.prompt.args | edits
     prompt = replace(item.prompt, args=args, inputs=argument_rows(item.prompt.kind, args))
@@ -123,7 +123,7 @@ def edited(item: Request, edits: JsonObject) -> Request:
 
 
 def payload(item: Request, edits: JsonObject | None) -> JsonObject | None:
-    """What an approval of an edited request tells the daemon beside its verdict; `item` is the edited one."""
+    """The edited payload of an answer, or None without edits; `item` is the edited request."""
     if not edits:
         return None
     editable = _checked(item, edits)
@@ -163,18 +163,18 @@ def _cautions(kind: str, args: JsonObject) -> tuple[Caution, ...]:
 
 
 def _text(value: Json) -> str:
-    """Text of a field that should be one: anything else is spelled out, so that it can be seen."""
+    """The text of a field; anything but text is shown as JSON."""
     return "" if value is None else compact(value)
 
 
 def _args(value: Json) -> tuple[JsonObject, str]:
     if value is None:
         return {}, ""
-    return (value, "") if isinstance(value, dict) else ({"args": value}, _ODD_ARGS)
+    return (value, "") if isinstance(value, dict) else ({"args": value}, _INVALID_ARGS)
 
 
-def _carried(prompt: Prompt) -> tuple[Prompt, str]:
-    """The prompt with every arg that has no canonical form spelled out as text, and what is wrong with the first."""
+def _made_canonical(prompt: Prompt) -> tuple[Prompt, str]:
+    """The prompt with each arg that has no canonical form written as text, and what is wrong with the first."""
     try:
         canonical(prompt.args)
     except JsonError as error:
@@ -220,21 +220,21 @@ def _preview(value: Json) -> PreviewResult | None:
 
 
 def _reason(text: str) -> str:
-    """Why there is no preview, without the frame that the daemon puts around it and the upstream's body."""
+    """Why there is no preview, without what the daemon puts around the reason and the upstream's body."""
     said = text.strip()
-    said = said[prefix.end() :] if (prefix := _ALREADY_SAID.match(said)) else said
-    inner = _BOUNDARY.sub("", said).rstrip()  # the text is stripped already; `\\s*` before it would cost its square
+    said = said[prefix.end() :] if (prefix := _PREFIX.match(said)) else said
+    inner = _BOUNDARY.sub("", said).rstrip()  # the text is stripped already; `\\s*` before it would take quadratic time
     class_ = _CLASS.match(inner)
     if class_ and (inner != said or class_[1] in set(Class)):
         return short_reason(class_[1], inner[class_.end() :]) if inner[class_.end() :].strip() else _NO_REASON
     return short_reason("", inner) if inner.strip() else _NO_REASON
 
 
-def _ruled(name: str, connector: str, action: JsonObject | None, rules: Sequence[RiskRule]) -> Risk | None:
+def _risk_by_rules(name: str, connector: str, action: JsonObject | None, rules: Sequence[RiskRule]) -> Risk | None:
     return by_rule(name, _steps(action) or (Step("", connector, "", None, {}),), rules)
 
 
-def _inherent(kind: str, name: str, args: JsonObject, action: JsonObject | None) -> Risk:
+def _risk_of_call(kind: str, name: str, args: JsonObject, action: JsonObject | None) -> Risk:
     if kind in KINDS:
         return KINDS[kind].risk(args)
     if kind != ACTION:
@@ -244,10 +244,10 @@ def _inherent(kind: str, name: str, args: JsonObject, action: JsonObject | None)
 
 
 def _steps(action: JsonObject | None) -> tuple[Step, ...]:
-    """The steps the daemon tells of, or none if one of them cannot be read: a part is not the whole."""
-    told = action.get("execute") if action else None
+    """The steps that the daemon lists, or none if one of them cannot be read."""
+    execute = action.get("execute") if action else None
     steps: list[Step] = []
-    for entry in told if isinstance(told, list) else ():
+    for entry in execute if isinstance(execute, list) else ():
         match entry:
             case {"connector": str() as connector, "op": str() as op, **others} if op:
                 idempotent = others.get("idempotent")

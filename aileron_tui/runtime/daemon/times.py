@@ -1,4 +1,4 @@
-"""A daemon's times as ours."""
+"""Converts a daemon's times to ours."""
 
 import re
 from datetime import datetime
@@ -14,7 +14,7 @@ _EARLIEST: Final = "1970"
 
 
 def utc_time(value: Json) -> str:
-    """A daemon's time (RFC 3339, any offset, up to nanoseconds) as entries write it; empty if it is none."""
+    """A daemon's time (RFC 3339, any offset, up to nanoseconds) as ledger entries write it; "" if it is not valid."""
     found = _TIME.fullmatch(value) if isinstance(value, str) else None
     if not found:
         return ""

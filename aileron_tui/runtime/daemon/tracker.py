@@ -1,7 +1,7 @@
-"""What a daemon has waiting, put together from lists and events that may be late, doubled or missing.
+"""The requests of one daemon, put together from lists and events that may be late, repeated or missing.
 
-The daemon's list is the truth, but a list takes time: what an event told after it was asked for counts more than the
-list. So every fact carries the moment at which it was asked for or heard, counted in events, not in seconds.
+The daemon's list is the truth, but it takes time to arrive: an event that came after the list was asked for is newer.
+So the tracker counts events and remembers, for each request, the tick of the last event about it.
 """
 
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 
 REMEMBERED: Final = 4096
-"""How many requests that no longer wait are remembered, so that a late event does not bring them back."""
+"""How many requests that stopped waiting are remembered, so that a late event does not bring them back."""
 
 
 @dataclass(slots=True)
 class OwnAnswer:
-    """What this console answered to one request. It belongs to no connection: an answer may arrive after its own broke.
+    """What this console answered to one request. It is not tied to a connection: it may arrive after a reconnect.
 
     `taken` means that the daemon took it. `unconfirmed` is the verdict of an answer that was sent without a reply.
     `edited` is the edited request, if that is what was approved.
@@ -32,114 +32,122 @@ class OwnAnswer:
 
 @dataclass(slots=True)
 class Tracker:
-    """Outlives connections: what waited before a break and waits no more is not forgotten.
+    """Outlives connections, so that requests which end while the daemon cannot be reached are not forgotten.
 
-    `own_answers` has every request for which a decision was recorded here, whether or not the daemon took it.
+    `waiting` are the requests that wait. `stopped_waiting` are those that lately did; their state is PENDING until the
+    daemon says what happened to them. `own_answers` has every request for which a decision was recorded here, whether
+    or not the daemon took it.
     """
 
     waiting: dict[str, Request] = field(default_factory=dict)
-    gone: dict[str, Request] = field(default_factory=dict)
+    stopped_waiting: dict[str, Request] = field(default_factory=dict)
     own_answers: dict[str, OwnAnswer] = field(default_factory=dict)
-    _clock: int = 0
-    _heard: dict[str, int] = field(default_factory=dict)
+    _tick: int = 0
+    _last_event: dict[str, int] = field(default_factory=dict)
 
-    def now(self) -> int:
-        """The moment to remember when a list is asked for."""
-        return self._clock
+    def tick(self) -> int:
+        """The number of events so far. Note it when you ask for a list, and pass it to `apply_list`."""
+        return self._tick
 
-    def listed(self, items: Iterable[Request], asked: int) -> tuple[list[Request], list[Request]]:
-        """Takes in a list that was asked for at a moment; returns what is new to see and what waits no more."""
-        told = {item.id: item for item in items}
+    def apply_list(self, requests: Iterable[Request], asked_at: int) -> tuple[list[Request], list[Request]]:
+        """Applies a list that was asked for at a tick; returns what is new or changed, and what stopped waiting."""
+        listed = {request.id: request for request in requests}
         arrived: list[Request] = []
-        for id_, item in told.items():
-            if self._heard.get(id_, -1) > asked and id_ not in self.waiting:
+        for id_, request in listed.items():
+            if self._last_event.get(id_, -1) > asked_at and id_ not in self.waiting:
                 continue  # it ended while the list was on its way
             known = self.waiting.get(id_)
-            if known is None or known.digest != item.digest:
-                arrived.append(item)
+            if known is None or known.digest != request.digest:
+                arrived.append(request)
             if known is None:
-                self._hear(id_)
-            self._wait(item)
-        vanished = [item for id_, item in self.waiting.items() if id_ not in told and self._heard.get(id_, -1) <= asked]
-        for item in vanished:
-            self._hear(item.id)
-            self._leave(item)
+                self._count_event(id_)
+            self._add_waiting(request)
+        vanished = [
+            request
+            for id_, request in self.waiting.items()
+            if id_ not in listed and self._last_event.get(id_, -1) <= asked_at
+        ]
+        for request in vanished:
+            self._count_event(request.id)
+            self._stop_waiting(request)
         return arrived, vanished
 
-    def pending(self, item: Request) -> bool:
-        """Takes in an arrival; whether it is new."""
-        if item.id in self.waiting or item.id in self.gone or item.id in self._heard:
-            return False  # told twice, or after its own answer
-        self._hear(item.id)
-        self._wait(item)
+    def apply_arrival(self, request: Request) -> bool:
+        """Applies the arrival of a request; returns whether it is new."""
+        if request.id in self.waiting or request.id in self.stopped_waiting or request.id in self._last_event:
+            return False  # the event was repeated, or came after the answer
+        self._count_event(request.id)
+        self._add_waiting(request)
         return True
 
-    def resolved(self, id_: str) -> Request | None:
-        """Takes in that a request was answered; the request, if it waited here."""
-        self._hear(id_)
-        item = self.waiting.get(id_)
-        if item is not None:
-            self._leave(item)
-        return item
+    def apply_answer(self, id_: str) -> Request | None:
+        """Applies that somebody answered a request; returns the request if it was waiting."""
+        self._count_event(id_)
+        request = self.waiting.get(id_)
+        if request is not None:
+            self._stop_waiting(request)
+        return request
 
-    def decided(self, id_: str, edited: Request | None) -> None:
-        """Takes in that a decision was recorded here; `edited` is the edited request it approves, if it is one."""
+    def apply_state(self, id_: str, state: RequestState, reason: str = "", error: str = "") -> Request | None:
+        """Applies the state of a request that stopped waiting; returns the request, or None if nothing changed."""
+        request = self.stopped_waiting.get(id_)
+        if request is None or (request.state.final and not state.final):
+            return None
+        fields = request.fields | {"error": error} if error else request.fields
+        answer = self.own_answers.get(id_)
+        approved = answer.edited if answer and answer.taken else None
+        after = replace(approved or request, state=state, reason=reason, fields=fields)
+        if (after.state, after.reason, after.fields) == (request.state, request.reason, request.fields):
+            return None
+        self.stopped_waiting[id_] = after
+        return after
+
+    def find(self, id_: str) -> Request | None:
+        """A request that waits, or lately did."""
+        return self.waiting.get(id_) or self.stopped_waiting.get(id_)
+
+    # answers of this console
+
+    def answer_recorded(self, id_: str, edited: Request | None) -> None:
+        """A decision was recorded here; `edited` is the edited request that it approves, if any."""
         self._own_answer(id_).edited = edited
 
-    def sent_without_reply(self, id_: str, verdict: Verdict) -> None:
-        """Takes in that our answer was sent and that it is not known whether it arrived."""
+    def answer_unconfirmed(self, id_: str, verdict: Verdict) -> None:
+        """Our answer was sent, but no reply came: it may or may not have arrived."""
         self._own_answer(id_).unconfirmed = verdict
 
-    def not_taken(self, id_: str) -> None:
-        """Takes in that our answer did not count, and that it will not arrive later either."""
+    def answer_rejected(self, id_: str) -> None:
+        """The daemon replied to our answer and did not take it, so it will not arrive later."""
         self._own_answer(id_).unconfirmed = None
 
-    def taken(self, id_: str) -> None:
-        """Takes in that the daemon took our answer."""
+    def answer_taken(self, id_: str) -> None:
+        """The daemon took our answer."""
         answer = self._own_answer(id_)
         answer.taken, answer.unconfirmed = True, None
 
     def is_unconfirmed(self, id_: str) -> bool:
-        """Whether an answer of ours may still arrive, or have arrived without our knowing."""
+        """Whether an answer of ours may have arrived without a reply, or may still arrive."""
         answer = self.own_answers.get(id_)
         return answer is not None and answer.unconfirmed is not None
 
     def _own_answer(self, id_: str) -> OwnAnswer:
         return self.own_answers.setdefault(id_, OwnAnswer())
 
-    def known(self, id_: str) -> Request | None:
-        """A request that waits, or lately did."""
-        return self.waiting.get(id_) or self.gone.get(id_)
+    def _add_waiting(self, request: Request) -> None:
+        self.stopped_waiting.pop(request.id, None)
+        self.waiting[request.id] = request
 
-    def became(self, id_: str, state: RequestState, note: str = "", error: str = "") -> Request | None:
-        """What became of a request that waits no more; None if that is nothing new."""
-        item = self.gone.get(id_)
-        if item is None or (item.state.final and not state.final):
-            return None
-        fields = item.fields | {"error": error} if error else item.fields
-        answer = self.own_answers.get(id_)
-        approved = answer.edited if answer and answer.taken else None
-        after = replace(approved or item, state=state, reason=note, fields=fields)
-        if (after.state, after.reason, after.fields) == (item.state, item.reason, item.fields):
-            return None
-        self.gone[id_] = after
-        return after
-
-    def _wait(self, item: Request) -> None:
-        self.gone.pop(item.id, None)
-        self.waiting[item.id] = item
-
-    def _leave(self, item: Request) -> None:
-        del self.waiting[item.id]
-        self.gone[item.id] = item
-        while len(self.gone) > REMEMBERED:
-            oldest = next(iter(self.gone))
-            del self.gone[oldest]
+    def _stop_waiting(self, request: Request) -> None:
+        del self.waiting[request.id]
+        self.stopped_waiting[request.id] = request
+        while len(self.stopped_waiting) > REMEMBERED:
+            oldest = next(iter(self.stopped_waiting))
+            del self.stopped_waiting[oldest]
             self.own_answers.pop(oldest, None)
 
-    def _hear(self, id_: str) -> None:
-        self._clock += 1
-        self._heard.pop(id_, None)
-        self._heard[id_] = self._clock
-        if len(self._heard) > 2 * (REMEMBERED + len(self.waiting)):
-            self._heard = dict(list(self._heard.items())[-REMEMBERED - len(self.waiting) :])
+    def _count_event(self, id_: str) -> None:
+        self._tick += 1
+        self._last_event.pop(id_, None)
+        self._last_event[id_] = self._tick
+        if len(self._last_event) > 2 * (REMEMBERED + len(self.waiting)):
+            self._last_event = dict(list(self._last_event.items())[-REMEMBERED - len(self.waiting) :])

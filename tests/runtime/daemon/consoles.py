@@ -88,8 +88,8 @@ class Console:
     def _listen(self) -> None:
         while True:
             try:
-                for happening in self.source.watch():
-                    self._hear(happening)
+                for event in self.source.watch():
+                    self._hear(event)
             except AileronError as error:
                 self._news.append(error)
                 self.faults.append(error)
@@ -97,12 +97,12 @@ class Console:
             if not self._again or not self._reconnected():
                 return
 
-    def _hear(self, happening: SourceEvent | None) -> None:
-        if happening is None:
+    def _hear(self, event: SourceEvent | None) -> None:
+        if event is None:
             self.beats += 1
         else:
-            self._news.append(happening)
-            self.heard.append(happening)
+            self._news.append(event)
+            self.heard.append(event)
 
     def _reconnected(self) -> bool:
         while not self._stop.wait(0.02):

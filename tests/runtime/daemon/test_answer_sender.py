@@ -19,20 +19,20 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_reader
-from aileron_tui.runtime.daemon.answer_sender import NotAnswered
+from aileron_tui.runtime.daemon.answer_sender import AnswerRefused
 from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
 from aileron_tui.runtime.daemon.request_reader import NotEditable
 from aileron_tui.runtime.errors import (
     ApprovalsOff,
+    InvalidReply,
     NoGate,
+    NoReply,
     NotAllowed,
     NotFound,
     NotWaiting,
     Rejected,
     RuntimeFault,
-    Unanswered,
-    Untrustworthy,
 )
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import verify
@@ -109,7 +109,7 @@ def test_our_own_answer_is_not_taken_for_another_by_the_list(daemon: FakeDaemon,
     with Console(daemon, folder, list_every=0.02) as console:
         item = console.item(id_)
         with Deciding(console, item) as deciding:
-            console.until(lambda: id_ in console.tracker.gone)
+            console.until(lambda: id_ in console.tracker.stopped_waiting)
         assert deciding.state is RequestState.RUNNING
         console.until_state(id_, RequestState.EXECUTED)
         assert console.story(id_) == [*SEEN, "decided approve", "told running", "told executed"]
@@ -122,10 +122,10 @@ def test_an_answer_that_outlives_its_connection_is_ours(daemon: FakeDaemon, fold
         daemon.switch(delay={"decide": 3.0})
         source = console.source
         with Deciding(console, item) as deciding:
-            console.until(lambda: bool(source._answering.sending))
+            console.until(lambda: bool(source._answer_sender.in_flight))
             time.sleep(1.0)  # by now it is on its way
             source.close()
-        assert isinstance(deciding.fault, Unanswered)
+        assert isinstance(deciding.fault, NoReply)
         console.until_state(id_, RequestState.EXECUTED)
         assert console.source is not source
         assert len(daemon.decisions(id_)) == 1
@@ -156,7 +156,7 @@ def test_an_answer_that_arrives_after_a_reconnect_is_ours(daemon: FakeDaemon, fo
     network = _SlowNetwork()
     with Console(daemon, folder, transport=network) as console:
         first = console.source
-        with pytest.raises(Unanswered, match="still waits"):
+        with pytest.raises(NoReply, match="still waits"):
             console.decide(id_)
         assert console.story(id_) == [*SEEN, "decided approve", "told pending"]
         first.close()
@@ -261,7 +261,7 @@ def test_what_cannot_be_shown_exactly_can_only_be_denied(daemon: FakeDaemon, fol
     id_ = daemon.register(extra={"args": ["r-1"]})
     with Console(daemon, folder) as console:
         assert console.item(id_).deny_only
-        with pytest.raises(NotAnswered):
+        with pytest.raises(AnswerRefused):
             console.decide(id_)
         assert daemon.decisions(id_) == []
         assert console.story(id_) == SEEN
@@ -294,7 +294,7 @@ def test_a_lost_answer_is_not_sent_again_by_itself(daemon: FakeDaemon, folder: P
     with Console(daemon, folder) as console:
         console.until_waiting(id_)
         daemon.switch(hang_up={"decide": 1})
-        with pytest.raises(Unanswered, match="still waits"):
+        with pytest.raises(NoReply, match="still waits"):
             console.decide(id_)
         assert daemon.decisions(id_) == []
         assert console.waiting == [id_]
@@ -310,7 +310,7 @@ def test_an_answer_that_arrives_late_counts_when_it_is_given_again(daemon: FakeD
         console.until_waiting(id_)
         daemon.wait_for_watchers()
         daemon.switch(hang_up={"decide": 1})
-        with pytest.raises(Unanswered):
+        with pytest.raises(NoReply):
             console.decide(id_)
         item = console.item(id_)
         daemon.resolve(id_, silently=True)  # it was on its way
@@ -326,7 +326,7 @@ def test_an_answer_that_arrives_late_is_ours_also_when_nobody_asks(daemon: FakeD
         console.until_waiting(id_)
         daemon.wait_for_watchers()
         daemon.switch(hang_up={"decide": 1})
-        with pytest.raises(Unanswered):
+        with pytest.raises(NoReply):
             console.decide(id_)
         daemon.resolve(id_)  # it was on its way
         console.until_state(id_, RequestState.RUNNING)
@@ -339,7 +339,7 @@ def test_the_opposite_of_an_answer_that_was_lost_is_not_ours(daemon: FakeDaemon,
         console.until_waiting(id_)
         daemon.wait_for_watchers()
         daemon.switch(hang_up={"decide": 1})
-        with pytest.raises(Unanswered):
+        with pytest.raises(NoReply):
             console.decide(id_)
         daemon.resolve(id_, approved=False)
         console.until_state(id_, RequestState.DENIED)
@@ -352,7 +352,7 @@ def test_a_lost_reply_and_nobody_left_to_ask(tmp_path: Path, folder: Path) -> No
         taken, lost = daemon.register(outcome="running"), daemon.register()
         console.until_waiting(taken, lost)
         daemon.switch(lose_reply={"decide": 1}, answers={"list": {"status": 503, "body": {}}})
-        with pytest.raises(Unanswered, match="not known"):
+        with pytest.raises(NoReply, match="not known"):
             console.decide(taken)
         daemon.kill()
         item = console.board.requests[lost]
@@ -378,7 +378,7 @@ def test_a_lost_reply_and_a_request_that_is_gone(daemon: FakeDaemon, folder: Pat
                 "result": {"status": 404, "body": {"error": {"code": "not_found"}}},
             },
         )
-        with pytest.raises(Unanswered):
+        with pytest.raises(NoReply):
             console.decide(id_)
         console.until_state(id_, RequestState.INTERRUPTED)
         assert console.story(id_)[3:] == ["decided approve", "told interrupted"]
@@ -396,11 +396,11 @@ def test_a_lost_reply_and_a_request_that_is_gone(daemon: FakeDaemon, folder: Pat
         ({"status": 412, "body": FAILURE}, Rejected),
         ({"status": 500, "body": {"error": {"code": "decide_error", "message": "disk full"}}}, Rejected),
         ({"status": 500, "body": FAILURE}, Rejected),
-        ({"status": 500, "body": "{"}, Untrustworthy),
+        ({"status": 500, "body": "{"}, InvalidReply),
         ({"status": 502, "body": "<html>", "type": "text/html"}, Rejected),
         ({"status": 503, "body": {"error": {"code": "action_approvals_disabled"}}}, ApprovalsOff),
         ({"status": 302, "body": "", "headers": {"Location": "/v1/elsewhere"}}, Rejected),
-        ({"status": 404, "body": "404 page not found", "type": "text/plain"}, Untrustworthy),
+        ({"status": 404, "body": "404 page not found", "type": "text/plain"}, InvalidReply),
     ],
     ids=str,
 )
@@ -450,7 +450,7 @@ def test_an_answer_given_elsewhere_while_ours_is_refused(daemon: FakeDaemon, fol
         item = console.item(id_)
         daemon.wait_for_watchers()
         with Deciding(console, item) as deciding:
-            console.until(lambda: bool(console.source._answering.sending))
+            console.until(lambda: bool(console.source._answer_sender.in_flight))
             daemon.resolve(id_, approved=False)
         assert isinstance(deciding.fault, Rejected)
         console.until_state(id_, RequestState.DENIED)

@@ -126,7 +126,7 @@ def test_an_id_that_two_sources_have_names_neither(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell who listens")
 @pytest.mark.parametrize("token", ["secret", ""])
 def test_another_user_on_the_port_is_told_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
-    monkeypatch.setattr(port_owner, "trusted", lambda: frozenset({4_000_000}))
+    monkeypatch.setattr(port_owner, "trusted_users", lambda: frozenset({4_000_000}))
     heard: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -159,8 +159,8 @@ def test_a_localhost_that_is_another_machine_is_told_nothing() -> None:
 
     connection = Elsewhere()
     wire = HttpConnection("http://localhost:8722")
-    with pytest.raises(NoGate, match="nothing is told"):
-        wire._note("connection.connect_tcp.complete", {"return_value": connection})
+    with pytest.raises(NoGate, match="refused to connect"):
+        wire._on_trace("connection.connect_tcp.complete", {"return_value": connection})
     assert connection.closed
     wire.close()
 

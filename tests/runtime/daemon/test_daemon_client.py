@@ -13,13 +13,13 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.daemon_client import LOCKED, UNKNOWN, DaemonClient, DaemonResult, WrongPassphrase
 from aileron_tui.runtime.daemon.daemon_discovery import Daemon
 from aileron_tui.runtime.errors import (
+    InvalidReply,
     NoGate,
+    NoReply,
     NotAllowed,
     NotFound,
     Rejected,
     RuntimeFault,
-    Unanswered,
-    Untrustworthy,
     VaultLocked,
 )
 from aileron_tui.runtime.http_connection import HttpConnection
@@ -79,10 +79,10 @@ def fails(error: Exception) -> Line:
         ({"status": "failed"}, DaemonResult(RequestState.FAILED)),
         (
             {"status": "on_hold", "reason": "r"},
-            DaemonResult(RequestState.RUNNING, "r", note="the daemon calls it on_hold"),
+            DaemonResult(RequestState.RUNNING, "r", note="the daemon says: on_hold"),
         ),
-        ({"status": None}, DaemonResult(RequestState.RUNNING, note="the daemon calls it null")),
-        ({}, DaemonResult(RequestState.RUNNING, note="the daemon calls it null")),
+        ({"status": None}, DaemonResult(RequestState.RUNNING, note="the daemon says: null")),
+        ({}, DaemonResult(RequestState.RUNNING, note="the daemon says: null")),
     ],
     ids=str,
 )
@@ -100,7 +100,7 @@ def test_a_request_nobody_knows() -> None:
     client = always(404, {"error": {"code": "not_found", "message": "unknown"}}).client()
     with pytest.raises(NotFound):
         client.result("act-1")
-    assert client.ended("act-1") == DaemonResult(RequestState.WITHDRAWN, note=UNKNOWN)
+    assert client.outcome("act-1") == DaemonResult(RequestState.WITHDRAWN, note=UNKNOWN)
 
 
 def test_where_a_request_stands_is_looked_up_in_the_list_first() -> None:
@@ -110,9 +110,9 @@ def test_where_a_request_stands_is_looked_up_in_the_list_first() -> None:
         return httpx.Response(200, json={"status": "denied"})
 
     line = Line(answer)
-    assert line.client().standing("act-1") == DaemonResult(RequestState.PENDING)
+    assert line.client().current_state("act-1") == DaemonResult(RequestState.PENDING)
     assert [request.url.path for request in line.asked] == ["/v1/action-approvals"]
-    assert line.client().standing("act-2") == DaemonResult(RequestState.DENIED)
+    assert line.client().current_state("act-2") == DaemonResult(RequestState.DENIED)
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
@@ -139,18 +139,18 @@ def test_what_comes_with_a_success_need_not_come() -> None:
         (always(404, {}), NotFound),
         (always(412, {"error": {"class": "binding_required", "message": "no"}}), Rejected),
         (always(423, {}), VaultLocked),
-        (always(500, []), Untrustworthy),
+        (always(500, []), InvalidReply),
         (Line(lambda _: httpx.Response(502, html="<html>")), Rejected),
         (
             Line(lambda _: httpx.Response(500, content=b"not packed", headers={"Content-Encoding": "gzip"})),
-            Untrustworthy,
+            InvalidReply,
         ),
         (fails(httpx.ConnectError("refused")), NoGate),
         (fails(httpx.ConnectTimeout("slow")), NoGate),
-        (fails(httpx.ReadTimeout("slow")), Unanswered),
-        (fails(httpx.WriteError("broken")), Unanswered),
-        (fails(httpx.RemoteProtocolError("odd")), Unanswered),
-        (fails(httpx.PoolTimeout("busy")), Unanswered),
+        (fails(httpx.ReadTimeout("slow")), NoReply),
+        (fails(httpx.WriteError("broken")), NoReply),
+        (fails(httpx.RemoteProtocolError("odd")), NoReply),
+        (fails(httpx.PoolTimeout("busy")), NoReply),
     ],
 )
 def test_everything_else_is_none(line: Line, fault: type[RuntimeFault]) -> None:
@@ -178,9 +178,9 @@ def test_an_id_is_one_part_of_a_path(id_: str, path: bytes) -> None:
 @pytest.mark.parametrize("id_", ["", ".", "..", "x" * 5000])
 def test_an_id_that_cannot_be_one_is_asked_for_nowhere(id_: str) -> None:
     line = always(200, {"status": "running"})
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         line.client().result(id_)
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         line.client().decide(id_, {"approved": True})
     assert not line.asked
 
@@ -195,7 +195,7 @@ def test_a_name_that_cannot_be_one_is_asked_for_nowhere(name: str) -> None:
 
 @pytest.mark.parametrize("body", [{}, {"items": 7}, {"items": {}}, {"items": None}], ids=str)
 def test_a_list_that_is_none(body: Any) -> None:
-    with pytest.raises(Untrustworthy):
+    with pytest.raises(InvalidReply):
         always(200, body).client().waiting()
 
 
@@ -233,7 +233,7 @@ def test_the_passphrase_goes_to_one_place() -> None:
 def test_the_passphrase_does_not_cross_a_network_in_the_clear() -> None:
     line = always(200, {})
     client = DaemonClient(Daemon("http://192.0.2.7:54321"), transport=httpx.MockTransport(line))
-    with pytest.raises(AileronError, match="in the clear"):
+    with pytest.raises(AileronError, match="unencrypted"):
         client.unlock(bytearray(b"correct horse"))
     assert not line.asked
 
@@ -287,7 +287,7 @@ def test_what_is_told_and_fails_is_not_done() -> None:
     wire = HttpConnection(URL, transport=httpx.MockTransport(line))
     assert "error" in wire.ask("POST", "/v1/actions/x/run", {})
     with pytest.raises(Rejected, match="the vault is locked"):
-        wire.tell("POST", "/v1/action-approvals/act-1/decide", {}, headers={})
+        wire.send("POST", "/v1/action-approvals/act-1/decide", {}, headers={})
 
 
 def test_an_answer_in_drops_comes_to_an_end() -> None:
@@ -299,8 +299,8 @@ def test_an_answer_in_drops_comes_to_an_end() -> None:
     def answer(_: httpx.Request) -> httpx.Response:
         return httpx.Response(200, content=drops(), headers={"Content-Type": "application/json"})
 
-    wire = HttpConnection(URL, called="daemon", transport=httpx.MockTransport(answer))
-    with pytest.raises(Unanswered, match="in time"):
+    wire = HttpConnection(URL, peer="daemon", transport=httpx.MockTransport(answer))
+    with pytest.raises(NoReply, match="in time"):
         wire.ask("GET", "/v1/health", seconds=0.02)
 
 
@@ -331,10 +331,27 @@ def test_a_token_in_any_words_of_the_daemon_is_not_told_on(spelling: str) -> Non
         client.waiting()
     words += [str(error.value), error.value.code, str(error.value.body)]
     if "/v1/audit" in said:
-        with pytest.raises(Untrustworthy) as odd:
+        with pytest.raises(InvalidReply) as odd:
             client.audit()
         words.append(str(odd.value))
     results = [client.result(id_) for id_ in "abc"]
     words += [results[0].error, results[1].reason, results[2].note]
     assert [text for text in words if "⟨token⟩" not in text] == []
     assert [text for text in words if spelling in text or SECRET in text] == []
+
+
+def test_nothing_is_sent_after_close() -> None:
+    """A thread that was woken by the closing must not go on over another connection of the pool."""
+    sent: list[str] = []
+
+    def line(request: httpx.Request) -> httpx.Response:
+        sent.append(request.url.path)
+        return httpx.Response(200, json={"items": []})
+
+    wire = HttpConnection(URL, transport=httpx.MockTransport(line))
+    wire.ask("GET", "/before")
+    wire._closed = True  # `close` sets this before it ends the first socket
+    with pytest.raises(NoReply, match="closed"):
+        wire.ask("GET", "/after")
+    wire.close()
+    assert sent == ["/before"]

@@ -20,7 +20,7 @@ from aileron_tui.runtime.daemon.daemon_discovery import (
     StepOutcome,
     find,
     search,
-    trail,
+    search_steps,
 )
 from aileron_tui.runtime.errors import NoGate
 from tests.daemon.process import FakeDaemon
@@ -69,7 +69,7 @@ def dead_process() -> int:
 def outcomes(
     home: Path, env: dict[str, str] | None = None, wanted: NamedDaemon | None = None
 ) -> list[tuple[str, StepOutcome]]:
-    return [(step.about, step.outcome) for step in trail(wanted or NamedDaemon(), env or {}, home)]
+    return [(step.about, step.outcome) for step in search_steps(wanted or NamedDaemon(), env or {}, home)]
 
 
 # Where it is.
@@ -190,7 +190,7 @@ def test_a_token_that_is_not_where_it_should_be(tmp_path: Path, port: int) -> No
     url = f"http://127.0.0.1:{port}"
     with pytest.raises(NoDaemon, match="cannot be read"):
         find(NamedDaemon(url, token_file=tmp_path / "none"), {}, tmp_path)
-    with pytest.raises(NoDaemon, match="no token where it should be"):
+    with pytest.raises(NoDaemon, match="token is missing"):
         find(NamedDaemon(url, token_env="WORK"), {}, tmp_path)
     with pytest.raises(NoDaemon, match="two places"):
         find(NamedDaemon(url, tmp_path / "token", "WORK"), {"WORK": OTHER}, tmp_path)
@@ -211,7 +211,7 @@ def test_a_token_file_that_others_can_read(tmp_path: Path, port: int) -> None:
 @pytest.mark.parametrize("host", ["192.0.2.1", "daemon.example.com", "127.0.0.1.example.com"])
 def test_no_token_crosses_a_network_in_the_clear(tmp_path: Path, host: str) -> None:
     env = {"AILERON_API_URL": f"http://{host}:5", "AILERON_TOKEN": OTHER}
-    with pytest.raises(NoDaemon, match="in the clear") as caught:
+    with pytest.raises(NoDaemon, match="unencrypted") as caught:
         find(env=env, home=tmp_path)
     assert "ssh" in caught.value.hint
     assert "https" in caught.value.hint
@@ -220,7 +220,7 @@ def test_no_token_crosses_a_network_in_the_clear(tmp_path: Path, host: str) -> N
 
 def test_nor_the_one_in_the_file(tmp_path: Path) -> None:
     wrote(tmp_path, 5, url="http://192.0.2.1:5")
-    with pytest.raises(NoDaemon, match="in the clear"):
+    with pytest.raises(NoDaemon, match="unencrypted"):
         find(env={}, home=tmp_path)
 
 
@@ -278,7 +278,7 @@ def test_a_file_that_a_dead_daemon_left(tmp_path: Path, port: int) -> None:
 
 def test_a_file_whose_process_number_was_given_to_another(tmp_path: Path, closed: int) -> None:
     wrote(tmp_path, closed)
-    with pytest.raises(NoDaemon, match="nobody answers") as caught:
+    with pytest.raises(NoDaemon, match="cannot connect to") as caught:
         find(env={}, home=tmp_path)
     assert caught.value.why is NoDaemonReason.LEFT_OVER
 
@@ -286,7 +286,7 @@ def test_a_file_whose_process_number_was_given_to_another(tmp_path: Path, closed
 def test_nobody_where_one_was_said_to_be(tmp_path: Path, closed: int) -> None:
     url = f"http://127.0.0.1:{closed}"
     for wanted, env in ((NamedDaemon(url), {}), (NamedDaemon(), {"AILERON_API_URL": url})):
-        with pytest.raises(NoDaemon, match="nobody answers") as caught:
+        with pytest.raises(NoDaemon, match="cannot connect to") as caught:
             find(wanted, env, tmp_path)
         assert caught.value.why is NoDaemonReason.UNANSWERED
         assert ("unset AILERON_API_URL" in caught.value.hint) == bool(env)
@@ -324,7 +324,7 @@ def test_an_address_that_is_none_is_not_passed_over(tmp_path: Path, port: int) -
 )
 def test_a_file_that_makes_no_sense(tmp_path: Path, odd: bytes) -> None:
     write_private(tmp_path / ".aileron" / "daemon.json", odd)
-    with pytest.raises(NoDaemon, match="cannot be used") as caught:
+    with pytest.raises(NoDaemon, match="cannot use the file") as caught:
         find(env={}, home=tmp_path)
     assert caught.value.why is NoDaemonReason.UNUSABLE
 
@@ -379,9 +379,9 @@ def test_the_steps_of_a_search(tmp_path: Path, port: int) -> None:
 
 def test_the_last_step_is_the_one_that_failed(tmp_path: Path, closed: int) -> None:
     wrote(tmp_path, closed)
-    last = trail(env={}, home=tmp_path)[-1]
+    last = search_steps(env={}, home=tmp_path)[-1]
     assert (last.about, last.outcome) == (f"http://127.0.0.1:{closed}", StepOutcome.FAILED)
-    assert "aileron daemon start" in last.mend
+    assert "aileron daemon start" in last.hint
     file = str(tmp_path / ".aileron" / "daemon.json")
     assert outcomes(tmp_path, wanted=NamedDaemon(f"http://127.0.0.1:{closed + 1 if closed < 65535 else 1}"))[2] == (
         file,

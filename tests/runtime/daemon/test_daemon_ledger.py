@@ -27,7 +27,7 @@ from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.sqlite.reader import SqliteReader
 from aileron_tui.ledger.sqlite.writer import SqliteLedger
 from aileron_tui.ledger.store import LARGEST_ENTRY
-from aileron_tui.runtime.daemon.daemon_ledger import ON_ITS_WAY, DaemonLedger
+from aileron_tui.runtime.daemon.daemon_ledger import DELIVERY_TIME, DaemonLedger
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -35,7 +35,7 @@ from aileron_tui.signing.recorded_signers import RecordedSigners
 
 ID = "act-20260512T101530-9f1c2ab34d5e6f70"
 START = datetime(2026, 5, 12, 10, 15, 40, tzinfo=UTC)
-LATER = 2 * ON_ITS_WAY
+LATER = 2 * DELIVERY_TIME
 
 
 class Clock:
@@ -128,7 +128,7 @@ def answer(
 ) -> None:
     """What a console does before it sends an answer."""
     statement = replace(shown, head=record.head).statement(verdict, reason="r", surface="console", now=clock())
-    record.decided(shown.id, sign(statement, key).fields())
+    record.record_decision(shown.id, sign(statement, key).fields())
 
 
 def entries(record: DaemonLedger, id_: str = ID) -> list[Any]:
@@ -169,10 +169,10 @@ def test_the_head_is_that_of_the_ledger(record: DaemonLedger, folder: Path) -> N
 
 
 def test_what_is_asked_is_recorded_once_with_what_was_shown(record: DaemonLedger) -> None:
-    record.asked([item()], "console")
+    record.record_requests([item()], "console")
     head = record.head
-    record.asked([item()], "console")
-    record.asked([item(), item()], "console")
+    record.record_requests([item()], "console")
+    record.record_requests([item(), item()], "console")
     assert record.head == head
     made, previewed, shown = entries(record)
     assert made["body"] == {
@@ -195,7 +195,7 @@ def test_what_is_asked_is_recorded_once_with_what_was_shown(record: DaemonLedger
 
 
 def test_a_preview_that_could_not_be_fetched_says_why(record: DaemonLedger) -> None:
-    record.asked([item(preview=PreviewResult(unavailable="timeout")), item("act-2", preview=None)], "console")
+    record.record_requests([item(preview=PreviewResult(unavailable="timeout")), item("act-2", preview=None)], "console")
     assert entries(record)[1]["body"]["unavailable"] == "timeout"
     assert kinds(record, "act-2") == ["request.made", "prompt.shown"]
 
@@ -209,18 +209,18 @@ def test_all_of_a_list_is_one_commit(record: DaemonLedger, monkeypatch: pytest.M
         return real(self, choose)
 
     monkeypatch.setattr(SqliteLedger, "append_given", counted)
-    record.asked([item(f"act-{number}") for number in range(20)], "console")
-    record.asked([item(f"act-{number}") for number in range(20)], "console")
+    record.record_requests([item(f"act-{number}") for number in range(20)], "console")
+    record.record_requests([item(f"act-{number}") for number in range(20)], "console")
     assert len(commits) == 1
 
 
 def test_a_prompt_that_changed_is_recorded_as_shown_again(record: DaemonLedger, folder: Path, key: UnlockedKey) -> None:
-    record.asked([item()], "console")
+    record.record_requests([item()], "console")
     changed = item(asker=Asker("claude code", "01J0ABCDEF", "/src/project"))
-    record.asked([changed], "console")
-    record.asked([item()], "console")
+    record.record_requests([changed], "console")
+    record.record_requests([item()], "console")
     with DaemonLedger(folder, key) as other:
-        other.asked([changed], "list")
+        other.record_requests([changed], "list")
     assert [entry["body"]["digest"] for entry in entries(record) if entry["kind"] == "prompt.shown"] == [
         item().digest,
         changed.digest,
@@ -228,16 +228,16 @@ def test_a_prompt_that_changed_is_recorded_as_shown_again(record: DaemonLedger, 
 
 
 def test_an_answer_of_ours_to_its_end(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
-    record.asked([item()], "console")
+    record.record_requests([item()], "console")
     clock.on()
     answer(record, item(), key, clock)
     assert record.state(ID) is RequestState.APPROVED
-    assert record.told(ID, RequestState.RUNNING)
-    assert not record.told(ID, RequestState.RUNNING)
-    assert not record.told(ID, RequestState.APPROVED)
-    assert record.told(ID, RequestState.EXECUTED, elsewhere=True)
-    assert not record.told(ID, RequestState.FAILED)
-    assert not record.told(ID, RequestState.PENDING)
+    assert record.record_report(ID, RequestState.RUNNING)
+    assert not record.record_report(ID, RequestState.RUNNING)
+    assert not record.record_report(ID, RequestState.APPROVED)
+    assert record.record_report(ID, RequestState.EXECUTED, elsewhere=True)
+    assert not record.record_report(ID, RequestState.FAILED)
+    assert not record.record_report(ID, RequestState.PENDING)
     request = listed(record)
     assert (request["outcome"], request["surface"], request["signer"], request["took"]) == (
         "executed",
@@ -270,7 +270,7 @@ def test_a_key_for_this_run_can_come_again(folder: Path, key: UnlockedKey, clock
     for number in range(2):
         with DaemonLedger(folder, key, temporary=True, clock=clock) as record:
             shown = item(f"act-{number}")
-            record.asked([shown], "console")
+            record.record_requests([shown], "console")
             answer(record, shown, key, clock)
         record.close()
     verified(folder)
@@ -279,42 +279,42 @@ def test_a_key_for_this_run_can_come_again(folder: Path, key: UnlockedKey, clock
 def test_an_answer_that_never_arrived_is_given_again(
     record: DaemonLedger, folder: Path, key: UnlockedKey, clock: Clock
 ) -> None:
-    record.asked([item()], "console")
+    record.record_requests([item()], "console")
     answer(record, item(), key, clock)
     clock.on(LATER)
     with DaemonLedger(folder, key, clock=clock) as after_a_crash:
-        after_a_crash.asked([item()], "console")
+        after_a_crash.record_requests([item()], "console")
         assert after_a_crash.state(ID) is RequestState.PENDING
         assert entries(record)[-1]["body"]["outcome"] == "pending"
         answer(after_a_crash, item(), key, clock, Verdict.DENY)
-        assert after_a_crash.told(ID, RequestState.DENIED)
+        assert after_a_crash.record_report(ID, RequestState.DENIED)
     assert record.state(ID) is RequestState.DENIED
 
 
 def test_an_older_list_does_not_undo_an_answer_on_its_way(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
-    record.asked([item()], "console")
+    record.record_requests([item()], "console")
     answer(record, item(), key, clock)
-    record.asked([item()], "console")
+    record.record_requests([item()], "console")
     assert record.state(ID) is RequestState.APPROVED
-    record.told(ID, RequestState.PENDING)
+    record.record_report(ID, RequestState.PENDING)
     assert record.state(ID) is RequestState.PENDING, "whoever knows better may say so at once"
 
 
 def test_a_list_that_contradicts_an_end_is_not_believed(record: DaemonLedger, clock: Clock) -> None:
-    record.asked([item()], "console")
-    record.told(ID, RequestState.DENIED, elsewhere=True)
+    record.record_requests([item()], "console")
+    record.record_report(ID, RequestState.DENIED, elsewhere=True)
     clock.on(LATER)
-    record.asked([item()], "console")
+    record.record_requests([item()], "console")
     assert record.state(ID) is RequestState.DENIED
 
 
 def test_somebody_else_was_faster(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
-    record.asked([item()], "console")
+    record.record_requests([item()], "console")
     answer(record, item(), key, clock)
-    assert record.told(ID, RequestState.RUNNING, elsewhere=True, decided_here=True)
+    assert record.record_report(ID, RequestState.RUNNING, elsewhere=True, decided_here=True)
     request = listed(record)
     assert (request["surface"], request["signer"], request["reason"]) == ("elsewhere", "", "")
-    assert record.told(ID, RequestState.EXECUTED)
+    assert record.record_report(ID, RequestState.EXECUTED)
     assert (listed(record)["surface"], entries(record)[-1]["body"]["elsewhere"]) == ("elsewhere", True)
 
 
@@ -330,8 +330,8 @@ def test_somebody_else_was_faster(record: DaemonLedger, key: UnlockedKey, clock:
     ],
 )
 def test_an_outcome_without_an_answer_of_ours(record: DaemonLedger, outcome: RequestState, elsewhere: bool) -> None:
-    record.asked([item()], "console")
-    assert record.told(ID, outcome)
+    record.record_requests([item()], "console")
+    assert record.record_report(ID, outcome)
     assert listed(record)["surface"] == ("elsewhere" if elsewhere else "")
 
 
@@ -340,23 +340,25 @@ def test_the_opposite_of_our_answer_is_anothers(record: DaemonLedger, key: Unloc
         ("a", Verdict.DENY, RequestState.EXECUTED),
         ("b", Verdict.APPROVE, RequestState.DENIED),
     ):
-        record.asked([item(id_)], "console")
+        record.record_requests([item(id_)], "console")
         answer(record, item(id_), key, clock, verdict)
-        assert record.told(id_, outcome)
+        assert record.record_report(id_, outcome)
         assert listed(record, id_)["surface"] == "elsewhere"
 
 
 def test_the_answer_of_another_console_is_not_called_elsewhere(
     record: DaemonLedger, folder: Path, key: UnlockedKey, clock: Clock
 ) -> None:
-    record.asked([item()], "console")
+    record.record_requests([item()], "console")
     with DaemonLedger(folder, key, clock=clock) as other:
-        other.asked([item()], "other")
+        other.record_requests([item()], "other")
         answer(other, item(), key, clock)
-        assert not record.told(ID, RequestState.RUNNING, elsewhere=True), "the other has not heard yet what came of it"
+        assert not record.record_report(ID, RequestState.RUNNING, elsewhere=True), (
+            "the other has not heard yet what came of it"
+        )
         assert record.state(ID) is RequestState.APPROVED
-        assert other.told(ID, RequestState.RUNNING)
-    assert record.told(ID, RequestState.EXECUTED, elsewhere=True)
+        assert other.record_report(ID, RequestState.RUNNING)
+    assert record.record_report(ID, RequestState.EXECUTED, elsewhere=True)
     assert (listed(record)["surface"], listed(record)["signer"]) == ("console", key.public.fingerprint)
     with pytest.raises(InvalidTransition):
         answer(record, item(), key, clock)
@@ -366,11 +368,11 @@ def test_the_answer_of_another_console_is_not_called_lost_while_it_may_be_on_its
     record: DaemonLedger, folder: Path, key: UnlockedKey, clock: Clock
 ) -> None:
     with DaemonLedger(folder, key, clock=clock) as other:
-        other.asked([item()], "other")
+        other.record_requests([item()], "other")
         answer(other, item(), key, clock)
-        assert not record.told(ID, RequestState.PENDING, elsewhere=True)
+        assert not record.record_report(ID, RequestState.PENDING, elsewhere=True)
         clock.on(LATER)
-        assert record.told(ID, RequestState.PENDING, elsewhere=True)
+        assert record.record_report(ID, RequestState.PENDING, elsewhere=True)
         assert entries(record)[-1]["body"] == {
             "outcome": "pending",
             "elsewhere": False,
@@ -384,16 +386,16 @@ def test_the_answer_of_a_console_that_died_is_taken_for_the_one_that_arrived(
     record: DaemonLedger, folder: Path, key: UnlockedKey, clock: Clock
 ) -> None:
     with DaemonLedger(folder, key, clock=clock) as other:
-        other.asked([item()], "other")
+        other.record_requests([item()], "other")
         answer(other, item(), key, clock)
     clock.on(LATER)
-    assert record.told(ID, RequestState.EXECUTED, elsewhere=True)
+    assert record.record_report(ID, RequestState.EXECUTED, elsewhere=True)
     assert (listed(record)["outcome"], listed(record)["surface"]) == ("executed", "console")
 
 
 def test_nothing_is_told_of_what_is_not_known(record: DaemonLedger) -> None:
     with pytest.raises(EntryRefused, match="of its own"):
-        record.told("act-other", RequestState.EXECUTED)
+        record.record_report("act-other", RequestState.EXECUTED)
 
 
 def test_answers_from_elsewhere_are_heard(record: DaemonLedger) -> None:
@@ -404,7 +406,7 @@ def test_answers_from_elsewhere_are_heard(record: DaemonLedger) -> None:
         event("approval.requested", "act-3"),
         event("approval.requested", at="2026-05-12T12:15:30.123456789+02:00"),
     ]
-    assert record.heard(audit_events) == ["act-2"]
+    assert record.record_audit_events(audit_events) == ["act-2"]
     request = listed(record)
     assert (request["asked"], request["decided"]) == ("2026-05-12T10:15:30.123456Z", "2026-05-12T10:15:35.500000Z")
     assert (request["outcome"], request["surface"], request["reason"]) == ("denied", "elsewhere", "not now")
@@ -413,22 +415,22 @@ def test_answers_from_elsewhere_are_heard(record: DaemonLedger) -> None:
     assert listed(record, "act-2")["asked"] == "2026-05-12T10:15:57.500000Z"
     assert record.state("act-3") is None, "what waits is left to the list, which tells more"
     head = record.head
-    assert record.heard(audit_events) == ["act-2"]
+    assert record.record_audit_events(audit_events) == ["act-2"]
     assert record.head == head
-    record.told("act-2", RequestState.EXECUTED, elsewhere=True)
-    assert record.heard(audit_events) == []
+    record.record_report("act-2", RequestState.EXECUTED, elsewhere=True)
+    assert record.record_audit_events(audit_events) == []
 
 
 def test_answers_of_ours_are_heard_as_ours(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
     for id_ in ("act-1", "act-2", "act-3"):
-        record.asked([item(id_)], "console")
+        record.record_requests([item(id_)], "console")
     answer(record, item("act-1"), key, clock)
     answer(record, item("act-2"), key, clock, Verdict.DENY)
     events: list[Json] = [event("approval.approved", id_) for id_ in ("act-3", "act-2", "act-1")]
-    record.heard(events)
+    record.record_audit_events(events)
     assert kinds(record, "act-1")[-1] == "decision.made", "while it may be on its way, whoever sent it says so"
     clock.on(LATER)
-    assert record.heard(events) == ["act-3", "act-2", "act-1"]
+    assert record.record_audit_events(events) == ["act-3", "act-2", "act-1"]
     surfaces = [listed(record, id_)["surface"] for id_ in ("act-1", "act-2", "act-3")]
     assert surfaces == ["console", "elsewhere", "elsewhere"]
     assert entries(record, "act-1")[-1]["body"]["elsewhere"] is False
@@ -453,14 +455,16 @@ def test_answers_of_ours_are_heard_as_ours(record: DaemonLedger, key: UnlockedKe
     ids=repr,
 )
 def test_garbage_among_events_is_passed_over(record: DaemonLedger, garbage: Json) -> None:
-    assert record.heard([event("approval.approved", "act-1"), garbage, event("approval.denied", "act-2")]) == ["act-1"]
+    assert record.record_audit_events(
+        [event("approval.approved", "act-1"), garbage, event("approval.denied", "act-2")]
+    ) == ["act-1"]
     assert ids(record.history()) == ["act-1", "act-2"]
 
 
 @pytest.mark.parametrize("odd", [None, 7, "", "yesterday", {}, True, -5, 1e300, float("inf")])
 def test_an_answer_with_odd_particulars_is_still_an_answer(record: DaemonLedger, odd: Json, clock: Clock) -> None:
     heard = event("approval.denied", wait_ms=odd, reason=odd, action=odd) | {"timestamp": odd}
-    record.heard([heard])
+    record.record_audit_events([heard])
     assert listed(record)["outcome"] == "denied"
     assert listed(record)["asked"] == "2026-05-12T10:15:40.000000Z"
 
@@ -474,9 +478,9 @@ def test_several_consoles_ask_at_once(folder: Path, clock: Clock) -> None:
         start.wait()
         try:
             for number in range(15):
-                record.asked([item(f"act-{number}"), item(f"act-{number + 1}")], "console")
-                record.heard([event("approval.approved", f"act-{number}")])
-                record.told(f"act-{number}", RequestState.EXECUTED, elsewhere=True)
+                record.record_requests([item(f"act-{number}"), item(f"act-{number + 1}")], "console")
+                record.record_audit_events([event("approval.approved", f"act-{number}")])
+                record.record_report(f"act-{number}", RequestState.EXECUTED, elsewhere=True)
         except BaseException as error:  # noqa: BLE001  # shown below
             failed.append(error)
 
@@ -499,7 +503,7 @@ def test_several_consoles_ask_at_once(folder: Path, clock: Clock) -> None:
 def test_a_request_too_large_for_an_entry_can_be_answered(record: DaemonLedger, key: UnlockedKey, clock: Clock) -> None:
     args: JsonObject = {"to": "a@example.com", "body": "é" * (LARGEST_ENTRY + 7), "list": ["x" * 100] * 2000, "cc": 1}
     large = item(args=args, inputs=())
-    record.asked([large], "console")
+    record.record_requests([large], "console")
     body = entries(record)[0]["body"]
     whole = canonical(args)
     assert body["cut"] == {"args": {"digest": f"sha256:{hashlib.sha256(whole).hexdigest()}", "bytes": len(whole)}}
@@ -507,13 +511,13 @@ def test_a_request_too_large_for_an_entry_can_be_answered(record: DaemonLedger, 
     assert set(body["args"]["body"]) == {"é"}
     assert body["args"]["list"].startswith('["xxx')
     answer(record, large, key, clock)
-    assert record.told(ID, RequestState.FAILED, error="x" * 10_000_000)
+    assert record.record_report(ID, RequestState.FAILED, error="x" * 10_000_000)
     assert entries(record)[-1]["body"]["cut"]["error"]["bytes"] == 10_000_002
 
 
 def test_an_ordinary_large_request_is_kept_whole(record: DaemonLedger) -> None:
     args: JsonObject = {"body": "x" * (3 * 1024 * 1024)}
-    record.asked([item(args=args, inputs=())], "console")
+    record.record_requests([item(args=args, inputs=())], "console")
     body = entries(record)[0]["body"]
     assert body["args"] == args
     assert "cut" not in body
@@ -530,7 +534,7 @@ def test_texts_without_end_are_cut_and_counted(record: DaemonLedger) -> None:
         instance=long,
         args={long: long} | {str(number): long[:60_000] for number in range(40)},
     )
-    record.asked([odd], "console")
+    record.record_requests([odd], "console")
     body = entries(record)[0]["body"]
     assert len(json.dumps(body, ensure_ascii=False)) < LARGEST_ENTRY
     assert {"action", "kind", "agent", "session", "folder", "daemon", "args"} <= set(body["cut"])
@@ -542,8 +546,8 @@ def ids(page: Any) -> list[str]:
 
 def test_history_has_the_shape_of_a_gates(record: DaemonLedger) -> None:
     for number in range(5):
-        record.asked([item(f"act-{number}", args={"n": f"number{number}"})], "console")
-    record.told("act-3", RequestState.DENIED, elsewhere=True)
+        record.record_requests([item(f"act-{number}", args={"n": f"number{number}"})], "console")
+    record.record_report("act-3", RequestState.DENIED, elsewhere=True)
     first: Any = record.history(limit=2)
     assert ids(first) == ["act-4", "act-3"]
     assert ids(record.history(limit=2, before=first["next"])) == ["act-2", "act-1"]
@@ -592,13 +596,13 @@ def test_times_of_a_daemon(text: Json, expected: str) -> None:
 def test_a_closed_record_says_so(folder: Path, key: UnlockedKey) -> None:
     record = DaemonLedger(folder, key)
     record.close()
-    for attempt in (lambda: record.head, lambda: record.asked([item()], "console"), lambda: record.state(ID)):
+    for attempt in (lambda: record.head, lambda: record.record_requests([item()], "console"), lambda: record.state(ID)):
         with pytest.raises(Exception, match="ledger cannot be used"):
             attempt()
 
 
 def test_entries_are_those_of_the_ledger(record: DaemonLedger, folder: Path) -> None:
-    record.asked([item()], "console")
+    record.record_requests([item()], "console")
     with open_reader(folder / "ledger.db") as reader:
         stored = reader.of_request(ID)
     assert [Entry(**entry) for entry in entries(record)] == list(stored)

@@ -52,7 +52,7 @@ def test_what_waits_is_listed_oldest_first_and_recorded_as_shown(daemon: FakeDae
     verified(folder)
 
 
-def test_every_happening_bears_the_name_of_its_source(daemon: FakeDaemon, folder: Path) -> None:
+def test_every_event_bears_the_name_of_its_source(daemon: FakeDaemon, folder: Path) -> None:
     first = daemon.register()
     with Console(daemon, folder, name="here") as console:
         second = daemon.register()
@@ -60,7 +60,7 @@ def test_every_happening_bears_the_name_of_its_source(daemon: FakeDaemon, folder
         daemon.resolve(first)
         console.until(lambda: console.state(f"here {first}") is RequestState.EXECUTED)
         assert {event.source for event in console.heard} == {"here"}
-        assert {item.source for event in console.heard for item in event.items} == {"here"}
+        assert {item.source for event in console.heard for item in event.requests} == {"here"}
         assert console.waiting == [f"here {second}"]
 
 

@@ -113,7 +113,7 @@ def test_what_is_told_to_have_ended_and_still_listed_waits_on(daemon: FakeDaemon
         daemon.event("resolved", {"id": id_, "kind": "action", "approved": approved, "decided_at": ""})
         state = RequestState.RUNNING if approved else RequestState.DENIED
         console.until(
-            lambda: any(item.id == id_ and item.state is state for one in console.heard for item in one.items)
+            lambda: any(item.id == id_ and item.state is state for one in console.heard for item in one.requests)
         )
         console.until_waiting(id_, other)
         assert console.board.pill(id_).words == ""

@@ -17,7 +17,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.daemon_client import LONGEST_ID, WrongPassphrase
 from aileron_tui.runtime.daemon.daemon_discovery import Daemon, find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
-from aileron_tui.runtime.errors import RuntimeFault, Unanswered, Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply, NoReply, RuntimeFault
 from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.garbage import KINDS as GARBAGE
 from tests.daemon.process import FakeDaemon
@@ -41,7 +41,7 @@ def test_garbage_for_a_list_takes_nothing_away(daemon: FakeDaemon, folder: Path,
         more = daemon.register()  # the stream still tells
         console.until(lambda: len(daemon.asked("list")) > asked + 3)
         if how not in ("wrong_types", "huge"):  # those are lists, of a kind
-            console.until(lambda: any(isinstance(fault, Untrustworthy | Unanswered) for fault in console.faults))
+            console.until(lambda: any(isinstance(fault, InvalidReply | NoReply) for fault in console.faults))
         daemon.reset()
         console.until_waiting(*ids, more)
         console.until(lambda: not console.stale and console.board.unreadable_count == 0)
@@ -126,7 +126,7 @@ def test_garbage_for_the_rest_is_nobodys_end(daemon: FakeDaemon, folder: Path, h
     id_ = daemon.register()
     with Console(daemon, folder) as console:
         console.until_waiting(id_)
-        with suppress(Unanswered):
+        with suppress(NoReply):
             console.source.vault()
         page = console.source.history()
         assert isinstance(page["items"], list)
@@ -139,7 +139,7 @@ def test_a_packed_answer_that_cannot_be_unpacked(daemon: FakeDaemon, folder: Pat
     with Console(daemon, folder) as console:
         console.until_waiting(id_)
         daemon.switch(answers={"list": packed, "watch": packed | {"type": "text/event-stream"}})
-        console.until(lambda: any(isinstance(fault, Untrustworthy) for fault in console.faults))
+        console.until(lambda: any(isinstance(fault, InvalidReply) for fault in console.faults))
         daemon.reset()
         console.until(lambda: not console.stale)
         console.until_waiting(id_)

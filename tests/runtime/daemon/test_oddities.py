@@ -12,7 +12,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.daemon_client import LOCKED, UNKNOWN, WrongPassphrase
 from aileron_tui.runtime.daemon.daemon_discovery import Daemon, find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
-from aileron_tui.runtime.errors import ApprovalsOff, NotAllowed, RuntimeFault, Unanswered, Untrustworthy, VaultLocked
+from aileron_tui.runtime.errors import ApprovalsOff, InvalidReply, NoReply, NotAllowed, RuntimeFault, VaultLocked
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import for_this_run
 from tests.daemon.process import FakeDaemon
@@ -54,7 +54,7 @@ def test_what_is_told_again_and_again_is_heard_once(daemon: FakeDaemon, folder: 
         console.until_state(first, RequestState.RUNNING)
         daemon.finish(first)
         console.until_state(first, RequestState.EXECUTED)
-        told = [(event.name, item.id, item.state) for event in console.heard for item in event.items]
+        told = [(event.name, item.id, item.state) for event in console.heard for item in event.requests]
         assert told == [
             ("snapshot", first, RequestState.PENDING),
             ("pending", second, RequestState.PENDING),
@@ -73,7 +73,7 @@ def test_an_old_answer_told_late_does_not_undo_the_end(daemon: FakeDaemon, folde
         console.until_state(id_, RequestState.EXECUTED)
         daemon.event("resolved", {"id": id_, "kind": "action", "approved": True, "decided_at": ""})
         console.until_waiting(daemon.register())
-        told = [item.state for event in console.heard for item in event.items if item.id == id_]
+        told = [item.state for event in console.heard for item in event.requests if item.id == id_]
         assert told[-1] is RequestState.EXECUTED
         assert len(told) <= 3
 
@@ -110,7 +110,7 @@ def test_a_stream_that_says_nothing_at_all_is_dead(daemon: FakeDaemon, folder: P
     with Console(daemon, folder, silence=0.2, list_every=NEVER) as console:
         id_ = daemon.register()
         console.until(lambda: bool(console.faults))
-        assert isinstance(console.faults[0], Unanswered)
+        assert isinstance(console.faults[0], NoReply)
         console.until_waiting(id_)  # the next connection has it
         daemon.reset()
         console.until(lambda: not console.stale)
@@ -140,7 +140,7 @@ def test_a_stream_that_ends_is_opened_again(daemon: FakeDaemon, folder: Path) ->
             daemon.disconnect(clean=clean)
             console.until_waiting(daemon.register())
             daemon.forget()
-        assert all(isinstance(fault, Unanswered) for fault in console.faults)
+        assert all(isinstance(fault, NoReply) for fault in console.faults)
         assert console.faults
 
 
@@ -310,7 +310,9 @@ def test_an_answer_given_elsewhere_is_followed_to_its_end(daemon: FakeDaemon, fo
         daemon.wait_for_watchers()
         daemon.resolve(id_, reason="looks fine")
         console.until_state(id_, RequestState.EXECUTED)
-        told = [(item.state, item.reason) for event in console.heard if event.name == "updated" for item in event.items]
+        told = [
+            (item.state, item.reason) for event in console.heard if event.name == "updated" for item in event.requests
+        ]
         assert told == [
             (RequestState.RUNNING, ""),
             (RequestState.EXECUTED, ""),
@@ -540,6 +542,6 @@ def test_a_web_page_is_not_taken_for_an_answer(daemon: FakeDaemon, folder: Path,
     daemon.switch(answers={route: HTML})
     with Console(daemon, folder) as console:
         console.until(lambda: bool(console.faults))
-        assert isinstance(console.faults[0], Untrustworthy)
+        assert isinstance(console.faults[0], InvalidReply)
         daemon.reset()
         console.until_waiting(daemon.register())

@@ -6,7 +6,7 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.daemon.answer_lock import FILE, AnswerLock, NotOurTurn
+from aileron_tui.runtime.daemon.answer_lock import FILE, AnswerLock, AnswerLockError
 from aileron_tui.runtime.errors import NotWaiting
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console, Deciding
@@ -28,7 +28,7 @@ def test_consoles_of_one_home_take_turns(daemon: FakeDaemon, folder: Path, verdi
     with Console(daemon, folder) as first, Console(daemon, folder) as second:
         item, other = first.item(id_), second.item(id_)
         with Deciding(first, item) as sent:
-            first.until(lambda: bool(first.source._answering.sending))
+            first.until(lambda: bool(first.source._answer_sender.in_flight))
             with pytest.raises(NotWaiting) as late:
                 second.source.decide(other, verdict)
         assert sent.state is RequestState.RUNNING
@@ -40,9 +40,9 @@ def test_consoles_of_one_home_take_turns(daemon: FakeDaemon, folder: Path, verdi
 
 
 def test_a_console_that_hangs_does_not_hold_the_others_for_ever(tmp_path: Path) -> None:
-    with AnswerLock(tmp_path).turn(), pytest.raises(NotOurTurn), AnswerLock(tmp_path, patience=0.05).turn():
+    with AnswerLock(tmp_path).held(), pytest.raises(AnswerLockError), AnswerLock(tmp_path, timeout=0.05).held():
         pass
-    with AnswerLock(tmp_path, patience=0.05).turn():
+    with AnswerLock(tmp_path, timeout=0.05).held():
         assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
 
 
@@ -52,6 +52,6 @@ def test_without_a_place_for_turns_nothing_is_answered(daemon: FakeDaemon, folde
         item = console.item(id_)
         (tmp_path / "elsewhere").touch()
         (folder / FILE).symlink_to(tmp_path / "elsewhere")
-        with pytest.raises(NotOurTurn):
+        with pytest.raises(AnswerLockError):
             console.source.decide(item, Verdict.APPROVE)
         assert daemon.decisions(id_) == []

@@ -9,7 +9,7 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json, JsonObject, canonical, plain, read
 from aileron_tui.core.prompt import read_prompt
 from aileron_tui.core.request import Request
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from tests.daemon.gotext import encode, field_text
 from tests.runtime.daemon.asked import ARGS, KINDS, SEEN
 from tests.runtime.daemon.asked import read as request
@@ -56,7 +56,7 @@ def test_every_arg_is_shown_or_there_is_no_request(value: Json, action: Json, se
     about["session"] = session if isinstance(session, dict) else None
     try:
         item = request(value, **about)
-    except Untrustworthy:
+    except InvalidReply:
         assert not isinstance(value, dict) or not isinstance(value.get("id"), str) or not value["id"]
         return
     assert isinstance(value, dict)

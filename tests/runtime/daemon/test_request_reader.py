@@ -12,7 +12,7 @@ from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.request_reader import NotEditable, edited, payload
-from aileron_tui.runtime.errors import Untrustworthy
+from aileron_tui.runtime.errors import InvalidReply
 from tests.runtime.daemon.asked import ACTION, ARGS, GOOGLE, HASH, HEAD, KINDS, SEEN, SEND_DRAFT, asked, item, read
 
 
@@ -95,7 +95,7 @@ def test_kind_and_args_may_be_missing() -> None:
 
 @pytest.mark.parametrize("value", [None, [], "x", 7, {}, {"id": None}, {"id": ""}, {"id": 7}, {"id": ["x"]}])
 def test_what_has_no_id_is_refused(value: Json) -> None:
-    with pytest.raises(Untrustworthy, match="the daemon sent"):
+    with pytest.raises(InvalidReply, match="the daemon sent"):
         read(value)
 
 
@@ -260,8 +260,8 @@ def test_rows_in_odd_shapes_are_shown_as_they_came() -> None:
         ("preview unavailable: get_draft: id is required", "get_draft: id is required"),
         ("preview unavailable: network_error: no route", "no route"),
         ("preview unavailable: my_own_class: no luck (boundary=sandbox)", "no luck"),
-        ("preview unavailable: ", "no reason is given"),
-        ("preview unavailable: network_error:  (boundary=sandbox)", "no reason is given"),
+        ("preview unavailable: ", "no reason given"),
+        ("preview unavailable: network_error:  (boundary=sandbox)", "no reason given"),
     ],
 )
 def test_a_failed_preview_says_why_in_a_few_words(said: str, reason: str) -> None:
@@ -279,7 +279,7 @@ def test_a_preview_that_cannot_be_read_is_none(preview: Json) -> None:
 def test_an_empty_preview_shows_nothing_and_says_so() -> None:
     previews: list[JsonObject] = [{}, {"fields": []}, {"fields": None, "unavailable": ""}]
     for preview in previews:
-        assert item("action", preview=preview).prompt.preview == PreviewResult((), "no reason is given")
+        assert item("action", preview=preview).prompt.preview == PreviewResult((), "no reason given")
 
 
 # what the daemon tells besides
@@ -413,7 +413,7 @@ def test_such_a_request_cannot_be_edited_either() -> None:
 
 
 def test_half_a_surrogate_is_refused_not_shown_as_something_else() -> None:
-    with pytest.raises(Untrustworthy, match="cannot be shown"):
+    with pytest.raises(InvalidReply, match="cannot be shown"):
         read({"id": "a", "args": {"x": "\ud800"}})
 
 

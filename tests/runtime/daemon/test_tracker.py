@@ -64,14 +64,14 @@ class Network:
             self.on_the_way.append(event)
 
     def ask_for_list(self) -> None:
-        asked, items = self.tracker.now(), list(self.waiting.values())
+        asked, items = self.tracker.tick(), list(self.waiting.values())
         self.on_the_way.append(lambda: self._listed(items, asked))
 
     def _reconnect(self) -> None:
         """Whatever was on the way is lost, and a list begins anew."""
         self.on_the_way.clear()
         items = list(self.waiting.values())
-        self.tracker.listed(items, self.tracker.now())
+        self.tracker.apply_list(items, self.tracker.tick())
         self._tell(Snapshot(tuple(self.tracker.waiting.values())))
 
     def _arrive(self) -> None:
@@ -80,22 +80,22 @@ class Network:
             self.on_the_way.pop(self.random.randrange(len(self.on_the_way)) if late else 0)()
 
     def _pending(self, item: Request) -> None:
-        if self.tracker.pending(item):
+        if self.tracker.apply_arrival(item):
             self._tell(Arrived(item))
 
     def _resolved(self, id_: str) -> None:
-        self.tracker.resolved(id_)
+        self.tracker.apply_answer(id_)
         self._ended(id_)
 
     def _listed(self, items: list[Request], asked: int) -> None:
-        arrived, vanished = self.tracker.listed(items, asked)
+        arrived, vanished = self.tracker.apply_list(items, asked)
         for item in arrived:
             self._tell(Arrived(item))
         for item in vanished:
             self._ended(item.id)
 
     def _ended(self, id_: str) -> None:
-        after = self.tracker.became(id_, RequestState.DENIED)
+        after = self.tracker.apply_state(id_, RequestState.DENIED)
         if after is not None:
             self._tell(Changed(replace(request(id_), state=RequestState.DENIED)))
 
@@ -134,52 +134,52 @@ def test_any_order_settles(seed: int, steps: int) -> None:
 
 def test_a_list_that_was_asked_for_before_an_answer_does_not_bring_the_request_back() -> None:
     tracker = Tracker()
-    tracker.listed([request("a")], tracker.now())
-    asked = tracker.now()
-    tracker.resolved("a")
-    assert tracker.listed([request("a")], asked) == ([], [])
+    tracker.apply_list([request("a")], tracker.tick())
+    asked = tracker.tick()
+    tracker.apply_answer("a")
+    assert tracker.apply_list([request("a")], asked) == ([], [])
     assert not tracker.waiting
 
 
 def test_a_list_that_was_asked_for_before_an_arrival_does_not_take_the_request_away() -> None:
     tracker = Tracker()
-    asked = tracker.now()
-    assert tracker.pending(request("a"))
-    assert tracker.listed([], asked) == ([], [])
+    asked = tracker.tick()
+    assert tracker.apply_arrival(request("a"))
+    assert tracker.apply_list([], asked) == ([], [])
     assert list(tracker.waiting) == ["a"]
 
 
 def test_a_list_asked_for_later_is_the_truth() -> None:
     tracker = Tracker()
-    tracker.pending(request("a"))
-    tracker.resolved("a")
-    arrived, _ = tracker.listed([request("a")], tracker.now())
+    tracker.apply_arrival(request("a"))
+    tracker.apply_answer("a")
+    arrived, _ = tracker.apply_list([request("a")], tracker.tick())
     assert [item.id for item in arrived] == ["a"]
 
 
 def test_an_arrival_after_its_own_answer_is_none() -> None:
     tracker = Tracker()
-    tracker.resolved("a")
-    assert not tracker.pending(request("a"))
+    tracker.apply_answer("a")
+    assert not tracker.apply_arrival(request("a"))
 
 
 def test_what_became_of_a_request_is_told_once() -> None:
     tracker = Tracker()
-    tracker.pending(request("a"))
-    tracker.resolved("a")
-    first = tracker.became("a", RequestState.FAILED, error="it broke")
+    tracker.apply_arrival(request("a"))
+    tracker.apply_answer("a")
+    first = tracker.apply_state("a", RequestState.FAILED, error="it broke")
     assert first is not None
     assert first.state is RequestState.FAILED
     assert first.fields["error"] == "it broke"
-    assert tracker.became("a", RequestState.FAILED, error="it broke") is None
+    assert tracker.apply_state("a", RequestState.FAILED, error="it broke") is None
 
 
 def test_the_past_is_forgotten_in_time() -> None:
     tracker = Tracker()
     item = request("x")
     for number in range(REMEMBERED * 3):
-        tracker.pending(replace(item, id=str(number)))
-        tracker.resolved(str(number))
-    assert len(tracker.gone) == REMEMBERED
+        tracker.apply_arrival(replace(item, id=str(number)))
+        tracker.apply_answer(str(number))
+    assert len(tracker.stopped_waiting) == REMEMBERED
     assert not tracker.waiting
     assert not tracker.own_answers
