@@ -19,6 +19,7 @@ from aileron_tui.runtime.gate_client import verified_instance
 from aileron_tui.runtime.gate_discovery import FILE, START, FoundGate, discover
 from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.runtime.known_gates import check
+from aileron_tui.runtime.port_owner import listening_user, trusted_users
 from aileron_tui.runtime.token_redaction import TokenRedactor
 
 _REPLY_SECONDS: Final = 5.0
