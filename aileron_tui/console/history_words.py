@@ -1,4 +1,4 @@
-"""What the history screen says: its title, its state, and what went wrong."""
+"""What the history says about itself."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -16,7 +16,7 @@ _WIDEST: Final = 120
 
 
 class HistoryListState(NamedTuple):
-    """How many requests are loaded, whether there are more, whether some are being loaded, and whether that failed."""
+    """How many requests are loaded, whether there are older ones, some are on their way, or something is wrong."""
 
     loaded: int
     more: bool
@@ -26,7 +26,7 @@ class HistoryListState(NamedTuple):
 
 
 def title(state: HistoryListState, said: Content) -> Content:
-    """The first line; `said` is the result of the last key."""
+    """The first line; `said` is what came of the last key."""
     if state.busy:
         words = "loading…"
     elif state.more:
@@ -47,37 +47,37 @@ def tail(state: HistoryListState) -> Content:
 
 
 def nothing(state: HistoryListState) -> Content:
-    """What is shown if there is no request."""
+    """What stands where there is no request."""
     if state.busy:
         return own("loading…", MUTED)
     if state.trouble:
         return own("Nothing could be loaded.", MUTED)
     if state.wanted.all:
-        more = "Requests and their outcomes will be listed here."
+        more = "What agents ask, and how it ends, will be here."
         return own("Nothing was asked yet.\n", STRONG) + own(more, MUTED)
     return own("Nothing found.\n", STRONG) + own("esc clears the search.", MUTED)
 
 
 def explained(error: AileronError) -> Content:
-    """What went wrong, and what to do about it."""
+    """What is wrong, and what to do about it."""
     line = own("⚠ ", WARNING) + foreign_line(clip(inline(error.title), 300), WARNING)
     if error.detail:
         line += own(": ") + foreign_line(clip(inline(error.detail), 300))
     lost = isinstance(error, NoGate | Unanswered)
-    more = "What is below may be out of date; retrying." if lost else error.hint
+    more = "What is below may be stale; trying again." if lost else error.hint
     return line + own("  ") + foreign_line(more, MUTED) if more else line
 
 
 def incomplete(missing: Mapping[str, AileronError]) -> Content:
-    """Which sources are missing or incomplete, and why."""
+    """Which sources are not in the list, or not all of them, and why."""
     parts = [
         foreign_line(name, STRONG) + own(": ") + foreign_line(clip(inline(error.title), _WIDEST))
         for name, error in missing.items()
     ]
-    return own("⚠ History is incomplete: ", WARNING) + own(" · ").join(parts) + own("  r reloads.", MUTED)
+    return own("⚠ not all of it is here: ", WARNING) + own(" · ").join(parts) + own("  r loads it again.", MUTED)
 
 
 def chosen(outcome: str) -> Content:
-    """The outcome that the list shows."""
+    """The outcome to which the list is limited."""
     glyph, word = OUTCOMES.get(outcome, ("", "all"))
     return own("outcome ", MUTED) + own(f"{glyph} {word}".strip(), STRONG if glyph else "")

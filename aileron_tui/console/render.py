@@ -1,8 +1,8 @@
 """The one place where foreign text becomes something Textual draws.
 
 Textual reads a `str` as markup and passes escape sequences on to the terminal. So what we did not write goes
-through `core.visible_text` first and becomes `Content`, which is never read as markup, or segments without any meta,
-so that nothing in it can be clicked. Real marks (`⟨ESC⟩`, `⏎`) get a style that content cannot give itself.
+through `core.text` first and becomes `Content`, which is never read as markup, or segments without any meta, so
+that nothing in it can be clicked. Real marks (`⟨ESC⟩`, `⏎`) get a look that content cannot give itself.
 """
 
 from collections.abc import Iterable
@@ -27,12 +27,12 @@ DANGER: Final = "bold $text-error"
 GROUND: Final = "$foreground on $surface"
 GUTTER: Final = "$primary 60% on $surface"
 
-# Marks for tabs and newlines are ordinary: they must differ from text, but not stand out.
+# Tabs and newlines are marks too, but ordinary ones: they must be told from text, not shouted.
 _SIGNS: Final = frozenset("⇥⏎")
 
 
 def own(text: str, style: str = "") -> Content:
-    """Our own text. It is not read as markup either, so that a bracket stays a bracket."""
+    """Our own words. They are not read as markup either, so that a bracket in them stays a bracket."""
     return Content.styled(text, style)
 
 
@@ -47,7 +47,7 @@ def foreign_line(text: str, style: str = "") -> Content:
 
 
 def foreign_short(text: str, width: int, style: str = "") -> Content:
-    """Foreign text as one line of at most `width` columns, which says how much of it is hidden."""
+    """Foreign text as one line of at most `width` columns, which tells how much of it is hidden."""
     shown = inline(text)
     clipped = clip(shown, width)
     return foreign_line(text, style) if clipped == shown else Content.styled(clipped, style)
@@ -59,7 +59,7 @@ def foreign_lines(text: str, style: str = "") -> list[Content]:
 
 
 def assembled(parts: Iterable[Part], style: str = "") -> Content:
-    """Text from parts that `core.visible_text` made; each says whether it is one of our marks."""
+    """Parts that `core.text` made visible, each with whether it is a mark of ours."""
     texts: list[str] = []
     spans: list[Span] = []
     end = 0

@@ -8,17 +8,17 @@ from typing import Final
 from aileron_tui.core.values import dataclass
 
 THEMES: Final = ("aileron-dark", "aileron-light", "aileron-contrast", "aileron-plain")
-"""The names of the themes, so that they can be listed before Textual is loaded."""
+"""The names of the looks; known here so that they can be listed before any of Textual is loaded."""
 
 
 def default_theme() -> str:
-    """The theme if the user chose none; NO_COLOR is a choice too."""
+    """The look where nobody chose one; NO_COLOR is a choice."""
     return "aileron-plain" if os.environ.get("NO_COLOR") else "aileron-dark"
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSettings:
-    """Times are in seconds unless the name says otherwise; 0 turns a feature off."""
+    """Times in seconds unless they say otherwise; 0 turns a thing off."""
 
     theme: str = "aileron-dark"
     undo_seconds: float = 2.0

@@ -339,7 +339,7 @@ def test_the_history_of_all_sources_is_one_and_one_failing_is_named(size: tuple[
             await settle(pilot, lambda: isinstance(app.screen, HistoryScreen))
             table = app.screen.query_one(HistoryTable)
             await settle(pilot, lambda: len(table.requests) == 9)
-            await settle(pilot, lambda: "History is incomplete" in shown(app))
+            await settle(pilot, lambda: "not all of it is here" in shown(app))
             screen = shown(app)
             assert "away: not connected" in " ".join(screen.split())
             assert "work" in screen

@@ -80,7 +80,7 @@ def test_a_denial_tells_the_agent_why(connected: Connected) -> None:
     with connected.console() as terminal:
         terminal.until(READY)
         terminal.press("D")
-        terminal.until("enter denies")
+        terminal.until("enter deny")
         terminal.press("Ask Bob first.")
         terminal.until("Ask Bob first.")
         terminal.press(ENTER)
@@ -98,7 +98,7 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         terminal.until("Is it done?")
         assert "Send this reply?" in terminal.until(READY)
         terminal.press("e")
-        terminal.until("show the difference")
+        terminal.until("show the changes")
         terminal.press("Oh ")
         terminal.until("Oh Yes.")
         terminal.press(CTRL_S)
@@ -346,7 +346,7 @@ def test_a_key_for_this_run_and_a_console_killed_before_it_sent(connected: Conne
     daemon = connected.daemon
     request = daemon.register()
     with connected.console() as terminal:
-        assert "There is no key yet" in terminal.until("enter chooses")
+        assert "There is no key yet" in terminal.until("enter choose")
         terminal.press(DOWN, DOWN, ENTER)
         terminal.until("alice@example.com")
         read(terminal)
@@ -358,7 +358,7 @@ def test_a_key_for_this_run_and_a_console_killed_before_it_sent(connected: Conne
     assert daemon.decisions() == []
 
     with connected.console() as terminal:
-        terminal.until("enter chooses")
+        terminal.until("enter choose")
         terminal.press(DOWN, DOWN, ENTER)
         terminal.until("alice@example.com")
         approve(terminal)

@@ -15,7 +15,7 @@ def approvers(house: House) -> list[str]:
 
 def test_it_says_what_is_missing_and_can_be_left(house: House) -> None:
     with house.console() as terminal:
-        shown = terminal.until("enter chooses")
+        shown = terminal.until("enter choose")
         assert "No daemon and no gate is running here" in shown
         assert "There is no key yet" in shown
         terminal.press("q")
@@ -27,7 +27,7 @@ def test_it_says_what_is_missing_and_can_be_left(house: House) -> None:
 
 def test_a_key_is_made_and_the_gate_runs_inside(house: House) -> None:
     with house.console("--manifests", str(house.home / "manifests")) as terminal:
-        terminal.until("enter chooses")
+        terminal.until("enter choose")
         terminal.press(DOWN, ENTER)
         terminal.until("at least 8")
         terminal.press("correct horse", ENTER)
@@ -51,7 +51,7 @@ def test_a_key_is_made_and_the_gate_runs_inside(house: House) -> None:
 
 def test_a_key_for_this_run_leaves_no_file_and_no_right(house: House) -> None:
     with house.console("--standalone") as terminal:
-        terminal.until("enter chooses")
+        terminal.until("enter choose")
         terminal.press(DOWN, DOWN, ENTER)
         terminal.until("● connected")
         assert [name[:4] for name in approvers(house)] == ["run-"]
