@@ -6,7 +6,6 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.console.port import ConsolePort, Dialogs
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -17,6 +16,7 @@ from aileron_tui.surface.board import Board, Tone
 from aileron_tui.surface.held_approval import HeldApproval, Stoppable, is_outdated
 
 if TYPE_CHECKING:
+    from aileron_tui.console.port import ConsolePort, Dialogs
     from aileron_tui.core.request import Request
 
 _ANSWERS: Final = "answers"
@@ -30,7 +30,7 @@ class AnswerFlow:
     `not_taken` is called with the name of a source that did not take an answer.
     """
 
-    def __init__(self, port: ConsolePort, dialogs: Dialogs, not_taken: Callable[[str], None]) -> None:
+    def __init__(self, port: "ConsolePort", dialogs: "Dialogs", not_taken: Callable[[str], None]) -> None:
         self._port = port
         self._dialogs = dialogs
         self._not_taken = not_taken

@@ -9,7 +9,6 @@ from aileron_tui.console.answer_flow import AnswerFlow, ready_marked, waiting_ma
 from aileron_tui.console.key_hints import KeyHint, hint
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import BY_ID
-from aileron_tui.console.port import ConsolePort
 from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.vault_unlocking import VaultUnlocking
 from aileron_tui.core.risk import RiskLevel
@@ -17,6 +16,7 @@ from aileron_tui.core.visible_text import Visible, cells, clip
 from aileron_tui.surface.board import Pill, Tone
 
 if TYPE_CHECKING:
+    from aileron_tui.console.port import ConsolePort
     from aileron_tui.core.request import Request
 
 _SHORT_REMARK: Final = 60
@@ -40,7 +40,7 @@ class StatusLine(NamedTuple):
     keys: tuple[KeyHint, ...] = ()
 
 
-def key_state(port: ConsolePort, answers: AnswerFlow, vaults: VaultUnlocking, prompt: PromptOnScreen) -> KeyState:
+def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, prompt: PromptOnScreen) -> KeyState:
     """What decides which keys can be used now."""
     board, request = port.board, port.board.current
     shown = answers.shown or request
@@ -71,7 +71,7 @@ def _is_unread_high_risk(request: "Request", prompt: PromptOnScreen) -> bool:
     return request.prompt.risk.level is RiskLevel.HIGH and not prompt.read_to_end
 
 
-def status_line(port: ConsolePort, answers: AnswerFlow, state: KeyState, *, filtering: bool) -> StatusLine:
+def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, filtering: bool) -> StatusLine:
     """What to say about answering now."""
     keymap, board = port.keymap_in_use, port.board
     if seconds := answers.held_seconds:
@@ -92,7 +92,7 @@ def status_line(port: ConsolePort, answers: AnswerFlow, state: KeyState, *, filt
     return StatusLine("● ready for your answer", _READY)
 
 
-def header_notes(port: ConsolePort, vaults: VaultUnlocking, *, narrow: bool) -> tuple[str, ...]:
+def header_notes(port: "ConsolePort", vaults: VaultUnlocking, *, narrow: bool) -> tuple[str, ...]:
     """What else the header says, most important first."""
     board = port.board
     show_all = hint("clear_filter", port.keymap_in_use, label="shows all").text
@@ -107,7 +107,7 @@ def header_notes(port: ConsolePort, vaults: VaultUnlocking, *, narrow: bool) -> 
     return tuple(words for words, applies in notes.items() if applies)
 
 
-def request_note(port: ConsolePort, request: "Request | None", *, name_source: bool, brief: bool) -> Content | None:
+def request_note(port: "ConsolePort", request: "Request | None", *, name_source: bool, brief: bool) -> Content | None:
     """Which source the request comes from, if the list does not show it, and its pill."""
     if request is None:
         return None

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.console.port import ConsolePort, Dialogs
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import UNDER_WAY
 from aileron_tui.runtime.vault import VaultState
@@ -13,6 +12,7 @@ from aileron_tui.surface.held_approval import Stoppable
 from aileron_tui.surface.source_listener import Reach
 
 if TYPE_CHECKING:
+    from aileron_tui.console.port import ConsolePort, Dialogs
     from aileron_tui.runtime.source_events import SourceEvent
 
 _CHECK_SECONDS: Final = 5.0
@@ -25,7 +25,7 @@ _PROBLEMS: Final = {
 class VaultUnlocking:
     """Checks vaults in threads: after connecting, when a request says that it is stuck, and while one is locked."""
 
-    def __init__(self, port: ConsolePort, dialogs: Dialogs) -> None:
+    def __init__(self, port: "ConsolePort", dialogs: "Dialogs") -> None:
         self._port = port
         self._dialogs = dialogs
         self._states: dict[str, VaultState] = {}

@@ -252,7 +252,7 @@ async def test_high_risk_that_changed_above_the_screen_is_not_approved() -> None
         gate.tell("updated", replace(request(1, HIGH, preview=changed), revision=2))
         await wait_until(pilot, lambda: view.changed_above)
         await pilot.press("a")
-        await wait_until(pilot, lambda: "it changed, read it from its start" in notifications(app))
+        await wait_until(pilot, lambda: "it changed, read it from the start" in notifications(app))
         for _ in range(3):
             await pilot.press("home")
             await pilot.pause()

@@ -6,6 +6,7 @@ from textual.widgets import Input
 
 from aileron_tui.console.command_palette import ActionCommands
 from aileron_tui.console.key_actions import KeyScope
+from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import of
 from aileron_tui.console.keymap import checked_keymap
 from aileron_tui.console.screens.help import HelpScreen
@@ -38,7 +39,7 @@ async def test_every_key_is_explained(size: tuple[int, int]) -> None:
         await pilot.pause()
         assert "/ search  esc back" in text(app)
         seen = await whole(app, pilot)
-        for scope in KeyScope:
+        for scope in (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW, KeyScope.HELP):
             assert scope.value in seen
             for action in of(scope):
                 assert action.label in seen
@@ -62,7 +63,7 @@ async def test_help_can_be_searched_and_left() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("slash", *"undo")
         await pilot.pause()
-        assert "Take an approval back" in text(app)
+        assert "Take back an approval" in text(app)
         assert "approve marked" not in text(app)
         await pilot.press("space", *"zzz")
         await pilot.pause()
@@ -95,10 +96,12 @@ async def test_the_palette_runs_an_action_by_its_name() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: "20 in total" in text(app))
         await pilot.press("ctrl+p")
-        await wait_until(pilot, lambda: isinstance(app.screen, CommandPalette) and "Write what is found" in text(app))
-        assert "not open" in text(app)
+        await wait_until(
+            pilot, lambda: isinstance(app.screen, CommandPalette) and "Write the requests found" in text(app)
+        )
+        assert "open the detail first" in text(app)
         await pilot.press(*"outco")
-        await wait_until(pilot, lambda: "Write what is found" not in text(app) and "outcome" in text(app))
+        await wait_until(pilot, lambda: "Write the requests found" not in text(app) and "outcome" in text(app))
         await pilot.pause(0.3)
         await pilot.press("enter")
         await wait_until(pilot, lambda: "outcome ✓ done" in text(app))
@@ -123,14 +126,14 @@ async def test_the_palette_is_in_the_same_order_at_each_start() -> None:
         await wait_until(pilot, lambda: found.option_count > 10)
         titles = [str(found.get_option_at_index(index).prompt).split("\n")[0] for index in range(found.option_count)]
         assert titles[0].startswith("approve")
-        assert titles[-1] == "look"
+        assert titles[-1] == "theme"
 
 
 @async_test
-async def test_the_palette_offers_what_the_console_has_words_for_and_other_looks() -> None:
+async def test_the_palette_offers_other_themes() -> None:
     async with console(ScriptedGate(request(1)), size=(80, 60)) as (app, pilot):
-        assert [command.title for command in app.get_system_commands(app.screen)] == ["look"]
-        await pilot.press("ctrl+p", *"look")
+        assert [command.title for command in app.get_system_commands(app.screen)] == ["theme"]
+        await pilot.press("ctrl+p", *"theme")
         await wait_until(pilot, lambda: "Other colours" in text(app) and "history" not in text(app))
         await pilot.press("enter")
         await wait_until(pilot, lambda: "aileron-light" in text(app))
@@ -149,9 +152,10 @@ class Answering(HelpScreen):
         super().__init__()
         self.done: list[str] = []
 
-    def why_not(self, action: str) -> str:
-        """Says no to one."""
-        return "nothing is marked [b]\x1b[2J" if action == "approve_marked" else ""
+    @property
+    def key_state(self) -> KeyState:
+        """Rules out one key."""
+        return KeyState(console_problem="not connected [b]\x1b[2J")
 
     def action_approve(self) -> None:
         """Must not happen."""
@@ -180,7 +184,7 @@ async def test_the_palette_never_answers_and_says_why_something_cannot_be_done()
             == app.said[1].replace("deny", "approve")
             == "approve: by its key only: the palette never answers"
         )
-        assert app.said[2] == "approve marked: nothing is marked [b]⟨ESC⟩[2J"
+        assert app.said[2] == "approve marked: not connected [b]⟨ESC⟩[2J"
         found = [hit.text async for hit in provider.search("taken back")]
         assert found in ([], ["undo"])
         assert "undo" in [hit.text async for hit in provider.search("undo")]

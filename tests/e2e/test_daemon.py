@@ -80,7 +80,7 @@ def test_a_denial_tells_the_agent_why(connected: Connected) -> None:
     with connected.console() as terminal:
         terminal.until(READY)
         terminal.press("D")
-        terminal.until("enter denies")
+        terminal.until("enter deny")
         terminal.press("Ask Bob first.")
         terminal.until("Ask Bob first.")
         terminal.press(ENTER)
@@ -98,7 +98,7 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         terminal.until("Is it done?")
         assert "Send this reply?" in terminal.until(READY)
         terminal.press("e")
-        terminal.until("show the difference")
+        terminal.until("show the changes")
         terminal.press("Oh ")
         terminal.until("Oh Yes.")
         terminal.press(CTRL_S)

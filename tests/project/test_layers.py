@@ -95,3 +95,8 @@ def test_imports_in_functions_and_for_type_checking_count() -> None:
     imports = import_graph()
     assert "aileron_tui.console.screens.history" in imports["aileron_tui.console.screens.opening"]
     assert "aileron_tui.core.request" in imports["aileron_tui.surface.answer_delivery"]
+
+
+@pytest.mark.parametrize("module", ["answer_flow", "vault_unlocking", "port", "key_reasons", "key_actions", "sources"])
+def test_what_decides_in_the_console_runs_without_textual(module: str) -> None:
+    assert not loaded_by(f"import aileron_tui.console.{module}") & {"textual", "rich"}

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
@@ -14,12 +14,12 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from aileron_tui.console.answer_flow import AnswerFlow
-from aileron_tui.console.key_actions import KeyAction, KeyScope
+from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_reasons import KeyState
-from aileron_tui.console.key_table import BY_ID, at, bindings, of, running
+from aileron_tui.console.key_table import bindings, of
 from aileron_tui.console.main_words import PromptOnScreen, header_notes, key_state, request_note, status_line
-from aileron_tui.console.port import ConsolePort
 from aileron_tui.console.render import trusted
+from aileron_tui.console.screens.answering import AnswerKeys
 from aileron_tui.console.screens.opening import open_help, open_history, open_log, open_raw
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.vault_unlocking import VaultUnlocking
@@ -28,13 +28,13 @@ from aileron_tui.console.widgets.cached_widget import CachedWidget
 from aileron_tui.console.widgets.header import Header, banner, connection
 from aileron_tui.console.widgets.request_list import RequestList
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
-from aileron_tui.core.decision import Verdict
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
 
 if TYPE_CHECKING:
     from textual.widgets import Input
 
+    from aileron_tui.console.port import ConsolePort
     from aileron_tui.console.widgets.prompt_view import PromptView
 
 _WIDE, _NARROW = 90, 60
@@ -49,19 +49,19 @@ class Panes(Container, CachedWidget):
     """The list and the prompt."""
 
 
-class MainScreen(Screen[None], CachedWidget):
+class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     """Shows the board. A new request never takes the focus and never moves the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.MAIN)]
     AUTO_FOCUS = "RequestList"
     SCOPE: ClassVar = KeyScope.MAIN
 
-    def __init__(self, port: ConsolePort, answers: AnswerFlow, vaults: VaultUnlocking) -> None:
+    def __init__(self, port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking) -> None:
         super().__init__()
-        self._port = port
-        self._answers = answers
-        self._vaults = vaults
+        self.port = port
+        self.answers = answers
         self.arming = port.arming
+        self._vaults = vaults
         self._clock: Timer | None = None
         self._status_timer: Timer | None = None
         self._view: PromptView | None = None
@@ -72,10 +72,10 @@ class MainScreen(Screen[None], CachedWidget):
         self._lay_out(self.app.size)  # before there are widgets whose styles would have to be computed twice
         yield Header()
         with Panes(id="panes"):
-            yield RequestList(self._port.board, show_source=self._several)
+            yield RequestList(self.port.board, show_source=self._several)
         state = self.key_state
         unused = tuple(action.id for action in of(KeyScope.MAIN) if action.optional and action.why_unavailable(state))
-        yield AnswerBar(self._port.keymap_in_use, leave_out=unused)
+        yield AnswerBar(self.port.keymap_in_use, leave_out=unused)
 
     def on_mount(self) -> None:
         """Ages and the time left change every second."""
@@ -103,7 +103,7 @@ class MainScreen(Screen[None], CachedWidget):
     @property
     def _several(self) -> bool:
         """Whether there is more than one source, so that a request must say where it comes from."""
-        return len(self._port.statuses) > 1
+        return len(self.port.statuses) > 1
 
     def redraw(self) -> None:
         """Draws the board. The prompt keeps its scroll position unless another request is selected."""
@@ -111,31 +111,31 @@ class MainScreen(Screen[None], CachedWidget):
             return
         self._lay_out(self.size)
         self.query_one(RequestList).update(folded=self.size.width < _NARROW)
-        request = self._answers.shown
+        request = self.answers.shown
         if self._view:
             name_source = self._several and not self.has_class("-folded")
             brief = self.size.height < _LOW
-            self._view.show(request, note=request_note(self._port, request, name_source=name_source, brief=brief))
+            self._view.show(request, note=request_note(self.port, request, name_source=name_source, brief=brief))
         if request and self._view and self._view.ready:
             self.arming.shown(request.key, request.digest)
         self._show_header()
         self.show_status()
         if self._clock:
-            (self._clock.resume if self._port.board.requests else self._clock.pause)()
+            (self._clock.resume if self.port.board.requests else self._clock.pause)()
 
     def _tick(self) -> None:
         if self._view:
             self._view.tick(datetime.now(UTC))
         self.show_status()
-        if self._port.board.remove_ended(monotonic()) or self._port.board.newly_silent():
+        if self.port.board.remove_ended(monotonic()) or self.port.board.newly_silent():
             self.redraw()
         else:
             self.query_one(RequestList).tick()
 
     def _show_header(self) -> None:
-        statuses = self._port.statuses
-        notes = header_notes(self._port, self._vaults, narrow=self.size.width < _NARROW)
-        self.query_one(Header).show(self._port.board.waiting_count, connection(list(statuses.values())), notes)
+        statuses = self.port.statuses
+        notes = header_notes(self.port, self._vaults, narrow=self.size.width < _NARROW)
+        self.query_one(Header).show(self.port.board.waiting_count, connection(list(statuses.values())), notes)
         if self._banner:
             lines = banner(statuses, self.size.width - 2, _BANNER_LINES if self.size.height >= _LOW else 1)
             self._banner.display = bool(lines)
@@ -148,10 +148,8 @@ class MainScreen(Screen[None], CachedWidget):
         left = self.arming.remaining()
         self._status_timer = call_after(self, left + _JUST_AFTER, self.show_status) if left else None
         filtering = self._filter is not None and self._filter.has_focus
-        words, style, keys = status_line(self._port, self._answers, self.key_state, filtering=filtering)
+        words, style, keys = status_line(self.port, self.answers, self.key_state, filtering=filtering)
         self.query_one(AnswerBar).show(words, style, *keys)
-
-    # which keys can be used
 
     @property
     def key_state(self) -> KeyState:
@@ -162,23 +160,7 @@ class MainScreen(Screen[None], CachedWidget):
             read_to_end=view is not None and view.read_to_end,
             changed_above=lambda: view is not None and view.ready and view.changed_above,
         )
-        return key_state(self._port, self._answers, self._vaults, prompt)
-
-    def _usable(self, id_: str) -> bool:
-        """Whether a key can be used now; says why not."""
-        return not self._refused(BY_ID[id_])
-
-    def _refused(self, action: KeyAction) -> bool:
-        """Whether a key does nothing now; says why. An answer that counts clears what was said about earlier ones."""
-        why = action.why_not(self.key_state)
-        if why:
-            if action.armed:
-                self.arming.dropped()
-            self._port.show_message(why)
-            self.show_status()
-        elif action.armed:
-            self._port.clear_message()
-        return bool(why)
+        return key_state(self.port, self.answers, self._vaults, prompt)
 
     # layout
 
@@ -194,81 +176,6 @@ class MainScreen(Screen[None], CachedWidget):
         # All at once: each change of a class computes all styles again.
         self.set_classes((self.classes - _SHAPES) | shape)
 
-    # what disarms an answer
-
-    def on_key(self, event: events.Key) -> None:
-        """Every key that is not an answer disarms, so that typing never answers."""
-        action = at(KeyScope.MAIN, event.key, self._port.keymap_in_use)
-        if action is None or not action.armed:
-            self.arming.typed()
-            self.show_status()
-
-    def on_paste(self, event: events.Paste) -> None:
-        """Pasted text is never an answer."""
-        event.stop()
-        self.arming.pasted()
-        self.show_status()
-
-    def on_screen_resume(self) -> None:
-        """Nobody has seen what was under another screen."""
-        self.arming.uncovered()
-        self.show_status()
-
-    def refuses(self, action: str) -> bool:
-        """Whether a click on a key is dropped: an answer that does not count now. Other keys disarm when clicked."""
-        found = running(KeyScope.MAIN, action)
-        if found is None or not found.armed:
-            self.arming.clicked()
-            return False
-        return self._refused(found)
-
-    # answers
-
-    def action_approve(self) -> None:
-        """Approves the request that is shown."""
-        if self._usable("approve"):
-            self._answers.approve()
-
-    def action_deny(self) -> None:
-        """Denies the request that is shown."""
-        if self._usable("deny"):
-            self._answers.deny()
-
-    def action_deny_reason(self) -> None:
-        """Denies the request that is shown, with a reason."""
-        if self._usable("deny_reason"):
-            self._answers.deny_with_reason()
-
-    def action_edit(self) -> None:
-        """Opens the form for the inputs."""
-        if self._usable("edit"):
-            self._answers.edit()
-
-    def action_mark(self) -> None:
-        """Marks or unmarks the request."""
-        if self._usable("mark"):
-            self._answers.mark()
-
-    def action_approve_marked(self) -> None:
-        """Opens the sheet with every request set to approve."""
-        if self._usable("approve_marked"):
-            self._answers.batch(Verdict.APPROVE)
-
-    def action_deny_marked(self) -> None:
-        """Opens the sheet with every request set to deny."""
-        if self._usable("deny_marked"):
-            self._answers.batch(Verdict.DENY)
-
-    def action_undo(self) -> None:
-        """Takes back a held approval."""
-        if self._usable("undo"):
-            self._answers.take_back()
-
-    def action_refresh(self) -> None:
-        """Fetches the preview again."""
-        if self._usable("refresh"):
-            self._answers.refresh_preview()
-
     # moving
 
     def action_down(self) -> None:
@@ -280,8 +187,8 @@ class MainScreen(Screen[None], CachedWidget):
         self._move(-1)
 
     def _move(self, steps: int) -> None:
-        self._answers.discard_edit()
-        self._port.board.move(steps)
+        self.answers.discard_edit()
+        self.port.board.move(steps)
         self.redraw()
 
     @on(RequestList.MoveRequested)
@@ -290,8 +197,8 @@ class MainScreen(Screen[None], CachedWidget):
 
     @on(RequestList.Picked)
     def _picked(self, event: RequestList.Picked) -> None:
-        self._answers.discard_edit()
-        self._port.board.selected = event.key
+        self.answers.discard_edit()
+        self.port.board.selected = event.key
         self.redraw()
 
     def action_next_pane(self) -> None:
@@ -329,14 +236,14 @@ class MainScreen(Screen[None], CachedWidget):
         if self._filter:
             self._filter.value = ""
             self._filter.display = False
-        self._answers.discard_edit()
-        self._port.board.set_filter("")
+        self.answers.discard_edit()
+        self.port.board.set_filter("")
         self.query_one(RequestList).focus()
         self.redraw()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
         """Applies the filter as it is typed."""
-        self._port.board.set_filter(event.value)
+        self.port.board.set_filter(event.value)
         self.redraw()
 
     def on_input_submitted(self) -> None:
@@ -351,27 +258,27 @@ class MainScreen(Screen[None], CachedWidget):
 
     def action_history(self) -> None:
         """Everything that was asked, decided and done."""
-        open_history(self.app, self._port)
+        open_history(self.app, self.port)
 
     def action_raw(self) -> None:
         """The exact call and preview."""
-        if self._usable("raw") and (request := self._answers.shown):
-            open_raw(self.app, self._port, request)
+        if self.usable("raw") and (request := self.answers.shown):
+            open_raw(self.app, self.port, request)
 
     def action_log(self) -> None:
         """The log of the demo's agent, or of the gate in this window."""
-        if self._usable("log"):
-            open_log(self.app, self._port)
+        if self.usable("log"):
+            open_log(self.app, self.port)
 
     def action_help(self) -> None:
         """Every key."""
-        open_help(self.app, self._port)
+        open_help(self.app, self.port)
 
     def action_copy(self) -> None:
         """Copies id and digest."""
-        if self._usable("copy") and (request := self._port.board.current):
+        if self.usable("copy") and (request := self.port.board.current):
             self.app.copy_to_clipboard(f"{inline(request.id)} {request.digest}")  # a pasted newline would run it
-            self._port.show_message("id and digest copied")
+            self.port.show_message("id and digest copied")
 
     def action_vault(self) -> None:
         """Unlocks the vault of a daemon."""
@@ -379,9 +286,9 @@ class MainScreen(Screen[None], CachedWidget):
 
     def action_lock(self) -> None:
         """Locks the console."""
-        if self._usable("lock"):
-            self._port.lock()
+        if self.usable("lock"):
+            self.port.lock()
 
     def action_quit(self) -> None:
         """Quits; asks first if requests are waiting."""
-        self._port.leave()
+        self.port.leave()

@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from aileron_tui.console.port import ConsolePort
-
 if TYPE_CHECKING:
+    from aileron_tui.console.port import ConsolePort
     from aileron_tui.core.request import Request
 
 
-def open_history(app: App[Any], port: ConsolePort) -> None:
+def open_history(app: App[Any], port: "ConsolePort") -> None:
     """Everything that was asked, decided and done."""
     from aileron_tui.console.screens.history import HistoryScreen  # noqa: PLC0415
     from aileron_tui.surface.history_reader import HistoryReader  # noqa: PLC0415
@@ -19,14 +18,14 @@ def open_history(app: App[Any], port: ConsolePort) -> None:
     app.push_screen(HistoryScreen(reader, keymap=port.keymap_in_use))
 
 
-def open_raw(app: App[Any], port: ConsolePort, request: "Request") -> None:
+def open_raw(app: App[Any], port: "ConsolePort", request: "Request") -> None:
     """The exact call and preview of a request."""
     from aileron_tui.console.screens.raw import RawScreen  # noqa: PLC0415
 
     app.push_screen(RawScreen(request, keymap=port.keymap_in_use))
 
 
-def open_log(app: App[Any], port: ConsolePort) -> None:
+def open_log(app: App[Any], port: "ConsolePort") -> None:
     """The log of the demo's agent, or of the gate in this window."""
     from aileron_tui.console.screens.agent_log import AgentLogScreen  # noqa: PLC0415
 
@@ -34,7 +33,7 @@ def open_log(app: App[Any], port: ConsolePort) -> None:
         app.push_screen(AgentLogScreen(port.log_lines))
 
 
-def open_help(app: App[Any], port: ConsolePort) -> None:
+def open_help(app: App[Any], port: "ConsolePort") -> None:
     """Every key."""
     from aileron_tui.console.screens.help import HelpScreen  # noqa: PLC0415
 

@@ -1,0 +1,123 @@
+"""The answer keys of a screen: which can be used now, and what disarms an answer."""
+
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from aileron_tui.console.answer_flow import AnswerFlow
+from aileron_tui.console.key_actions import KeyAction, KeyScope
+from aileron_tui.console.key_reasons import KeyState
+from aileron_tui.console.key_table import BY_ID, at, running
+from aileron_tui.core.decision import Verdict
+from aileron_tui.surface.arming import Arming
+
+if TYPE_CHECKING:
+    from aileron_tui.console.port import ConsolePort
+
+
+class AnswerKeys:
+    """A part of a screen. A key that cannot be used says why; one that decides counts only once the prompt is armed."""
+
+    port: "ConsolePort"
+    answers: AnswerFlow
+    arming: Arming
+
+    @property
+    def key_state(self) -> KeyState:
+        """What decides which keys can be used now."""
+        raise NotImplementedError
+
+    def show_status(self) -> None:
+        """Shows whether an answer counts now."""
+        raise NotImplementedError
+
+    def usable(self, id_: str) -> bool:
+        """Whether a key can be used now; says why not."""
+        return not self._refused(BY_ID[id_])
+
+    def _refused(self, action: KeyAction) -> bool:
+        """Whether a key does nothing now; says why. An answer that counts clears what was said about earlier ones."""
+        why = action.why_not(self.key_state)
+        if why:
+            if action.armed:
+                self.arming.dropped()
+            self.port.show_message(why)
+            self.show_status()
+        elif action.armed:
+            self.port.clear_message()
+        return bool(why)
+
+    # what disarms an answer
+
+    def on_key(self, event: events.Key) -> None:
+        """Every key that is not an answer disarms, so that typing never answers."""
+        action = at(KeyScope.MAIN, event.key, self.port.keymap_in_use)
+        if action is None or not action.armed:
+            self.arming.typed()
+            self.show_status()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pasted text is never an answer."""
+        event.stop()
+        self.arming.pasted()
+        self.show_status()
+
+    def on_screen_resume(self) -> None:
+        """Nobody has seen what was under another screen."""
+        self.arming.uncovered()
+        self.show_status()
+
+    def refuses(self, action: str) -> bool:
+        """Whether a click on a key is dropped: an answer that does not count now. Other keys disarm when clicked."""
+        found = running(KeyScope.MAIN, action)
+        if found is None or not found.armed:
+            self.arming.clicked()
+            return False
+        return self._refused(found)
+
+    # answers
+
+    def action_approve(self) -> None:
+        """Approves the request that is shown."""
+        if self.usable("approve"):
+            self.answers.approve()
+
+    def action_deny(self) -> None:
+        """Denies the request that is shown."""
+        if self.usable("deny"):
+            self.answers.deny()
+
+    def action_deny_reason(self) -> None:
+        """Denies the request that is shown, with a reason."""
+        if self.usable("deny_reason"):
+            self.answers.deny_with_reason()
+
+    def action_edit(self) -> None:
+        """Opens the form for the inputs."""
+        if self.usable("edit"):
+            self.answers.edit()
+
+    def action_mark(self) -> None:
+        """Marks or unmarks the request."""
+        if self.usable("mark"):
+            self.answers.mark()
+
+    def action_approve_marked(self) -> None:
+        """Opens the sheet with every request set to approve."""
+        if self.usable("approve_marked"):
+            self.answers.batch(Verdict.APPROVE)
+
+    def action_deny_marked(self) -> None:
+        """Opens the sheet with every request set to deny."""
+        if self.usable("deny_marked"):
+            self.answers.batch(Verdict.DENY)
+
+    def action_undo(self) -> None:
+        """Takes back a held approval."""
+        if self.usable("undo"):
+            self.answers.take_back()
+
+    def action_refresh(self) -> None:
+        """Fetches the preview again."""
+        if self.usable("refresh"):
+            self.answers.refresh_preview()
