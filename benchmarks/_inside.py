@@ -21,8 +21,8 @@ from aileron_tui.core.decision import timestamp
 from aileron_tui.core.request import Request
 from aileron_tui.runtime.source_events import SourceEvent, read_events
 from aileron_tui.signing import key_store
-from aileron_tui.surface.key_holder import RunKeyholder
-from aileron_tui.surface.source import Connect, Source, Upstream
+from aileron_tui.surface.operator_key import TemporaryOperatorKey
+from aileron_tui.surface.source import Connect, Source, SourceSpec
 from benchmarks._served import SIZE
 from tests.console.scripted import ScriptedGate, request
 
@@ -80,7 +80,7 @@ class Watched(Console):
 async def console(source: Source | Connect, key: key_store.UnlockedKey) -> AsyncIterator[Watched]:
     """A console on this source, which has heard it."""
     connect = source if callable(source) else lambda _: source
-    app = Watched([Upstream("", connect)], RunKeyholder(key), SETTINGS)
+    app = Watched([SourceSpec("", connect)], TemporaryOperatorKey(key), SETTINGS)
     app.driver_class = Screen
     Screen.shown = asyncio.Event()
     with quick_start():

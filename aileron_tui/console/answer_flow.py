@@ -47,8 +47,8 @@ class AnswerFlow:
             return item
         held = self._held[0] if self._held else None
         for answer in (self.edited, held, self._sent.get(item.key)):
-            if answer is not None and answer.edits is not None and answer.item.key == item.key:
-                return answer.item
+            if answer is not None and answer.edits is not None and answer.request.key == item.key:
+                return answer.request
         return item
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ class AnswerFlow:
         answer = self.edited or self._answer(Verdict.APPROVE)
         if answer is None:
             return
-        if answer.item.prompt.risk.level is RiskLevel.HIGH:
+        if answer.request.prompt.risk.level is RiskLevel.HIGH:
             self._ask_once_more(answer)
         else:
             self._hold(answer)
@@ -80,7 +80,7 @@ class AnswerFlow:
             return
         from aileron_tui.console.screens.reason import ReasonScreen  # noqa: PLC0415  # screens load when opened
 
-        item = answer.item
+        item = answer.request
 
         def denied(reason: str | None) -> None:
             if reason is not None:
@@ -96,7 +96,7 @@ class AnswerFlow:
         from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen  # noqa: PLC0415
         from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415
 
-        settings, prompt = self._console.settings, answer.item.prompt
+        settings, prompt = self._console.settings, answer.request.prompt
         question = own("⚠ High risk. Approve ", "bold $text-error") + foreign_line(prompt.action) + own("?")
 
         def confirmed(sure: bool | None) -> None:
@@ -120,12 +120,12 @@ class AnswerFlow:
         seconds = self._console.settings.undo_seconds
         if self._held:
             self._send(self._release(self._held))
-        if not seconds or answer.item.prompt.risk.level is RiskLevel.LOW:
+        if not seconds or answer.request.prompt.risk.level is RiskLevel.LOW:
             self._send(answer)
             return
         timer = call_after(self._console, seconds, self._time_is_up)
         self._held = (answer, monotonic() + seconds, timer)
-        self._board.set_pill(answer.item.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
+        self._board.set_pill(answer.request.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
         self._console.redraw()
 
     def _time_is_up(self) -> None:
@@ -143,42 +143,42 @@ class AnswerFlow:
             self._console.hint("there is nothing to take back")
             return
         answer = self._release(self._held)
-        self._board.clear_pill(answer.item.key)
+        self._board.clear_pill(answer.request.key)
         self._console.hint("taken back: nothing was sent")
         self._console.redraw()
 
     def _release(self, held: tuple[Answer, float, Timer]) -> Answer:
         held[2].stop()
         self._held = None
-        self._console.arming.moved()  # where its undo could be clicked there may be another key now
+        self._console.arming.keys_moved()  # where its undo could be clicked there may be another key now
         return held[0]
 
     def look_again(self) -> None:
         """After news from a source: an approval over what is no longer shown is not sent, its edit is forgotten."""
-        if self.edited and not self._board.is_waiting(self.edited.item.key):
+        if self.edited and not self._board.is_waiting(self.edited.request.key):
             self.edited = None
         if self._held:
             answer = self._held[0]
             if self._outdated(answer):
                 self._release(self._held)
-                self._board.clear_pill(answer.item.key)
+                self._board.clear_pill(answer.request.key)
                 self._console.hint(_CHANGED, Tone.WARN)
 
     def _outdated(self, answer: Answer) -> bool:
         """Whether the request is another now than the one that was answered; an edited call is fetched and kept."""
-        now = self._board.requests.get(answer.item.key)
-        return answer.edits is None and now is not None and now.digest != answer.item.digest
+        now = self._board.requests.get(answer.request.key)
+        return answer.edits is None and now is not None and now.digest != answer.request.digest
 
     # sending
 
     def _send(self, answer: Answer) -> None:
-        if self.edited and self.edited.item.key == answer.item.key:
+        if self.edited and self.edited.request.key == answer.request.key:
             self.edited = None
         if answer.edits is not None:
-            self._sent[answer.item.key] = answer
-        self._board.set_pill(answer.item.key, "sending…")
-        self._board.marked.discard(answer.item.key)
-        self._work(answer.item.source, partial(self._deliver, [answer], self._settled))
+            self._sent[answer.request.key] = answer
+        self._board.set_pill(answer.request.key, "sending…")
+        self._board.marked.discard(answer.request.key)
+        self._work(answer.request.source, partial(self._deliver, [answer], self._settled))
         self._draw_soon()
 
     def _draw_soon(self) -> None:
@@ -200,23 +200,23 @@ class AnswerFlow:
     def _deliver(self, answers: list[Answer], told: Callable[[Delivery], None]) -> None:
         """Off the loop: sends one answer to its source, or several to the same one after the other."""
         for answer in answers:
-            source = self._console.source_of(answer.item)
-            outcome = deliver(source, answer) if source else Delivery(answer, False, _unsent(answer.item))
+            source = self._console.source_of(answer.request)
+            outcome = deliver(source, answer) if source else Delivery(answer, False, _unsent(answer.request))
             self._console.call_later(told, outcome)
 
     def _settled(self, outcome: Delivery) -> None:
         """The pill tells the truth."""
-        key = outcome.answer.item.key
+        key = outcome.answer.request.key
         sent = self._sent.pop(key, None)
         if outcome.taken:
             if sent is not None:
-                self._board.record_approved_edit(sent.item)
+                self._board.record_approved_edit(sent.request)
             self._board.answered_here.add(key)
             self._board.set_pill(key, "running…" if outcome.answer.verdict is Verdict.APPROVE else "denied")
         else:
             self._board.clear_pill(key)
             self._console.hint(outcome.words, outcome.tone)
-            self._console.vaults.ask(outcome.answer.item.source)
+            self._console.vaults.ask(outcome.answer.request.source)
         self._draw()
 
     def _settled_one_of(self, outcomes: list[Delivery], count: int, outcome: Delivery) -> None:
@@ -233,7 +233,7 @@ class AnswerFlow:
         words = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
         why = "; ".join(dict.fromkeys(outcome.words for outcome in outcomes if not outcome.taken))
         self._console.hint(f"{words} ({why})" if why else words, Tone.WARN if why else Tone.GOOD)
-        self._board.marked -= {outcome.answer.item.key for outcome in outcomes}
+        self._board.marked -= {outcome.answer.request.key for outcome in outcomes}
         self._console.redraw()
 
     def _work(self, source: str, task: Callable[[], None]) -> None:
@@ -258,7 +258,7 @@ class AnswerFlow:
                 self._console.redraw()
                 self._work(item.source, partial(self._fetch_edited, item, edits))
 
-        so_far = self.edited.edits if self.edited and self.edited.item.key == item.key else None
+        so_far = self.edited.edits if self.edited and self.edited.request.key == item.key else None
         self._console.push_screen(EditScreen(item, so_far), edited)
 
     def _fetch_edited(self, item: "Request", edits: JsonObject) -> None:
@@ -281,8 +281,8 @@ class AnswerFlow:
         self._console.redraw()
 
     def _show_edited(self, answer: Answer) -> None:
-        self._board.clear_pill(answer.item.key)
-        if self._board.selected == answer.item.key:
+        self._board.clear_pill(answer.request.key)
+        if self._board.selected == answer.request.key:
             self.edited = answer
         self._console.redraw()
 

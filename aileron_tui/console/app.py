@@ -30,8 +30,8 @@ from aileron_tui.core.visible_text import clip, inline, prepare
 from aileron_tui.files.paths import bundled
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Board, Tone
-from aileron_tui.surface.source import Keyholder, Source, Upstream
-from aileron_tui.surface.source_listener import Reach, SourceListener
+from aileron_tui.surface.source import OperatorKey, Source, SourceSpec
+from aileron_tui.surface.source_listener import ConnectionState, SourceListener
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -77,8 +77,8 @@ class Console(App[None]):
 
     def __init__(
         self,
-        upstreams: Sequence[Upstream],
-        keys: Keyholder,
+        upstreams: Sequence[SourceSpec],
+        keys: OperatorKey,
         settings: ConsoleSettings | None = None,
         *,
         log_lines: Callable[[], Sequence[str]] | None = None,
@@ -133,7 +133,7 @@ class Console(App[None]):
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_LOOK, self._lock_when_idle)
         if isinstance(self._driver, TerminalDriver):
-            self._driver.continued = self.arming.held_up
+            self._driver.continued = self.arming.console_paused
         self._beat()
 
     def on_ready(self) -> None:
@@ -174,8 +174,8 @@ class Console(App[None]):
     @property
     def trouble(self) -> str:
         """Why not every source can be heard, or ""."""
-        silent = [link.standing for link in self.links.values() if link.standing.reach is not Reach.LIVE]
-        return next((standing.why or standing.reach for standing in silent), "")
+        silent = [link.status for link in self.links.values() if link.status.state is not ConnectionState.LIVE]
+        return next((status.why or status.state for status in silent), "")
 
     def source_of(self, item: "Request") -> Source | None:
         """Where a request came from, while that can be reached."""
@@ -206,12 +206,12 @@ class Console(App[None]):
         heard: list[SourceEvent] = []
         changed = False
         for link in self.links.values():
-            before = link.standing
-            told = link.take()
+            before = link.status
+            told = link.take_events()
             if told:
                 new += self.board.receive(told)
                 heard += told
-            if link.standing is not before:
+            if link.status is not before:
                 changed = True
                 self._stands(link)
             self.vaults.heard(link.name, told)
@@ -226,10 +226,10 @@ class Console(App[None]):
 
     def _stands(self, link: SourceListener) -> None:
         """A source is heard again, or no more."""
-        if link.standing.reach is Reach.LIVE:
+        if link.status.state is ConnectionState.LIVE:
             self.vaults.ask(link.name)
         else:
-            self.board.source_lost(link.standing.since, link.name)
+            self.board.source_lost(link.status.since, link.name)
 
     def _announce(self, count: int) -> None:
         """Bell and notification. Only a number goes into an escape sequence, never a word from outside."""
@@ -256,12 +256,12 @@ class Console(App[None]):
         if self.keys.lockable and self.keys.key is None:
             return "locked"
         if item is None:
-            live = any(link.standing.reach is Reach.LIVE for link in self.links.values())
+            live = any(link.status.state is ConnectionState.LIVE for link in self.links.values())
             return "" if live else "not connected"
-        standing = self.links[item.source].standing
-        if standing.reach is Reach.LIVE:
+        status = self.links[item.source].status
+        if status.state is ConnectionState.LIVE:
             return ""
-        why = f": {clip(inline(standing.why), _LONGEST_REASON)}" if standing.why else ""
+        why = f": {clip(inline(status.why), _LONGEST_REASON)}" if status.why else ""
         return f"{f'{item.source} is ' if self.several else ''}not connected{why}"
 
     def fetch_again(self) -> None:
@@ -354,7 +354,7 @@ class Console(App[None]):
             self.desk.take_back()
         self.keys.lock()
         for link in self.links.values():
-            link.hang_up()
+            link.disconnect()
         self._cover(why)
 
     def _cover(self, why: str) -> None:
@@ -376,13 +376,13 @@ class Console(App[None]):
         await super().on_event(event)
 
     def _came(self, event: events.Key | events.MouseDown | events.Paste) -> None:
-        self.arming.late(monotonic() - event.time)
+        self.arming.input_delayed(monotonic() - event.time)
         if not self.app_focus:
             self.arming.focused()  # the report of it is late, or will not come
         if isinstance(event, events.Key):
-            self.arming.key_came()
+            self.arming.key_pressed()
         elif isinstance(event, events.MouseDown):
-            self.arming.press_came()
+            self.arming.mouse_pressed()
             under, _ = self.get_widget_at(event.x, event.y)
             if not isinstance(under, KeyLine):
                 self.arming.clicked()
@@ -399,13 +399,13 @@ class Console(App[None]):
 
     def _resumed(self, _: object) -> None:
         """After ctrl+z, or a stop from elsewhere: the terminal has forgotten what was drawn."""
-        self.arming.held_up()
+        self.arming.console_paused()
         self._main.show_state()
         self.screen.refresh(layout=True)
 
     def _beat(self) -> None:
         """Shows that the loop runs. Not a timer of Textual's: it happens often, and must cost nothing."""
-        self.arming.beat()
+        self.arming.heartbeat()
         if seconds := self.settings.arm_seconds:
             self._pulse = asyncio.get_running_loop().call_later(seconds, self._beat)
 
@@ -429,7 +429,7 @@ class Console(App[None]):
             self.exit()
 
 
-def _links(upstreams: Sequence[Upstream], keys: Keyholder, heard: Callable[[], None]) -> dict[str, SourceListener]:
+def _links(upstreams: Sequence[SourceSpec], keys: OperatorKey, heard: Callable[[], None]) -> dict[str, SourceListener]:
     links = {upstream.name: SourceListener(upstream, keys, heard) for upstream in upstreams}
     # A key is a name, a space and an id: only this keeps one source from taking the keys of another.
     if len(links) < len(upstreams) or (len(links) > 1 and not all(links)) or any(" " in name for name in links):

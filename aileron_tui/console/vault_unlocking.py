@@ -11,7 +11,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import UNDER_WAY
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.surface.board import Tone
-from aileron_tui.surface.source_listener import Reach
+from aileron_tui.surface.source_listener import ConnectionState
 
 if TYPE_CHECKING:
     from aileron_tui.console.app import Console
@@ -39,7 +39,7 @@ class VaultUnlocking:
         return [
             name
             for name, link in self._console.links.items()
-            if link.standing.reach is Reach.LIVE and self._known.get(name) is VaultState.LOCKED
+            if link.status.state is ConnectionState.LIVE and self._known.get(name) is VaultState.LOCKED
         ]
 
     def heard(self, name: str, happenings: "Iterable[SourceEvent]") -> None:
@@ -111,7 +111,7 @@ class VaultUnlocking:
                 self.ask(item.source)  # what is known may be old
             return
         link = self._console.links[name]
-        shown = name if self._console.several else link.label and f"the {link.label}"
+        shown = name if self._console.several else link.kind and f"the {link.kind}"
         self._console.push_screen(VaultScreen(shown, partial(self._unlock, name)), partial(self._opened, name))
 
     def _unlock(self, name: str, passphrase: bytearray) -> None:

@@ -64,7 +64,7 @@ def ending(request: PastRequest, now: datetime) -> tuple[str, str]:
     return (glyph, f"{word}, edited") if request.edited else (glyph, word)
 
 
-def unheard(request: PastRequest, now: datetime) -> str:
+def missing_outcome(request: PastRequest, now: datetime) -> str:
     """Why the outcome of an approved request is not known, in words; "" if it is, or may still be reported."""
     if request.outcome not in UNDER_WAY or not request.daemon or not request.decided:
         return ""

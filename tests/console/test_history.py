@@ -485,7 +485,7 @@ async def test_an_edit_made_elsewhere_is_told_as_one() -> None:
     async with app.run_test(size=(100, 44)) as pilot:
         await loaded(pilot, 1)
         await pilot.press("enter")
-        await settle(pilot, lambda: "edited     elsewhere; what was changed is not known here" in text(app))
+        await settle(pilot, lambda: "edited     elsewhere; the changes are not known here" in text(app))
 
 
 @piloted
@@ -499,7 +499,7 @@ async def test_what_a_daemon_never_told_is_said_in_the_detail() -> None:
         await pilot.press("enter")
         await settle(pilot, lambda: "how the command ended is not reported" in text(app))
         await pilot.press("j")
-        await settle(pilot, lambda: "nothing was heard since" in text(app))
+        await settle(pilot, lambda: "no news since" in text(app))
 
 
 async def into_export(pilot: Pilot[None]) -> ExportScreen:

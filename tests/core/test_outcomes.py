@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from aileron_tui.core.decision import timestamp
-from aileron_tui.core.outcomes import QUIET, ending, unheard
+from aileron_tui.core.outcomes import QUIET, ending, missing_outcome
 
 NOW = datetime(2026, 5, 12, 12, tzinfo=UTC)
 LATELY, LONG_AGO = timestamp(NOW - QUIET), timestamp(NOW - 2 * QUIET)
@@ -41,10 +41,10 @@ class Seen:
 )
 def test_what_is_said_of_a_request(seen: Seen, words: tuple[str, str], heard: bool) -> None:
     assert ending(seen, NOW) == words
-    assert bool(unheard(seen, NOW)) is not heard
+    assert bool(missing_outcome(seen, NOW)) is not heard
 
 
 def test_since_when_nothing_was_heard_is_told_in_local_time() -> None:
-    assert unheard(Seen(), NOW).endswith(f"{(NOW - 2 * QUIET).astimezone():%H:%M}")
+    assert missing_outcome(Seen(), NOW).endswith(f"{(NOW - 2 * QUIET).astimezone():%H:%M}")
     days = Seen(decided=timestamp(NOW - timedelta(days=3)))
-    assert unheard(days, NOW).endswith(f"{(NOW - timedelta(days=3)).astimezone():%Y-%m-%d %H:%M}")
+    assert missing_outcome(days, NOW).endswith(f"{(NOW - timedelta(days=3)).astimezone():%Y-%m-%d %H:%M}")

@@ -18,7 +18,7 @@ from aileron_tui.signing.public_key import read_public
 from aileron_tui.signing.secret_memory import protect_process, wipe
 from aileron_tui.signing.terminal_input import ask_new_passphrase, ask_passphrase
 from aileron_tui.surface.key_enrolment import changing_keys, read_approvers
-from aileron_tui.surface.key_holder import FIRST_KEY
+from aileron_tui.surface.operator_key import FIRST_KEY
 
 _LARGEST_FILE: Final = 8192
 _ONE_KEY: Final = "the key's name; required if there are several"

@@ -61,12 +61,12 @@ class Dialog(Sheet[T]):
 
     def on_mount(self) -> None:
         """Nobody can have read it yet."""
-        self.arming.uncovered()
+        self.arming.screen_changed()
         self.screen_layout_refresh_signal.subscribe(self, self._fit)
 
     def on_screen_resume(self) -> None:
         """What was covered has to be read again."""
-        self.arming.uncovered()
+        self.arming.screen_changed()
 
     def say(self, words: Content) -> None:
         """Something to know, above the keys; there is room for it before it is said, so that it moves nothing."""
@@ -77,16 +77,16 @@ class Dialog(Sheet[T]):
         if does != self.DECIDES:
             self.arming.clicked()
             return False
-        why = self.arming.obstacle()
+        why = self.arming.why_not_armed()
         if why:
-            self.arming.dropped()
+            self.arming.answer_dropped()
             self.say(own(f"not yet: {why}", MUTED))
             self._wait_for_it()
         return bool(why)
 
     def _wait_for_it(self) -> None:
         """That it is too early is said as long as it is."""
-        if left := self.arming.remaining():
+        if left := self.arming.seconds_until_armed():
             call_after(self, left + _SOON, self._wait_for_it)
         else:
             self.say(Content(""))

@@ -3,13 +3,13 @@
 from aileron_tui.console.actions import KeyHint
 from aileron_tui.console.render import foreign_line, own
 from aileron_tui.console.screens.passphrase import PassphraseScreen
-from aileron_tui.surface.source import Keyholder
+from aileron_tui.surface.source import OperatorKey
 
 
 class LockScreen(PassphraseScreen):
     """Asks for the passphrase of the operator's key."""
 
-    def __init__(self, keys: Keyholder, why: str = "Locked") -> None:
+    def __init__(self, keys: OperatorKey, why: str = "Locked") -> None:
         super().__init__(why, own("key ") + foreign_line(keys.name), keys.unlock)
 
     def keys(self) -> tuple[KeyHint, ...]:

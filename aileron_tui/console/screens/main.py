@@ -121,7 +121,7 @@ class MainScreen(Screen[None], CachedWidget):
         if self._view:
             self._view.show(item, note=self._note(item))
         if item and self._view and self._view.ready:
-            self.arming.shown(item.key, item.digest)
+            self.arming.prompt_shown(item.key, item.digest)
         self._heading()
         self.show_state()
         if self._clock:
@@ -133,7 +133,7 @@ class MainScreen(Screen[None], CachedWidget):
             return None
         parts: list[Content] = []
         if self._owner.several and not self.has_class("-folded"):
-            label = self._owner.links[item.source].label
+            label = self._owner.links[item.source].kind
             name = own("from ", MUTED) + foreign_line(item.source, "bold")
             parts.append(name + own(f", a {label}", MUTED) if label else name)
         if (remark := self._owner.board.remark(item.key)).words:
@@ -165,10 +165,10 @@ class MainScreen(Screen[None], CachedWidget):
             "filtered" if narrow else f"filtered, {self._key('clear_filter', 'shows all').text}": console.board.filter,
         }
         notes = tuple(words for words, so in told.items() if so)
-        standings = {name: link.standing for name, link in console.links.items()}
-        self.query_one(Header).show(console.board.waiting_count, connection(list(standings.values())), notes)
+        statuses = {name: link.status for name, link in console.links.items()}
+        self.query_one(Header).show(console.board.waiting_count, connection(list(statuses.values())), notes)
         if self._banner:
-            lines = banner(standings, self.size.width - 2, _TROUBLES if self.size.height >= _LOW else 1)
+            lines = banner(statuses, self.size.width - 2, _TROUBLES if self.size.height >= _LOW else 1)
             self._banner.display = bool(lines)
             self._banner.show(own("\n").join(lines))
 
@@ -177,7 +177,9 @@ class MainScreen(Screen[None], CachedWidget):
         bar = self.query_one(AnswerBar)
         if self._wake:
             self._wake.stop()
-        self._wake = call_after(self, left + _SOON, self.show_state) if (left := self.arming.remaining()) else None
+        self._wake = (
+            call_after(self, left + _SOON, self.show_state) if (left := self.arming.seconds_until_armed()) else None
+        )
         held = self._owner.desk.held
         if held:
             bar.show(f"approved, sent in {held:.0f} s —", "$text-warning", self._key("undo", "takes it back"))
@@ -212,7 +214,7 @@ class MainScreen(Screen[None], CachedWidget):
         """Why an answer would not count now, or ""."""
         if why := self._hindrance(verdict):
             return why
-        early = self.arming.obstacle()
+        early = self.arming.why_not_armed()
         return f"not yet: {early}" if early else ""
 
     def _hindrance(self, verdict: Verdict) -> str:
@@ -228,7 +230,7 @@ class MainScreen(Screen[None], CachedWidget):
         if pill.words:
             return pill.words
         drawn = console.desk.shown or item
-        if not self.arming.on_screen(drawn.key, drawn.digest):
+        if not self.arming.is_on_screen(drawn.key, drawn.digest):
             return "it is not on screen yet"
         if verdict is Verdict.APPROVE:
             if item.deny_only:
@@ -294,7 +296,7 @@ class MainScreen(Screen[None], CachedWidget):
 
     def on_screen_resume(self) -> None:
         """What was under another screen has been seen by nobody."""
-        self.arming.uncovered()
+        self.arming.screen_changed()
         self.show_state()
 
     def refuses(self, does: str) -> bool:
@@ -308,7 +310,7 @@ class MainScreen(Screen[None], CachedWidget):
         """Whether an answer is dropped now; says why. One that is taken ends what was said about those before it."""
         why = self.obstacle(verdict)
         if why:
-            self.arming.dropped()
+            self.arming.answer_dropped()
             self._owner.hint(why)
             self.show_state()
         else:

@@ -6,7 +6,7 @@ from textual.content import Content
 
 from aileron_tui.console.render import MUTED, foreign_line, foreign_short, own
 from aileron_tui.console.widgets.cached_widget import CachedWidget
-from aileron_tui.surface.source_listener import Reach, SourceStatus
+from aileron_tui.surface.source_listener import ConnectionState, SourceStatus
 
 _GOOD, _BAD = "$text-success", "$text-warning"
 _ROOM_FOR_REASON = 12
@@ -15,54 +15,58 @@ Connection = tuple[str, str]
 """Our words on whether the sources can be heard, and their style."""
 
 
-def connection(standings: Sequence[SourceStatus]) -> Connection:
+def connection(statuses: Sequence[SourceStatus]) -> Connection:
     """Whether the sources can be heard, in a few words."""
-    count, live = len(standings), sum(standing.reach is Reach.LIVE for standing in standings)
+    count, live = len(statuses), sum(status.state is ConnectionState.LIVE for status in statuses)
     if count == 1:
         if live:
             return "● connected", _GOOD
-        connecting = standings[0].reach is Reach.CONNECTING
+        connecting = statuses[0].state is ConnectionState.CONNECTING
         return ("○ connecting", MUTED) if connecting else ("○ not connected", _BAD)
     if live == count:
         return f"● {count} sources", _GOOD
-    if any(standing.reach in (Reach.STALE, Reach.OFFLINE) for standing in standings):
+    if any(status.state in (ConnectionState.STALE, ConnectionState.OFFLINE) for status in statuses):
         return f"{'◐' if live else '○'} {live} of {count} sources", _BAD
     return f"{'◐' if live else '○'} {live} of {count} sources", MUTED
 
 
-def banner(standings: Mapping[str, SourceStatus], width: int, most: int) -> list[Content]:
+def banner(statuses: Mapping[str, SourceStatus], width: int, most: int) -> list[Content]:
     """A line for each source that cannot be heard, at most so many, and how many others there are."""
-    silent = {name: standing for name, standing in standings.items() if standing.reach in (Reach.STALE, Reach.OFFLINE)}
-    if len(standings) == 1:
-        return [line for standing in silent.values() for line in _alone(standing, width)]
+    silent = {
+        name: status
+        for name, status in statuses.items()
+        if status.state in (ConnectionState.STALE, ConnectionState.OFFLINE)
+    }
+    if len(statuses) == 1:
+        return [line for status in silent.values() for line in _alone(status, width)]
     shown = list(silent.items())[:most]
     left = len(silent) - len(shown)
     more = (f" +{left} more" if most == 1 else f"  and {left} more") if left else ""
     return [
-        _named(name, standing, width, more if place == len(shown) else "")
-        for place, (name, standing) in enumerate(shown, 1)
+        _named(name, status, width, more if place == len(shown) else "")
+        for place, (name, status) in enumerate(shown, 1)
     ]
 
 
-def _alone(standing: SourceStatus, width: int) -> list[Content]:
+def _alone(status: SourceStatus, width: int) -> list[Content]:
     """One line if it fits, else a second with the reason."""
-    first = own(f"▲ not connected since {standing.since}")
-    for stale in (": what is shown may be out of date", ", stale") if standing.reach is Reach.STALE else ():
+    first = own(f"▲ not connected since {status.since}")
+    for stale in (": what is shown may be out of date", ", stale") if status.state is ConnectionState.STALE else ():
         if first.cell_length + len(stale) <= width:
             first += own(stale)
             break
-    both = first + own(". ") + foreign_line(standing.why)
-    if not standing.why or both.cell_length <= width:
-        return [both if standing.why else first]
-    return [first, foreign_short(standing.why, width)]
+    both = first + own(". ") + foreign_line(status.why)
+    if not status.why or both.cell_length <= width:
+        return [both if status.why else first]
+    return [first, foreign_short(status.why, width)]
 
 
-def _named(name: str, standing: SourceStatus, width: int, more: str) -> Content:
+def _named(name: str, status: SourceStatus, width: int, more: str) -> Content:
     """On one line; a reason for which there is no room is told when one tries to answer."""
-    line = own("▲ ") + foreign_line(name, "bold") + own(f" {standing.reach} since {standing.since}")
+    line = own("▲ ") + foreign_line(name, "bold") + own(f" {status.state} since {status.since}")
     room = width - line.cell_length - len(more) - 2
     if room >= _ROOM_FOR_REASON:
-        line += own(": ") + foreign_short(standing.why, room)
+        line += own(": ") + foreign_short(status.why, room)
     return line + own(more)
 
 

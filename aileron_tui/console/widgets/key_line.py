@@ -91,7 +91,7 @@ class KeyLine(LineWidget):
         self._place = self.region
         self._point_at(None)
         if isinstance(self.screen, Guarded):
-            self.screen.arming.moved()
+            self.screen.arming.keys_moved()
 
     # the mouse
 

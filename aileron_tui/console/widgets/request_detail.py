@@ -14,7 +14,7 @@ from aileron_tui.console.render import GUTTER, MUTED, STRONG, WARNING, foreign_l
 from aileron_tui.console.widgets.history_table import outcome
 from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.core.edits import Pair, difference, paired, signed
-from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
+from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, missing_outcome
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.time_spans import span_text
@@ -108,7 +108,7 @@ def _facts(request: SourcedRecord) -> Iterator[tuple[str, Content]]:
     if request.edited:
         how = EDITED_ELSEWHERE if request.surface == ELSEWHERE else "the call that was approved is not the one asked"
         yield "edited", own(how, WARNING)
-    if silent := unheard(request, datetime.now(UTC)):
+    if silent := missing_outcome(request, datetime.now(UTC)):
         yield "news", own(silent, WARNING)
     for label, text in (
         ("answered", request.surface),

@@ -14,7 +14,7 @@ from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject, plain
-from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unheard
+from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, missing_outcome
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.time_spans import span_text
 from aileron_tui.core.times import utc_now
@@ -61,7 +61,7 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
         "reason": record.reason,
         "error": record.error,
         "signature": signature,
-        "news": unheard(record, utc_now()),
+        "news": missing_outcome(record, utc_now()),
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
     }
     for name, value in about.items():
