@@ -21,8 +21,8 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.source_events import SourceEvent, read_events
 from aileron_tui.signing import key_store
-from aileron_tui.surface.key_holder import RunKeyholder
-from aileron_tui.surface.source import Connect, Source, Upstream
+from aileron_tui.surface.operator_key import TemporaryOperatorKey
+from aileron_tui.surface.source import Connect, Source, SourceSpec
 from benchmarks._running_gate import SIZE
 from tests.console.scripted_gate import ScriptedGate, request
 
@@ -80,7 +80,7 @@ class ObservedConsole(Console):
 async def console(source: Source | Connect, key: key_store.UnlockedKey) -> AsyncIterator[ObservedConsole]:
     """A console that is connected to this source."""
     connect = source if callable(source) else lambda _: source
-    app = ObservedConsole([Upstream("", connect)], RunKeyholder(key), SETTINGS)
+    app = ObservedConsole([SourceSpec("", connect)], TemporaryOperatorKey(key), SETTINGS)
     app.driver_class = RecordingDriver
     RecordingDriver.shown = asyncio.Event()
     with quick_start():

@@ -91,7 +91,7 @@ def _unchanged(sources: Sources, request: Request) -> Request:
 
 def _send(sources: Sources, answer: Answer) -> Request:
     """Sends the answer and returns the request in its new state."""
-    request = answer.item
+    request = answer.request
     delivery = deliver(sources.of(request), answer)
     if delivery.taken:
         return replace(request, state=RequestState(delivery.state))

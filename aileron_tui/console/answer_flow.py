@@ -48,8 +48,8 @@ class AnswerFlow:
             return request
         held = self._held.answer if self._held else None
         for answer in (self.edited, held, self._edits_being_sent.get(request.key)):
-            if answer is not None and answer.edits is not None and answer.item.key == request.key:
-                return answer.item
+            if answer is not None and answer.edits is not None and answer.request.key == request.key:
+                return answer.request
         return request
 
     # one answer
@@ -59,8 +59,8 @@ class AnswerFlow:
         answer = self.edited or self._answer(Verdict.APPROVE)
         if answer is None:
             return
-        if answer.item.prompt.risk.level is RiskLevel.HIGH:
-            self._dialogs.confirm_high_risk(answer.item, partial(self._confirmed, answer))
+        if answer.request.prompt.risk.level is RiskLevel.HIGH:
+            self._dialogs.confirm_high_risk(answer.request, partial(self._confirmed, answer))
         else:
             self._hold(answer)
 
@@ -78,7 +78,7 @@ class AnswerFlow:
     def deny_with_reason(self) -> None:
         """Asks for the reason, then denies."""
         if answer := self._answer(Verdict.DENY):
-            self._dialogs.ask_reason(answer.item, partial(self._deny_because, answer))
+            self._dialogs.ask_reason(answer.request, partial(self._deny_because, answer))
 
     def _deny_because(self, answer: Answer, reason: str | None) -> None:
         if reason is not None:
@@ -95,12 +95,12 @@ class AnswerFlow:
         seconds = self._port.settings.undo_seconds
         if self._held:
             self._send(self._release(self._held))
-        if not seconds or answer.item.prompt.risk.level is RiskLevel.LOW:
+        if not seconds or answer.request.prompt.risk.level is RiskLevel.LOW:
             self._send(answer)
             return
         timer = self._port.call_after(seconds, self._undo_window_over)
         self._held = HeldApproval(answer, monotonic() + seconds, timer)
-        self._board.set_pill(answer.item.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
+        self._board.set_pill(answer.request.key, "approved, not sent yet", Tone.WARN, brief="not sent yet")
         self._port.redraw()
 
     def _undo_window_over(self) -> None:
@@ -116,35 +116,35 @@ class AnswerFlow:
         """Undo: nothing is sent."""
         if self._held:
             answer = self._release(self._held)
-            self._board.clear_pill(answer.item.key)
+            self._board.clear_pill(answer.request.key)
             self._port.show_message("taken back: nothing was sent")
             self._port.redraw()
 
     def _release(self, held: HeldApproval) -> Answer:
         held.timer.stop()
         self._held = None
-        self._port.arming.moved()  # another key may be now where its undo could be clicked
+        self._port.arming.keys_moved()  # another key may be now where its undo could be clicked
         return held.answer
 
     def board_changed(self) -> None:
         """After events from a source: drops an edit or a held approval of something that is no longer what is shown."""
-        if self.edited and not self._board.is_waiting(self.edited.item.key):
+        if self.edited and not self._board.is_waiting(self.edited.request.key):
             self.edited = None
         if self._held and is_outdated(self._board, self._held.answer):
             answer = self._release(self._held)
-            self._board.clear_pill(answer.item.key)
+            self._board.clear_pill(answer.request.key)
             self._port.show_message(_CHANGED, Tone.WARN)
 
     # sending
 
     def _send(self, answer: Answer) -> None:
-        if self.edited and self.edited.item.key == answer.item.key:
+        if self.edited and self.edited.request.key == answer.request.key:
             self.edited = None
         if answer.edits is not None:
-            self._edits_being_sent[answer.item.key] = answer
-        self._board.set_pill(answer.item.key, "sending…")
-        self._board.marked.discard(answer.item.key)
-        self._port.run_blocking(_ANSWERS, answer.item.source, partial(self._deliver, [answer], self._delivered))
+            self._edits_being_sent[answer.request.key] = answer
+        self._board.set_pill(answer.request.key, "sending…")
+        self._board.marked.discard(answer.request.key)
+        self._port.run_blocking(_ANSWERS, answer.request.source, partial(self._deliver, [answer], self._delivered))
         self._redraw_soon()
 
     def _redraw_soon(self) -> None:
@@ -166,23 +166,23 @@ class AnswerFlow:
     def _deliver(self, answers: list[Answer], delivered: Callable[[Delivery], None]) -> None:
         """In a thread: sends answers to their source, one after the other."""
         for answer in answers:
-            source = self._port.source(answer.item.source)
-            delivery = deliver(source, answer) if source else Delivery(answer, False, _not_connected(answer.item))
+            source = self._port.source(answer.request.source)
+            delivery = deliver(source, answer) if source else Delivery(answer, False, _not_connected(answer.request))
             self._port.report(delivered, delivery)
 
     def _delivered(self, delivery: Delivery) -> None:
         """The pill shows what really happened."""
-        key = delivery.answer.item.key
+        key = delivery.answer.request.key
         edited = self._edits_being_sent.pop(key, None)
         if delivery.taken:
             if edited is not None:
-                self._board.record_approved_edit(edited.item)
+                self._board.record_approved_edit(edited.request)
             self._board.answered_here.add(key)
             self._board.set_pill(key, "running…" if delivery.answer.verdict is Verdict.APPROVE else "denied")
         else:
             self._board.clear_pill(key)
             self._port.show_message(delivery.words, delivery.tone)
-            self._not_taken(delivery.answer.item.source)
+            self._not_taken(delivery.answer.request.source)
         self._redraw()
 
     # editing
@@ -192,7 +192,7 @@ class AnswerFlow:
         request = self._board.current
         if request is None:
             return
-        edits = self.edited.edits if self.edited and self.edited.item.key == request.key else None
+        edits = self.edited.edits if self.edited and self.edited.request.key == request.key else None
         self._dialogs.edit_inputs(request, edits, partial(self._fetch_edited, request))
 
     def _fetch_edited(self, request: "Request", edits: JsonObject | None) -> None:
@@ -222,8 +222,8 @@ class AnswerFlow:
         self._port.redraw()
 
     def _show_edited(self, answer: Answer) -> None:
-        self._board.clear_pill(answer.item.key)
-        if self._board.selected == answer.item.key:
+        self._board.clear_pill(answer.request.key)
+        if self._board.selected == answer.request.key:
             self.edited = answer
         self._port.redraw()
 
@@ -284,7 +284,7 @@ class AnswerFlow:
         deliveries.append(delivery)
         if len(deliveries) == count > 1:
             self._port.show_message(*summarize(deliveries))
-            self._board.marked -= {one.answer.item.key for one in deliveries}
+            self._board.marked -= {one.answer.request.key for one in deliveries}
             self._port.redraw()
 
 

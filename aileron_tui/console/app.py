@@ -32,8 +32,8 @@ from aileron_tui.core.visible_text import prepare
 from aileron_tui.files.paths import bundled
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Board, Tone
-from aileron_tui.surface.source import Keyholder, Source, Upstream
-from aileron_tui.surface.source_listener import Reach, SourceStatus
+from aileron_tui.surface.source import OperatorKey, Source, SourceSpec
+from aileron_tui.surface.source_listener import ConnectionState, SourceStatus
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -76,8 +76,8 @@ class Console(App[None]):
 
     def __init__(
         self,
-        upstreams: Sequence[Upstream],
-        keys: Keyholder,
+        upstreams: Sequence[SourceSpec],
+        keys: OperatorKey,
         settings: ConsoleSettings | None = None,
         *,
         log_lines: Callable[[], Sequence[str]] | None = None,
@@ -134,7 +134,7 @@ class Console(App[None]):
         if self.settings.lock_minutes and self.keys.lockable:
             self.set_interval(_IDLE_CHECK_SECONDS, self._lock_when_idle)
         if isinstance(driver := running_driver(self), TerminalDriver):
-            driver.on_continue = self.arming.held_up
+            driver.on_continue = self.arming.console_paused
         self._check_loop()
 
     def on_ready(self) -> None:
@@ -218,7 +218,7 @@ class Console(App[None]):
                 self.redraw()
 
     def _status_changed(self, name: str, status: SourceStatus) -> None:
-        if status.reach is Reach.LIVE:
+        if status.state is ConnectionState.LIVE:
             self.vaults.check(name)
         else:
             self.board.source_lost(status.since, name)
@@ -254,7 +254,7 @@ class Console(App[None]):
 
     def source_label(self, name: str) -> str:
         """What kind of source it is: `daemon` or `gate`."""
-        return self.sources.listeners[name].label
+        return self.sources.listeners[name].kind
 
     def answer_problem(self, request: "Request | None" = None) -> str:
         """Why this request, or any at all, cannot be answered now, or ""."""
@@ -318,13 +318,13 @@ class Console(App[None]):
         await super().on_event(event)
 
     def _input_received(self, event: events.Key | events.MouseDown | events.Paste) -> None:
-        self.arming.late(monotonic() - event.time)
+        self.arming.input_delayed(monotonic() - event.time)
         if not self.app_focus:
             self.arming.focused()  # the terminal reports the focus late, or not at all
         if isinstance(event, events.Key):
-            self.arming.key_came()
+            self.arming.key_pressed()
         elif isinstance(event, events.MouseDown):
-            self.arming.press_came()
+            self.arming.mouse_pressed()
             clicked, _ = self.get_widget_at(event.x, event.y)
             if not isinstance(clicked, KeyLine):
                 self.arming.clicked()
@@ -341,13 +341,13 @@ class Console(App[None]):
 
     def _resumed(self, _: object) -> None:
         """After ctrl+z or SIGSTOP the terminal has lost what was drawn."""
-        self.arming.held_up()
+        self.arming.console_paused()
         self._main.show_status()
         self.screen.refresh(layout=True)
 
     def _check_loop(self) -> None:
         """Tells the arming that the loop runs. Not a Textual timer: this happens often and must cost nothing."""
-        self.arming.beat()
+        self.arming.heartbeat()
         if seconds := self.settings.arm_seconds:
             self._loop_check = asyncio.get_running_loop().call_later(seconds, self._check_loop)
 

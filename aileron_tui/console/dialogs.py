@@ -10,7 +10,7 @@ from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.surface.arming import Arming
-from aileron_tui.surface.source import Keyholder
+from aileron_tui.surface.source import OperatorKey
 
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ConsoleDialogs:
     """The dialogs of one app."""
 
-    def __init__(self, app: App[Any], settings: ConsoleSettings, keys: Keyholder, arming: Arming) -> None:
+    def __init__(self, app: App[Any], settings: ConsoleSettings, keys: OperatorKey, arming: Arming) -> None:
         self._app = app
         self._settings = settings
         self._keys = keys

@@ -93,5 +93,5 @@ class KeyAction:
         """Why the key does nothing now, or "": it is unavailable, or pressed too early."""
         if why := self.why_unavailable(state):
             return why
-        early = state.arming.obstacle() if self.armed and state.arming else ""
+        early = state.arming.why_not_armed() if self.armed and state.arming else ""
         return f"not yet: {early}" if early else ""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aileron_tui.core.request import Request
     from aileron_tui.surface.arming import Arming
     from aileron_tui.surface.held_approval import Stoppable
-    from aileron_tui.surface.source import Keyholder, Source
+    from aileron_tui.surface.source import OperatorKey, Source
     from aileron_tui.surface.source_listener import SourceStatus
 
 
@@ -32,7 +32,7 @@ class ConsolePort(Protocol):
         """How the user wants the console to behave."""
 
     @property
-    def keys(self) -> "Keyholder":
+    def keys(self) -> "OperatorKey":
         """The operator's signing key."""
 
     @property

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import clip, inline
-from aileron_tui.surface.source import Keyholder, Upstream
-from aileron_tui.surface.source_listener import Reach, SourceListener, SourceStatus
+from aileron_tui.surface.source import OperatorKey, SourceSpec
+from aileron_tui.surface.source_listener import ConnectionState, SourceListener, SourceStatus
 
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
@@ -31,7 +31,7 @@ class Sources:
     `reported` is called from the threads of the listeners.
     """
 
-    def __init__(self, upstreams: Sequence[Upstream], keys: Keyholder, reported: Callable[[], None]) -> None:
+    def __init__(self, upstreams: Sequence[SourceSpec], keys: OperatorKey, reported: Callable[[], None]) -> None:
         self.listeners = {upstream.name: SourceListener(upstream, keys, reported) for upstream in upstreams}
         names = self.listeners
         # A request's key is the source's name, a space and an id, so that no source can use the keys of another.
@@ -46,7 +46,7 @@ class Sources:
     @property
     def statuses(self) -> Mapping[str, SourceStatus]:
         """The connection status of every source by its name."""
-        return {name: listener.standing for name, listener in self.listeners.items()}
+        return {name: listener.status for name, listener in self.listeners.items()}
 
     def start(self) -> None:
         """Starts to listen."""
@@ -61,21 +61,25 @@ class Sources:
     def disconnect(self) -> None:
         """Closes every connection; they are opened again once the key is unlocked."""
         for listener in self.listeners.values():
-            listener.hang_up()
+            listener.disconnect()
 
     def reports(self) -> "Iterator[SourceReport]":
         """What every source reported since the last time."""
         for name, listener in self.listeners.items():
-            before = listener.standing
-            events = listener.take()
-            yield SourceReport(name, events, listener.standing if listener.standing is not before else None)
+            before = listener.status
+            events = listener.take_events()
+            yield SourceReport(name, events, listener.status if listener.status is not before else None)
 
     def problem(self, request: "Request | None" = None) -> str:
         """Why this request, or any at all, cannot be answered because of its connection, or ""."""
         if request is None:
-            return "" if any(status.reach is Reach.LIVE for status in self.statuses.values()) else "not connected"
-        status = self.listeners[request.source].standing
-        if status.reach is Reach.LIVE:
+            return (
+                ""
+                if any(status.state is ConnectionState.LIVE for status in self.statuses.values())
+                else "not connected"
+            )
+        status = self.listeners[request.source].status
+        if status.state is ConnectionState.LIVE:
             return ""
         why = f": {clip(inline(status.why), _LONGEST_REASON)}" if status.why else ""
         return f"{f'{request.source} is ' if self.several else ''}not connected{why}"
@@ -83,8 +87,8 @@ class Sources:
     @property
     def trouble(self) -> str:
         """Why not every source is connected, or ""."""
-        lost = [status for status in self.statuses.values() if status.reach is not Reach.LIVE]
-        return next((status.why or status.reach for status in lost), "")
+        lost = [status for status in self.statuses.values() if status.state is not ConnectionState.LIVE]
+        return next((status.why or status.state for status in lost), "")
 
 
 class SourceThreads:

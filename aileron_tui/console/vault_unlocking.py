@@ -9,7 +9,7 @@ from aileron_tui.core.outcomes import UNDER_WAY
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.surface.board import Tone
 from aileron_tui.surface.held_approval import Stoppable
-from aileron_tui.surface.source_listener import Reach
+from aileron_tui.surface.source_listener import ConnectionState
 
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort, Dialogs
@@ -38,7 +38,7 @@ class VaultUnlocking:
         return [
             name
             for name, status in self._port.statuses.items()
-            if status.reach is Reach.LIVE and self._states.get(name) is VaultState.LOCKED
+            if status.state is ConnectionState.LIVE and self._states.get(name) is VaultState.LOCKED
         ]
 
     def events_received(self, name: str, events: "Iterable[SourceEvent]") -> None:

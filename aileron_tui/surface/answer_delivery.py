@@ -41,7 +41,7 @@ class Refusal(StrEnum):
 class Answer:
     """The operator's answer to exactly the prompt of this request."""
 
-    item: "Request"
+    request: "Request"
     verdict: Verdict
     reason: str = ""
     edits: JsonObject | None = None
@@ -85,16 +85,16 @@ def deliver(source: Source, answer: Answer) -> Delivery:
 
 
 def _decide(source: Source, answer: Answer) -> RequestState:
-    return source.decide(answer.item, answer.verdict, reason=answer.reason, edits=answer.edits)
+    return source.decide(answer.request, answer.verdict, reason=answer.reason, edits=answer.edits)
 
 
 def _sign_again(source: Source, answer: Answer) -> Delivery:
-    now = source.item(answer.item.id)
+    now = source.item(answer.request.id)
     if not now.state.decidable:
         return _elsewhere(answer, now.state)
-    if now.digest != answer.item.digest:
+    if now.digest != answer.request.digest:
         return _changed(answer)
-    return _taken(answer, _decide(source, replace(answer, item=now)))
+    return _taken(answer, _decide(source, replace(answer, request=now)))
 
 
 def _taken(answer: Answer, state: RequestState) -> Delivery:
@@ -129,7 +129,7 @@ def _refused(answer: Answer, error: AileronError) -> Delivery:
 def _look_up(source: Source, answer: Answer, lost: NoReply) -> Delivery:
     """The reply was lost: asks for the state of the request instead of sending the answer again."""
     try:
-        state = source.item(answer.item.id).state
+        state = source.item(answer.request.id).state
     except AileronError as error:
         words = f"no reply, and the state is unknown: {inline(str(error))}"
         return Delivery(answer, False, words, Tone.BAD, refusal=Refusal.OTHER, error=lost)

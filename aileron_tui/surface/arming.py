@@ -35,17 +35,17 @@ class Arming:
     _last_input: float | None = None
     _reports_focus: bool = False
 
-    def shown(self, request: str, digest: str) -> None:
+    def prompt_shown(self, request: str, digest: str) -> None:
         """This prompt is on screen now. A prompt other than before starts the wait again."""
         if (request, digest) != self._shown:
             self._shown = (request, digest)
             self._disarm("just shown")
 
-    def on_screen(self, request: str, digest: str) -> bool:
+    def is_on_screen(self, request: str, digest: str) -> bool:
         """Whether this is the prompt that is on screen."""
         return (request, digest) == self._shown
 
-    def uncovered(self) -> None:
+    def screen_changed(self) -> None:
         """A dialog was opened or closed, so what is on screen now could not be seen before."""
         self._disarm("just shown")
 
@@ -57,11 +57,11 @@ class Arming:
         """Something that is not an answer was clicked."""
         self._disarm("you just clicked")
 
-    def dropped(self) -> None:
+    def answer_dropped(self) -> None:
         """An answer came too early. Holding a key down or clicking repeatedly must not make it count."""
         self._disarm("your last answer came too early")
 
-    def moved(self) -> None:
+    def keys_moved(self) -> None:
         """The keys that can be clicked have moved."""
         self._disarm("the keys just moved")
 
@@ -78,15 +78,15 @@ class Arming:
         """Text was pasted."""
         self._disarm("text was pasted")
 
-    def held_up(self) -> None:
+    def console_paused(self) -> None:
         """The console did not run for a while, so what arrives now was typed at an old picture."""
         self._disarm("the console was paused")
 
-    def key_came(self) -> None:
+    def key_pressed(self) -> None:
         """Any key was pressed: somebody is using this window."""
         self._last_input = self.clock()
 
-    def press_came(self) -> None:
+    def mouse_pressed(self) -> None:
         """A mouse button was pressed anywhere.
 
         If the terminal does not report the focus, the first click after a while may have focused the window.
@@ -96,24 +96,24 @@ class Arming:
             self._disarm("that click may have focused the window; click again")
         self._last_input = now
 
-    def beat(self) -> None:
+    def heartbeat(self) -> None:
         """The console is running. Must be called at least every `seconds`."""
         self._check_heartbeat()
         self._last_heartbeat = self.clock()
 
-    def late(self, seconds: float) -> None:
+    def input_delayed(self, seconds: float) -> None:
         """A key or click waited this long before it was processed."""
         if 0 < self.seconds / 2 < seconds:
-            self.held_up()
+            self.console_paused()
 
-    def obstacle(self) -> str:
+    def why_not_armed(self) -> str:
         """Why an answer would not count now, or "" if it would."""
         self._check_heartbeat()
         now = self.clock()
         recent = {reason: at for reason, at in self._events.items() if now - at < self.seconds}
         return max(recent, key=lambda reason: recent[reason]) if recent else ""
 
-    def remaining(self) -> float:
+    def seconds_until_armed(self) -> float:
         """Seconds until an answer counts."""
         last = max(self._events.values(), default=0.0)
         return max(0.0, self.seconds - (self.clock() - last)) if self._events else 0.0
@@ -123,7 +123,7 @@ class Arming:
         if self._last_heartbeat is not None:
             now = self.clock()
             if 0 < 2 * self.seconds < now - self._last_heartbeat:
-                self.held_up()
+                self.console_paused()
             self._last_heartbeat = now
 
     def _disarm(self, reason: str) -> None:

@@ -35,5 +35,5 @@ class HeldApproval:
 
 def is_outdated(board: "Board", answer: "Answer") -> bool:
     """Whether the request has changed since it was answered. An edited call was fetched for its answer."""
-    now = board.requests.get(answer.item.key)
-    return answer.edits is None and now is not None and now.digest != answer.item.digest
+    now = board.requests.get(answer.request.key)
+    return answer.edits is None and now is not None and now.digest != answer.request.digest

@@ -64,15 +64,15 @@ Connect: TypeAlias = Callable[[UnlockedKey], Source]
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
-    """A source to listen to. `label` is `daemon` or `gate`."""
+class SourceSpec:
+    """A source to listen to. `kind` is `daemon` or `gate`."""
 
     name: str
     connect: Connect
-    label: str = ""
+    kind: str = ""
 
 
-class Keyholder(Protocol):
+class OperatorKey(Protocol):
     """The operator's key: unlocked while answers can be signed, wiped from memory while it is locked."""
 
     name: str

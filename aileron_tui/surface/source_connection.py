@@ -11,7 +11,7 @@ from aileron_tui.files.config import Config
 from aileron_tui.files.paths import paths
 from aileron_tui.ledger.file_names import DAEMONS
 from aileron_tui.signing.key_store import UnlockedKey
-from aileron_tui.surface.source import Upstream
+from aileron_tui.surface.source import SourceSpec
 from aileron_tui.surface.source_choice import DaemonChoice, EmbeddedGateChoice, GateChoice, SourceChoice
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ def daemon_ledger_folder(name: str) -> Path:
     return paths().data / DAEMONS / (name or "daemon")
 
 
-def upstreams(
+def source_specs(
     choices: Sequence[SourceChoice], config: Config, *, surface: str, at_exit: ExitStack | None = None
-) -> list[Upstream]:
+) -> list[SourceSpec]:
     """The sources to listen to. With `at_exit` the key is temporary, and is revoked in our ledgers when it closes."""
     return [
-        Upstream(choice.name, connection(choice, config, surface=surface, at_exit=at_exit), choice.kind)
+        SourceSpec(choice.name, connection(choice, config, surface=surface, at_exit=at_exit), choice.kind)
         for choice in choices
     ]
 
@@ -94,9 +94,9 @@ class Sources:
         self._open: dict[str, Source] = {}
 
     @property
-    def upstreams(self) -> list[Upstream]:
+    def specs(self) -> list[SourceSpec]:
         """The sources to listen to."""
-        return [Upstream(name, connect) for name, connect in self._connections.items()]
+        return [SourceSpec(name, connect) for name, connect in self._connections.items()]
 
     def named(self, name: str) -> "Source":
         """One of the sources, connected."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import NoGate, NoReply, NotAllowed
-from aileron_tui.surface.source import Keyholder, Source, Upstream
+from aileron_tui.surface.source import OperatorKey, Source, SourceSpec
 
 if TYPE_CHECKING:
     from aileron_tui.runtime.source_events import SourceEvent
@@ -25,7 +25,7 @@ _LOCKED: Final = "the console was locked"
 _CLOSED: Final = "the connection was closed"
 
 
-class Reach(StrEnum):
+class ConnectionState(StrEnum):
     """The state of the connection to a source. STALE means that it was live before and is not any more."""
 
     CONNECTING = "connecting"
@@ -38,7 +38,7 @@ class Reach(StrEnum):
 class SourceStatus:
     """The connection status of a source: since when it is lost, and why, which is foreign text."""
 
-    reach: Reach = Reach.CONNECTING
+    state: ConnectionState = ConnectionState.CONNECTING
     since: str = ""
     why: str = ""
 
@@ -75,18 +75,22 @@ FOREVER: Final = Reconnecting()
 
 
 class SourceListener:
-    """Listens to one source. Events wait in order until they are taken; `heard` is called from the thread."""
+    """Listens to one source. Events wait in order until they are taken; `on_report` is called from the thread."""
 
     def __init__(
-        self, upstream: Upstream, keys: Keyholder, heard: Callable[[], None], reconnecting: Reconnecting | None = None
+        self,
+        spec: SourceSpec,
+        key: OperatorKey,
+        on_report: Callable[[], None],
+        reconnecting: Reconnecting | None = None,
     ) -> None:
-        self.name = upstream.name
-        self.label = upstream.label
-        self.standing = SourceStatus()
+        self.name = spec.name
+        self.kind = spec.kind
+        self.status = SourceStatus()
         self.source: Source | None = None
-        self._connect = upstream.connect
-        self._keys = keys
-        self._heard = heard
+        self._connect = spec.connect
+        self._key = key
+        self._on_report = on_report
         self._reconnecting = reconnecting or FOREVER
         self._last_event = 0
         self._failures = 0
@@ -102,23 +106,23 @@ class SourceListener:
     def stop(self) -> None:
         """Stops listening and closes the connection."""
         self._stop.set()
-        self.hang_up()
+        self.disconnect()
 
-    def take(self) -> "list[SourceEvent]":
-        """The events since the last call; afterwards `standing` is up to date."""
+    def take_events(self) -> "list[SourceEvent]":
+        """The events since the last call; afterwards `status` is up to date."""
         return [report for report in self.take_reports() if not isinstance(report, SourceLost)]
 
     def take_reports(self) -> "Iterator[SourceEvent | SourceLost]":
         """The events and lost connections since the last call, in order."""
         while self._reports:
             report = self._reports.popleft()
-            self.standing = _status_after(self.standing, report)
+            self.status = _status_after(self.status, report)
             yield report
 
     def _listen(self) -> None:
         pause = self._reconnecting.shortest
         while not self._stop.is_set():
-            if (key := self._keys.key) is None:
+            if (key := self._key.key) is None:
                 pause = self._reconnecting.shortest  # reconnect soon after unlocking
             elif self._listen_once(key):
                 return
@@ -146,7 +150,7 @@ class SourceListener:
             self._failures += 1
             self._report_lost(_CLOSED, final=final)
         finally:
-            self.hang_up()
+            self.disconnect()
         return final
 
     def _receive(self, key: "UnlockedKey") -> None:
@@ -168,7 +172,7 @@ class SourceListener:
 
     def _report_lost(self, why: str, error: AileronError | None = None, *, final: bool = False) -> None:
         if not self._stop.is_set():
-            if self._keys.key is None:  # locking closed the connection; the error it caused would only confuse
+            if self._key.key is None:  # locking closed the connection; the error it caused would only confuse
                 why = _LOCKED
             refused = isinstance(error, NotAllowed)
             since = f"{datetime.now().astimezone():%H:%M:%S}"
@@ -176,9 +180,9 @@ class SourceListener:
 
     def _report(self, report: "SourceEvent | SourceLost") -> None:
         self._reports.append(report)
-        self._heard()
+        self._on_report()
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Closes the connection; a new one is made as soon as there is a key."""
         source, self.source = self.source, None
         if source is not None:
@@ -194,7 +198,7 @@ def _brief(error: AileronError) -> str:
 
 def _status_after(before: SourceStatus, report: "SourceEvent | SourceLost") -> SourceStatus:
     if not isinstance(report, SourceLost):
-        return before if before.reach is Reach.LIVE else SourceStatus(Reach.LIVE)
-    known = before.reach in (Reach.LIVE, Reach.STALE)
-    reach = Reach.STALE if known and not report.refused else Reach.OFFLINE
-    return SourceStatus(reach, before.since or report.since, report.why)
+        return before if before.state is ConnectionState.LIVE else SourceStatus(ConnectionState.LIVE)
+    known = before.state in (ConnectionState.LIVE, ConnectionState.STALE)
+    state = ConnectionState.STALE if known and not report.refused else ConnectionState.OFFLINE
+    return SourceStatus(state, before.since or report.since, report.why)

@@ -28,7 +28,7 @@ LATER = (
 
 def test_the_frame_is_shown_before_anything_heavy_is_loaded() -> None:
     program = (
-        "import sys, aileron_tui.cli.commands.console, aileron_tui.console.app, aileron_tui.surface.key_holder; "
+        "import sys, aileron_tui.cli.commands.console, aileron_tui.console.app, aileron_tui.surface.operator_key; "
         f"print(*[name for name in {LATER} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

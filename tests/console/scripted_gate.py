@@ -24,9 +24,9 @@ from aileron_tui.runtime.errors import NoReply, NotFound, NotWaiting
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
-from aileron_tui.surface.key_holder import RunKeyholder
-from aileron_tui.surface.source import Keyholder, Upstream
-from aileron_tui.surface.source_listener import Reach
+from aileron_tui.surface.operator_key import TemporaryOperatorKey
+from aileron_tui.surface.source import OperatorKey, SourceSpec
+from aileron_tui.surface.source_listener import ConnectionState
 from tests.console import sample_requests as samples
 from tests.console.screen_app import lines, wait_until
 
@@ -48,7 +48,7 @@ class Clock:
         """Moves the clock forward while the console runs."""
         for _ in range(round(seconds * 10)):
             self.now += 0.1
-            app.arming.beat()
+            app.arming.heartbeat()
         app._main.show_status()
 
 
@@ -177,7 +177,7 @@ async def console(
     gates: ScriptedGate | Sequence[ScriptedGate],
     settings: ConsoleSettings = QUICK,
     size: tuple[int, int] = (120, 36),
-    keys: Keyholder | None = None,
+    keys: OperatorKey | None = None,
     clock: Clock | None = None,
     *,
     toasts: bool = False,
@@ -185,18 +185,19 @@ async def console(
 ) -> AsyncIterator[tuple[Console, Pilot[None]]]:
     """A console that has the snapshot of every gate that is up, and is ready for an answer."""
     gates = [gates] if isinstance(gates, ScriptedGate) else gates
-    upstreams = [Upstream(gate.name, partial(_connected, gate), "gate") for gate in gates]
-    app = Console(upstreams, keys or RunKeyholder(for_this_run()), settings, **options)
+    upstreams = [SourceSpec(gate.name, partial(_connected, gate), "gate") for gate in gates]
+    app = Console(upstreams, keys or TemporaryOperatorKey(for_this_run()), settings, **options)
     app.arming.clock = clock or app.arming.clock
 
     def connected() -> bool:
-        reached = [app.sources.listeners[gate.name].standing.reach for gate in gates if not gate.down]
-        return app.keys.key is None or all(reach is Reach.LIVE for reach in reached)
+        reached = [app.sources.listeners[gate.name].status.state for gate in gates if not gate.down]
+        return app.keys.key is None or all(reach is ConnectionState.LIVE for reach in reached)
 
     async with app.run_test(size=size, notifications=toasts) as pilot:
         await wait_until(pilot, connected)
         await wait_until(
-            pilot, lambda: not app.board.current or app.arming.on_screen(app.board.selected, app.board.current.digest)
+            pilot,
+            lambda: not app.board.current or app.arming.is_on_screen(app.board.selected, app.board.current.digest),
         )
         if clock:
             clock.run(app, 2 * settings.arm_seconds)

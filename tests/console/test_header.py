@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 from aileron_tui.console.render import MUTED
 from aileron_tui.console.widgets.header import Header, banner
 from aileron_tui.runtime.errors import NoGate
-from aileron_tui.surface.source_listener import Reach, SourceStatus, _brief
+from aileron_tui.surface.source_listener import ConnectionState, SourceStatus, _brief
 from tests.console.screen_app import async_test, lines
 
 TRIED = "; ".join(f"/home/alice/.aileron/place-{number}/daemon.json: there is no such file" for number in range(9))
@@ -38,8 +38,8 @@ async def test_what_must_be_known_has_room(width: int, notes: tuple[str, ...], l
 
 
 @pytest.mark.parametrize("width", [38, 58, 88, 118])
-@pytest.mark.parametrize("reach", [Reach.STALE, Reach.OFFLINE])
-def test_a_lost_connection_takes_two_lines_at_most_and_names_the_doctor(width: int, reach: Reach) -> None:
+@pytest.mark.parametrize("reach", [ConnectionState.STALE, ConnectionState.OFFLINE])
+def test_a_lost_connection_takes_two_lines_at_most_and_names_the_doctor(width: int, reach: ConnectionState) -> None:
     why = _brief(NoGate("no daemon is running here", TRIED))
     shown = banner({"": SourceStatus(reach, "21:52:32", why)}, width, 1)
     assert len(shown) <= 2
@@ -47,7 +47,7 @@ def test_a_lost_connection_takes_two_lines_at_most_and_names_the_doctor(width: i
     text = "\n".join(line.plain for line in shown)
     assert "not connected since 21:52:32" in text
     assert "no daemon is running here: see doctor" in text
-    assert ("stale" in text or "out of date" in text) is (reach is Reach.STALE)
+    assert ("stale" in text or "out of date" in text) is (reach is ConnectionState.STALE)
 
 
 def test_what_is_short_is_told_whole() -> None:

@@ -79,7 +79,7 @@ async def test_type_ahead_is_dropped_not_queued() -> None:
     gate, clock = ScriptedGate(), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         gate.tell("pending", request(1))
-        await wait_until(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
+        await wait_until(pilot, lambda: app.arming.is_on_screen("act-1", request(1).digest))
         await pilot.press(*"banana")
         clock.run(app, 0.8)
         await wait_until(pilot, lambda: "ready for your answer" in shown(app))
@@ -93,7 +93,7 @@ async def test_holding_the_key_down_never_arms() -> None:
     gate, clock = ScriptedGate(), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         gate.tell("pending", request(1))
-        await wait_until(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
+        await wait_until(pilot, lambda: app.arming.is_on_screen("act-1", request(1).digest))
         for _ in range(12):
             await pilot.press("a")
             clock.run(app, 0.3)

@@ -79,7 +79,7 @@ async def test_a_press_before_it_is_armed_is_dropped_however_long_it_is_held() -
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         bring_forward(app, clock)
         gate.tell("pending", request(1))
-        await wait_until(pilot, lambda: app.arming.on_screen("act-1", request(1).digest))
+        await wait_until(pilot, lambda: app.arming.is_on_screen("act-1", request(1).digest))
         await down(pilot, approve(app))
         assert "not yet: just shown" in notifications(app)
         clock.run(app, 2)
@@ -131,7 +131,7 @@ async def test_another_request_under_the_pointer_is_not_answered() -> None:
         await down(pilot, approve(app))
         app.board.selected = "act-2"
         app.redraw()
-        await wait_until(pilot, lambda: app.arming.on_screen("act-2", request(2).digest))
+        await wait_until(pilot, lambda: app.arming.is_on_screen("act-2", request(2).digest))
         clock.run(app, 0.8)
         await up(pilot, approve(app))
         await sent(app)

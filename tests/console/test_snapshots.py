@@ -206,7 +206,7 @@ async def test_it_looks_as_kept(case: Case) -> None:
     async with console(gates, replace(QUICK, theme=case.theme), case.size) as (app, pilot):
         if case.silent:
             gates[1].hang_up()
-            await wait_until(pilot, lambda: app.sources.listeners["laptop"].standing.why == "nobody answers")
+            await wait_until(pilot, lambda: app.sources.listeners["laptop"].status.why == "nobody answers")
             app.board.selected = "work act-2"
             app.redraw()
         got = await drawn(app, pilot, case)

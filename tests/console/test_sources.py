@@ -19,9 +19,9 @@ from aileron_tui.core.request import Request
 from aileron_tui.runtime.errors import NoReply
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface import source_listener
-from aileron_tui.surface.key_holder import RunKeyholder
-from aileron_tui.surface.source import Upstream
-from aileron_tui.surface.source_listener import Reach
+from aileron_tui.surface.operator_key import TemporaryOperatorKey
+from aileron_tui.surface.source import SourceSpec
+from aileron_tui.surface.source_listener import ConnectionState
 from tests.console.history_gate import HistoryGate, records
 from tests.console.screen_app import SIZES, UNSAFE, async_test, lines, unsafe, wait_until
 from tests.console.scripted_gate import (
@@ -49,8 +49,8 @@ def decided(source: ScriptedGate) -> list[tuple[str, Verdict]]:
     return [(id_, verdict) for id_, verdict, *_ in source.decided]
 
 
-def reach(app: Console, name: str) -> Reach:
-    return app.sources.listeners[name].standing.reach
+def reach(app: Console, name: str) -> ConnectionState:
+    return app.sources.listeners[name].status.state
 
 
 @async_test
@@ -111,7 +111,7 @@ def test_one_goes_away_and_the_others_are_answered(size: tuple[int, int]) -> Non
         work, home = gate("work", 1), gate("home", 2)
         async with console([work, home], size=size) as (app, pilot):
             home.hang_up()
-            await wait_until(pilot, lambda: reach(app, "home") is Reach.STALE)
+            await wait_until(pilot, lambda: reach(app, "home") is ConnectionState.STALE)
             await wait_until(pilot, lambda: "▲ home stale since" in shown(app))
             screen = shown(app)
             assert "◐ 1 of 2 sources" in screen
@@ -120,7 +120,7 @@ def test_one_goes_away_and_the_others_are_answered(size: tuple[int, int]) -> Non
             app.board.selected = "home act-2"
             app.redraw()
             await wait_until(pilot, lambda: "○ home" in shown(app))
-            await wait_until(pilot, lambda: app.sources.listeners["home"].standing.why == "nobody answers")
+            await wait_until(pilot, lambda: app.sources.listeners["home"].status.why == "nobody answers")
             for key in ("a", "d", "D", "e", "r"):
                 app.clear_notifications()
                 await pilot.press(key)
@@ -133,7 +133,7 @@ def test_one_goes_away_and_the_others_are_answered(size: tuple[int, int]) -> Non
             await wait_until(pilot, lambda: app.board.pill("work act-1").words == "done ✓")
             assert app.board.is_waiting("home act-2")
             home.down = False
-            await wait_until(pilot, lambda: reach(app, "home") is Reach.LIVE)
+            await wait_until(pilot, lambda: reach(app, "home") is ConnectionState.LIVE)
             await wait_until(pilot, lambda: "● 2 sources" in shown(app))
             assert "since" not in shown(app)
         assert (decided(work), decided(home)) == ([("act-1", APPROVE)], [])
@@ -148,7 +148,7 @@ async def test_the_cursor_stays_while_sources_come_and_go() -> None:
         app.board.selected = "work act-6"
         app.redraw()
         home.hang_up()
-        await wait_until(pilot, lambda: reach(app, "home") is Reach.STALE)
+        await wait_until(pilot, lambda: reach(app, "home") is ConnectionState.STALE)
         home.items = {item.id: item for item in map(request, range(1, 5))}
         home.down = False
         await wait_until(pilot, lambda: app.board.waiting_count == 6)
@@ -165,7 +165,7 @@ def test_many_in_trouble_are_named_in_a_few_lines(size: tuple[int, int]) -> None
         for silent in sources[1:]:
             silent.down = True
         async with console(sources, size=size) as (app, pilot):
-            await wait_until(pilot, lambda: all(reach(app, one.name) is Reach.OFFLINE for one in sources[1:]))
+            await wait_until(pilot, lambda: all(reach(app, one.name) is ConnectionState.OFFLINE for one in sources[1:]))
             await pilot.pause(0.2)
             rows = lines(app)
             assert "◐ 1 of 4 sources" in rows[0]
@@ -188,15 +188,15 @@ async def test_a_source_that_never_answers_is_offline_and_hides_nothing() -> Non
             raise NoReply("it took too long")
         return source
 
-    upstreams = [Upstream(one.name, lambda key, one=one: connect(one, key)) for one in (stuck, work)]  # type: ignore[misc]
-    app = Console(upstreams, RunKeyholder(for_this_run()), QUICK)
+    upstreams = [SourceSpec(one.name, lambda key, one=one: connect(one, key)) for one in (stuck, work)]  # type: ignore[misc]
+    app = Console(upstreams, TemporaryOperatorKey(for_this_run()), QUICK)
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait_until(pilot, lambda: reach(app, "work") is Reach.LIVE)
+        await wait_until(pilot, lambda: reach(app, "work") is ConnectionState.LIVE)
         await wait_until(pilot, lambda: "◐ 1 of 2 sources" in shown(app))
         await pilot.press("a")
         await wait_until(pilot, lambda: len(work.decided) == 1)
         opened.set()
-        await wait_until(pilot, lambda: reach(app, "stuck") is Reach.OFFLINE)
+        await wait_until(pilot, lambda: reach(app, "stuck") is ConnectionState.OFFLINE)
         await wait_until(pilot, lambda: "▲ stuck offline since" in shown(app))
 
 
@@ -206,7 +206,7 @@ async def test_a_batch_over_two_sources_leaves_out_the_silent_one() -> None:
     async with console([work, home, away], size=(120, 40)) as (app, pilot):
         app.board.marked |= {"work act-1", "home act-2", "away act-3"}
         away.hang_up()
-        await wait_until(pilot, lambda: reach(app, "away") is Reach.STALE)
+        await wait_until(pilot, lambda: reach(app, "away") is ConnectionState.STALE)
         await pilot.press("A")
         await wait_until(pilot, lambda: isinstance(app.screen, BatchScreen))
         await wait_until(pilot, lambda: "away is not connected" in shown(app))
@@ -308,11 +308,13 @@ async def test_a_reason_from_outside_is_shown_and_not_obeyed(monkeypatch: pytest
     def connect(_: UnlockedKey) -> ScriptedGate:
         return work
 
-    app = Console([Upstream("work", connect), Upstream("home", refuse)], RunKeyholder(for_this_run()), QUICK)
+    app = Console(
+        [SourceSpec("work", connect), SourceSpec("home", refuse)], TemporaryOperatorKey(for_this_run()), QUICK
+    )
     async with app.run_test(size=(80, 24)) as pilot:
         for name, text in list(HOSTILE.items())[::6]:
             why[0] = text[:1000]
-            await wait_until(pilot, lambda text=text: app.sources.listeners["home"].standing.why == text[:1000])  # type: ignore[misc]
+            await wait_until(pilot, lambda text=text: app.sources.listeners["home"].status.why == text[:1000])  # type: ignore[misc]
             assert "▲ home offline since" in shown(app)
             assert unsafe(app) == [], name
             away = replace(request(1), source="home")
@@ -324,7 +326,7 @@ async def test_a_reason_from_outside_is_shown_and_not_obeyed(monkeypatch: pytest
 )
 def test_names_that_could_be_mistaken_are_refused(names: Sequence[str]) -> None:
     with pytest.raises(AileronError, match="name of its own"):
-        Console([Upstream(name, lambda _: gate("x")) for name in names], RunKeyholder(for_this_run()))
+        Console([SourceSpec(name, lambda _: gate("x")) for name in names], TemporaryOperatorKey(for_this_run()))
 
 
 class Remembering(ScriptedGate):

@@ -23,22 +23,22 @@ def clock() -> Clock:
 
 def test_a_prompt_is_armed_only_after_it_was_on_screen(clock: Clock) -> None:
     arming = Arming(0.7, clock)
-    arming.shown("r1", "d1")
-    assert arming.obstacle() == "just shown"
+    arming.prompt_shown("r1", "d1")
+    assert arming.why_not_armed() == "just shown"
     clock.now += 0.69
-    assert arming.obstacle()
+    assert arming.why_not_armed()
     clock.now += 0.02
-    assert arming.obstacle() == ""
+    assert arming.why_not_armed() == ""
 
 
 def test_showing_the_same_again_changes_nothing_and_another_digest_does(clock: Clock) -> None:
     arming = Arming(0.7, clock)
-    arming.shown("r1", "d1")
+    arming.prompt_shown("r1", "d1")
     clock.now += 1
-    arming.shown("r1", "d1")
-    assert arming.obstacle() == ""
-    arming.shown("r1", "d2")
-    assert arming.obstacle() == "just shown"
+    arming.prompt_shown("r1", "d1")
+    assert arming.why_not_armed() == ""
+    arming.prompt_shown("r1", "d2")
+    assert arming.why_not_armed() == "just shown"
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ def test_showing_the_same_again_changes_nothing_and_another_digest_does(clock: C
     [
         (Arming.typed, "you were typing"),
         (Arming.clicked, "you just clicked"),
-        (Arming.dropped, "your last answer came too early"),
-        (Arming.moved, "the keys just moved"),
-        (Arming.held_up, "the console was paused"),
+        (Arming.answer_dropped, "your last answer came too early"),
+        (Arming.keys_moved, "the keys just moved"),
+        (Arming.console_paused, "the console was paused"),
         (Arming.focused, "the window just got the focus"),
         (Arming.pasted, "text was pasted"),
     ],
@@ -57,65 +57,65 @@ def test_everything_that_might_answer_by_accident_disarms(
     clock: Clock, happen: Callable[[Arming], None], reason: str
 ) -> None:
     arming = Arming(0.7, clock)
-    arming.shown("r1", "d1")
+    arming.prompt_shown("r1", "d1")
     clock.now += 1
     happen(arming)
-    assert arming.obstacle() == reason
-    assert arming.remaining() == pytest.approx(0.7)
+    assert arming.why_not_armed() == reason
+    assert arming.seconds_until_armed() == pytest.approx(0.7)
     clock.now += 0.71
-    assert arming.obstacle() == ""
-    assert arming.remaining() == 0.0
+    assert arming.why_not_armed() == ""
+    assert arming.seconds_until_armed() == 0.0
 
 
 def test_typing_on_and_on_never_arms(clock: Clock) -> None:
     arming = Arming(0.7, clock)
-    arming.shown("r1", "d1")
+    arming.prompt_shown("r1", "d1")
     for _ in range(50):
         clock.now += 0.3
-        assert arming.obstacle()
+        assert arming.why_not_armed()
         arming.typed()
 
 
 def test_a_console_that_was_held_up_starts_anew(clock: Clock) -> None:
     """Stopped, asleep or stalled: what was typed meanwhile is read after it, and was typed at an old picture."""
     arming = Arming(0.7, clock)
-    arming.shown("r1", "d1")
+    arming.prompt_shown("r1", "d1")
     for _ in range(10):
         clock.now += 0.8
-        arming.beat()
-    assert arming.obstacle() == ""
+        arming.heartbeat()
+    assert arming.why_not_armed() == ""
     clock.now += 1.41
-    assert arming.obstacle() == "the console was paused"
+    assert arming.why_not_armed() == "the console was paused"
 
 
 @pytest.mark.parametrize("first", ["beat", "key"])
 def test_it_is_noticed_whoever_looks_first_after_a_stall(clock: Clock, first: str) -> None:
     arming = Arming(0.7, clock)
-    arming.beat()
+    arming.heartbeat()
     clock.now += 60
     if first == "beat":
-        arming.beat()
-    assert arming.obstacle() == "the console was paused"
+        arming.heartbeat()
+    assert arming.why_not_armed() == "the console was paused"
     clock.now += 0.2
-    arming.beat()
-    assert arming.obstacle()
+    arming.heartbeat()
+    assert arming.why_not_armed()
 
 
 def test_a_key_that_waited_long_to_be_heard_counts_as_held_up(clock: Clock) -> None:
     arming = Arming(0.7, clock)
-    arming.late(0.3)
-    assert arming.obstacle() == ""
-    arming.late(0.4)
-    assert arming.obstacle() == "the console was paused"
+    arming.input_delayed(0.3)
+    assert arming.why_not_armed() == ""
+    arming.input_delayed(0.4)
+    assert arming.why_not_armed() == "the console was paused"
 
 
 def test_without_waiting_nothing_is_ever_held_up(clock: Clock) -> None:
     arming = Arming(0.0, clock)
-    arming.beat()
+    arming.heartbeat()
     clock.now += 60
-    arming.beat()
-    arming.late(60)
-    assert arming.obstacle() == ""
+    arming.heartbeat()
+    arming.input_delayed(60)
+    assert arming.why_not_armed() == ""
 
 
 def test_the_clock_goes_on_while_the_machine_sleeps() -> None:
@@ -126,30 +126,37 @@ def test_the_clock_goes_on_while_the_machine_sleeps() -> None:
 
 def test_where_the_focus_is_told_a_first_press_needs_no_second(clock: Clock) -> None:
     arming = Arming(0.7, clock)
-    arming.press_came()
-    assert "click again" in arming.obstacle()
+    arming.mouse_pressed()
+    assert "click again" in arming.why_not_armed()
     clock.now += 100
     arming.blurred()
-    arming.press_came()
-    assert arming.obstacle() == ""
+    arming.mouse_pressed()
+    assert arming.why_not_armed() == ""
 
 
 def test_a_key_shows_that_somebody_is_at_the_window(clock: Clock) -> None:
     arming = Arming(0.7, clock)
-    arming.key_came()
+    arming.key_pressed()
     clock.now += 9
-    arming.press_came()
-    assert arming.obstacle() == ""
+    arming.mouse_pressed()
+    assert arming.why_not_armed() == ""
     clock.now += 11
-    arming.press_came()
-    assert "click again" in arming.obstacle()
+    arming.mouse_pressed()
+    assert "click again" in arming.why_not_armed()
 
 
 def test_everything_that_happens_can_be_counted(clock: Clock) -> None:
     arming = Arming(0.7, clock)
     before = arming.changes
-    for happen in (Arming.typed, Arming.clicked, Arming.moved, Arming.focused, Arming.pasted, Arming.uncovered):
+    for happen in (
+        Arming.typed,
+        Arming.clicked,
+        Arming.keys_moved,
+        Arming.focused,
+        Arming.pasted,
+        Arming.screen_changed,
+    ):
         happen(arming)
-    arming.shown("r1", "d1")
-    arming.shown("r1", "d1")
+    arming.prompt_shown("r1", "d1")
+    arming.prompt_shown("r1", "d1")
     assert arming.changes == before + 7

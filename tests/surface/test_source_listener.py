@@ -12,9 +12,9 @@ from aileron_tui.runtime.errors import NoReply, NotAllowed
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface import source_listener
-from aileron_tui.surface.key_holder import RunKeyholder
-from aileron_tui.surface.source import Upstream
-from aileron_tui.surface.source_listener import Reach, Reconnecting, SourceListener, SourceLost
+from aileron_tui.surface.operator_key import TemporaryOperatorKey
+from aileron_tui.surface.source import SourceSpec
+from aileron_tui.surface.source_listener import ConnectionState, Reconnecting, SourceListener, SourceLost
 from tests.console.scripted_gate import ScriptedGate, request
 
 
@@ -62,7 +62,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_listener, "FOREVER", Reconnecting(0.001, 0.01))
 
 
-class Latch(RunKeyholder):
+class Latch(TemporaryOperatorKey):
     """A key that can be unlocked again."""
 
     def unlock(self, passphrase: bytearray) -> None:
@@ -75,7 +75,7 @@ def listening(gate: ScriptedGate) -> tuple[SourceListener, threading.Event]:
     def connect(_: UnlockedKey) -> ScriptedGate:
         return gate
 
-    made = SourceListener(Upstream("work", connect, "gate"), RunKeyholder(for_this_run()), news.set)
+    made = SourceListener(SourceSpec("work", connect, "gate"), TemporaryOperatorKey(for_this_run()), news.set)
     made.start()
     return made, news
 
@@ -84,36 +84,36 @@ def until(link: SourceListener, true: Callable[[], bool]) -> list[SourceEvent]:
     taken: list[SourceEvent] = []
     end = monotonic() + 10
     while monotonic() < end:
-        taken += link.take()
+        taken += link.take_events()
         if true():
             return taken
         threading.Event().wait(0.005)
-    raise AssertionError(f"it did not come to that: {link.standing}")
+    raise AssertionError(f"it did not come to that: {link.status}")
 
 
 @pytest.mark.parametrize(
     ("turns", "reach", "why"),
     [
-        ((fails,), Reach.OFFLINE, "nobody answers"),
-        ((refuses,), Reach.OFFLINE, "refused"),
-        ((breaks, fails), Reach.STALE, "nobody answers"),
-        ((breaks, refuses), Reach.OFFLINE, "refused"),
-        ((hears, fails), Reach.STALE, "nobody answers"),
-        ((bursts,), Reach.OFFLINE, "ZeroDivisionError"),
-        ((breaks, bursts), Reach.STALE, "ZeroDivisionError"),
+        ((fails,), ConnectionState.OFFLINE, "nobody answers"),
+        ((refuses,), ConnectionState.OFFLINE, "refused"),
+        ((breaks, fails), ConnectionState.STALE, "nobody answers"),
+        ((breaks, refuses), ConnectionState.OFFLINE, "refused"),
+        ((hears, fails), ConnectionState.STALE, "nobody answers"),
+        ((bursts,), ConnectionState.OFFLINE, "ZeroDivisionError"),
+        ((breaks, bursts), ConnectionState.STALE, "ZeroDivisionError"),
     ],
     ids=["never heard", "refused", "broke", "refused later", "hung up", "fault", "fault later"],
 )
 def test_silence_is_called_what_it_is_and_it_is_tried_again(
-    turns: tuple[Callable[[], Iterator[SourceEvent | None]], ...], reach: Reach, why: str
+    turns: tuple[Callable[[], Iterator[SourceEvent | None]], ...], reach: ConnectionState, why: str
 ) -> None:
     gate = Stubborn(*turns)
     link, _ = listening(gate)
     try:
-        until(link, lambda: link.standing.reach is reach and why in link.standing.why)
-        since, connections = link.standing.since, gate.connections
+        until(link, lambda: link.status.state is reach and why in link.status.why)
+        since, connections = link.status.since, gate.connections
         until(link, lambda: gate.connections > connections + 2)
-        assert link.standing.since == since != ""
+        assert link.status.since == since != ""
     finally:
         link.stop()
 
@@ -122,16 +122,16 @@ def test_it_is_heard_again_after_a_break() -> None:
     gate = ScriptedGate(request(1), name="work")
     link, news = listening(gate)
     try:
-        assert link.standing.reach is Reach.CONNECTING
-        taken = until(link, lambda: link.standing.reach is Reach.LIVE)
+        assert link.status.state is ConnectionState.CONNECTING
+        taken = until(link, lambda: link.status.state is ConnectionState.LIVE)
         assert news.is_set()
         assert [event.name for event in taken] == ["snapshot"]
         gate.hang_up()
-        until(link, lambda: link.standing.reach is Reach.STALE)
+        until(link, lambda: link.status.state is ConnectionState.STALE)
         assert link.source is None
         gate.down = False
-        until(link, lambda: link.standing.reach is Reach.LIVE)
-        assert (link.standing.since, link.standing.why) == ("", "")
+        until(link, lambda: link.status.state is ConnectionState.LIVE)
+        assert (link.status.since, link.status.why) == ("", "")
     finally:
         link.stop()
 
@@ -144,30 +144,30 @@ def test_what_is_heard_bears_the_name_of_the_source_whatever_it_says() -> None:
 
     link, _ = listening(Stubborn(lies))
     try:
-        taken = until(link, lambda: link.standing.reach is Reach.LIVE)
+        taken = until(link, lambda: link.status.state is ConnectionState.LIVE)
         assert [(event.source, event.requests[0].key) for event in taken] == [("work", "work act-1")]
     finally:
         link.stop()
 
 
 def test_without_a_key_nothing_is_asked() -> None:
-    keys = RunKeyholder(for_this_run())
+    keys = TemporaryOperatorKey(for_this_run())
     keys.lock()
 
     def connect(_: UnlockedKey) -> ScriptedGate:
         raise AileronError("it was asked")
 
-    link = SourceListener(Upstream("work", connect), keys, lambda: None)
+    link = SourceListener(SourceSpec("work", connect), keys, lambda: None)
     link.start()
     threading.Event().wait(0.1)
-    assert link.take() == []
-    assert link.standing.reach is Reach.CONNECTING
+    assert link.take_events() == []
+    assert link.status.state is ConnectionState.CONNECTING
     link.stop()
 
 
 def test_after_a_lock_it_says_so_and_is_heard_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     gate, keys, pauses = ScriptedGate(request(1), name="work"), Latch(for_this_run()), list[float]()
-    link = SourceListener(Upstream("work", lambda _: gate, "gate"), keys, lambda: None)
+    link = SourceListener(SourceSpec("work", lambda _: gate, "gate"), keys, lambda: None)
 
     def paused(seconds: float) -> bool:
         pauses.append(seconds)
@@ -176,15 +176,15 @@ def test_after_a_lock_it_says_so_and_is_heard_again_soon(monkeypatch: pytest.Mon
     monkeypatch.setattr(link._stop, "wait", paused)
     link.start()
     try:
-        until(link, lambda: link.standing.reach is Reach.LIVE)
+        until(link, lambda: link.status.state is ConnectionState.LIVE)
         keys.lock()
         gate.hang_up()
         until(link, lambda: len(pauses) > 20)
-        assert (link.standing.reach, link.standing.why) == (Reach.STALE, "the console was locked")
+        assert (link.status.state, link.status.why) == (ConnectionState.STALE, "the console was locked")
         assert max(pauses) < 0.0014
         gate.down = False
         keys.unlock(bytearray())
-        until(link, lambda: link.standing.reach is Reach.LIVE)
+        until(link, lambda: link.status.state is ConnectionState.LIVE)
     finally:
         link.stop()
 
@@ -194,7 +194,7 @@ def reports(gate: ScriptedGate, **options: Any) -> list[SourceEvent | SourceLost
     news = threading.Event()
     reconnecting = Reconnecting(0.001, 0.001, **options)
     made = SourceListener(
-        Upstream("work", lambda _: gate, "gate"), RunKeyholder(for_this_run()), news.set, reconnecting
+        SourceSpec("work", lambda _: gate, "gate"), TemporaryOperatorKey(for_this_run()), news.set, reconnecting
     )
     made.start()
     found: list[SourceEvent | SourceLost] = []

@@ -19,14 +19,14 @@ from aileron_tui.signing import key_store
 from aileron_tui.signing.errors import NoKey
 from aileron_tui.signing.secret_memory import protect_process
 from aileron_tui.surface.source_choice import GateChoice, SourceChoice, SourceOptions, choose_sources
-from aileron_tui.surface.source_connection import upstreams
+from aileron_tui.surface.source_connection import source_specs
 
 if TYPE_CHECKING:
     import argparse
 
     from aileron_tui.console.screens.first_run import FirstRunResult
     from aileron_tui.surface.embedded_gate import StartedGate
-    from aileron_tui.surface.source import Keyholder
+    from aileron_tui.surface.source import OperatorKey
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _open(options: ConsoleOptions) -> int:
         for choice in opened:
             if choice.note:
                 sys.stderr.write(f"{inline(choice.note)}\n")
-        sources = upstreams(opened, config, surface="console", at_exit=stack if temporary else None)
+        sources = source_specs(opened, config, surface="console", at_exit=stack if temporary else None)
         log_lines = gate.log_lines if gate else None
         console = Console(sources, key, settings, log_lines=log_lines, read_only=options.read_only)
         return FAILED if run_app(console)[0] else OK
@@ -136,9 +136,9 @@ def _ask_first_run(choices: Sequence[SourceChoice], theme: str) -> "FirstRunResu
 
 def _operator_key(
     name: str, first_run: "FirstRunResult | None", choices: Sequence[SourceChoice]
-) -> AbstractContextManager["Keyholder"]:
+) -> AbstractContextManager["OperatorKey"]:
     """The stored key, or the one that was chosen at the first run."""
-    from aileron_tui.surface.key_holder import first_key, stored_key, temporary_key  # noqa: PLC0415  # after the screen is loaded
+    from aileron_tui.surface.operator_key import first_key, stored_key, temporary_key  # noqa: PLC0415  # after the screen is loaded
 
     if first_run is None:
         return stored_key(name)

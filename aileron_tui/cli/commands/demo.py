@@ -41,8 +41,8 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
     from aileron_tui.console.settings import ConsoleSettings  # noqa: PLC0415
     from aileron_tui.demo.sample_home import sample_home  # noqa: PLC0415
     from aileron_tui.surface.embedded_gate import EmbeddedGate  # noqa: PLC0415
-    from aileron_tui.surface.key_holder import RunKeyholder  # noqa: PLC0415
-    from aileron_tui.surface.source import Upstream  # noqa: PLC0415
+    from aileron_tui.surface.operator_key import TemporaryOperatorKey  # noqa: PLC0415
+    from aileron_tui.surface.source import SourceSpec  # noqa: PLC0415
 
     log = AgentLog()
     with ExitStack() as stack:
@@ -55,8 +55,8 @@ def open_demo(theme: str, *, agent: bool = True) -> int:
         else:
             _explain(log, str(home.root))
         console = Console(
-            [Upstream("", lambda key: ApproverClient(gate.found, key, surface="console"), "gate")],
-            RunKeyholder(home.key),
+            [SourceSpec("", lambda key: ApproverClient(gate.found, key, surface="console"), "gate")],
+            TemporaryOperatorKey(home.key),
             ConsoleSettings(theme=theme),
             log_lines=log.lines,
         )

@@ -18,7 +18,7 @@ from aileron_tui.signing.public_key import read_public
 from aileron_tui.signing.secret_memory import protect_process, wipe
 from aileron_tui.signing.terminal_input import ask_new_passphrase, ask_passphrase
 from aileron_tui.surface.key_enrolment import changing_keys, read_approvers
-from aileron_tui.surface.key_holder import FIRST_KEY
+from aileron_tui.surface.operator_key import FIRST_KEY
 
 _LARGEST_FILE: Final = 8192
 _ONE_KEY: Final = "the key's name; required if there are several"
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     init = commands.add_parser("init", help="create a key and let it approve on this gate")
-    init.add_argument("--name", default=FIRST_KEY, help=f"the key's name ({FIRST_KEY})")
+    init.add_argument("--name", default=FIRST_KEY, help=f"the key's name; default: {FIRST_KEY}")
     init.add_argument("--no-passphrase", action="store_true", help="do not encrypt it (insecure)")
     show = commands.add_parser("show", help="show a key")
     show.add_argument("name", nargs="?", help=_ONE_KEY)

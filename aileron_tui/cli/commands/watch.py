@@ -14,7 +14,7 @@ from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.source_events import SourceEvent
-from aileron_tui.surface.key_holder import RunKeyholder
+from aileron_tui.surface.operator_key import TemporaryOperatorKey
 from aileron_tui.surface.source_connection import Sources
 from aileron_tui.surface.source_listener import Reconnecting, SourceListener, SourceLost
 
@@ -35,10 +35,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _watch(sources: Sources, *, as_json: bool) -> int:
     changed: SimpleQueue[None] = SimpleQueue()
-    key = RunKeyholder(sources.key)
-    listeners = [
-        SourceListener(upstream, key, lambda: changed.put(None), _RECONNECTING) for upstream in sources.upstreams
-    ]
+    key = TemporaryOperatorKey(sources.key)
+    listeners = [SourceListener(spec, key, lambda: changed.put(None), _RECONNECTING) for spec in sources.specs]
     for listener in listeners:
         listener.start()
     ended: list[SourceLost] = []

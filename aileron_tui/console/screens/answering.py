@@ -40,7 +40,7 @@ class AnswerKeys:
         why = action.why_not(self.key_state)
         if why:
             if action.armed:
-                self.arming.dropped()
+                self.arming.answer_dropped()
             self.port.show_message(why)
             self.show_status()
         elif action.armed:
@@ -64,7 +64,7 @@ class AnswerKeys:
 
     def on_screen_resume(self) -> None:
         """Nobody has seen what was under another screen."""
-        self.arming.uncovered()
+        self.arming.screen_changed()
         self.show_status()
 
     def refuses(self, action: str) -> bool:

@@ -63,12 +63,12 @@ class Dialog(Sheet[T]):
 
     def on_mount(self) -> None:
         """Nobody has read it yet."""
-        self.arming.uncovered()
+        self.arming.screen_changed()
         self.screen_layout_refresh_signal.subscribe(self, self._fit)
 
     def on_screen_resume(self) -> None:
         """A dialog that was covered must be read again."""
-        self.arming.uncovered()
+        self.arming.screen_changed()
 
     def say(self, words: Content) -> None:
         """Shows a note above the keys. Its room is reserved, so that nothing moves."""
@@ -80,16 +80,16 @@ class Dialog(Sheet[T]):
         if found is None or not found.armed:
             self.arming.clicked()
             return False
-        why = self.arming.obstacle()
+        why = self.arming.why_not_armed()
         if why:
-            self.arming.dropped()
+            self.arming.answer_dropped()
             self.say(trusted(f"not yet: {why}", MUTED))
             self._clear_when_armed()
         return bool(why)
 
     def _clear_when_armed(self) -> None:
         """Removes the note as soon as the key would count."""
-        if left := self.arming.remaining():
+        if left := self.arming.seconds_until_armed():
             call_after(self, left + _JUST_AFTER, self._clear_when_armed)
         else:
             self.say(Content(""))

@@ -8,7 +8,7 @@ from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import foreign_line, trusted
 from aileron_tui.console.screens.passphrase import PassphraseScreen
-from aileron_tui.surface.source import Keyholder
+from aileron_tui.surface.source import OperatorKey
 
 
 class LockScreen(PassphraseScreen):
@@ -17,5 +17,5 @@ class LockScreen(PassphraseScreen):
     SCOPE = KeyScope.LOCK
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.LOCK)]
 
-    def __init__(self, keys: Keyholder, why: str = "Locked") -> None:
+    def __init__(self, keys: OperatorKey, why: str = "Locked") -> None:
         super().__init__(why, trusted("key ") + foreign_line(keys.name), keys.unlock)

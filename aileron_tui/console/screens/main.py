@@ -117,7 +117,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
             brief = self.size.height < _LOW
             self._view.show(request, note=request_note(self.port, request, name_source=name_source, brief=brief))
         if request and self._view and self._view.ready:
-            self.arming.shown(request.key, request.digest)
+            self.arming.prompt_shown(request.key, request.digest)
         self._show_header()
         self.show_status()
         if self._clock:
@@ -145,7 +145,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         """Shows whether an answer counts now, and again when it will be armed."""
         if self._status_timer:
             self._status_timer.stop()
-        left = self.arming.remaining()
+        left = self.arming.seconds_until_armed()
         self._status_timer = call_after(self, left + _JUST_AFTER, self.show_status) if left else None
         filtering = self._filter is not None and self._filter.has_focus
         words, style, keys = status_line(self.port, self.answers, self.key_state, filtering=filtering)

@@ -6,7 +6,7 @@ from textual.content import Content
 
 from aileron_tui.console.render import MUTED, foreign_line, foreign_short, trusted
 from aileron_tui.console.widgets.cached_widget import CachedWidget
-from aileron_tui.surface.source_listener import Reach, SourceStatus
+from aileron_tui.surface.source_listener import ConnectionState, SourceStatus
 
 _GOOD, _BAD = "$text-success", "$text-warning"
 _MIN_WIDTH_FOR_REASON = 12
@@ -17,22 +17,26 @@ Connection = tuple[str, str]
 
 def connection(statuses: Sequence[SourceStatus]) -> Connection:
     """Whether the sources are connected, in a few words."""
-    count, live = len(statuses), sum(status.reach is Reach.LIVE for status in statuses)
+    count, live = len(statuses), sum(status.state is ConnectionState.LIVE for status in statuses)
     if count == 1:
         if live:
             return "● connected", _GOOD
-        connecting = statuses[0].reach is Reach.CONNECTING
+        connecting = statuses[0].state is ConnectionState.CONNECTING
         return ("○ connecting", MUTED) if connecting else ("○ not connected", _BAD)
     if live == count:
         return f"● {count} sources", _GOOD
-    if any(status.reach in (Reach.STALE, Reach.OFFLINE) for status in statuses):
+    if any(status.state in (ConnectionState.STALE, ConnectionState.OFFLINE) for status in statuses):
         return f"{'◐' if live else '○'} {live} of {count} sources", _BAD
     return f"{'◐' if live else '○'} {live} of {count} sources", MUTED
 
 
 def banner(statuses: Mapping[str, SourceStatus], width: int, max_lines: int) -> list[Content]:
     """A line for each source that is not connected; the last line says how many did not fit."""
-    disconnected = {name: status for name, status in statuses.items() if status.reach in (Reach.STALE, Reach.OFFLINE)}
+    disconnected = {
+        name: status
+        for name, status in statuses.items()
+        if status.state in (ConnectionState.STALE, ConnectionState.OFFLINE)
+    }
     if len(statuses) == 1:
         return [line for status in disconnected.values() for line in _only_source_lines(status, width)]
     shown = list(disconnected.items())[:max_lines]
@@ -47,7 +51,7 @@ def banner(statuses: Mapping[str, SourceStatus], width: int, max_lines: int) -> 
 def _only_source_lines(status: SourceStatus, width: int) -> list[Content]:
     """One line if the reason fits on it, else a second line with the reason."""
     first = trusted(f"▲ not connected since {status.since}")
-    for stale in (": what is shown may be out of date", ", stale") if status.reach is Reach.STALE else ():
+    for stale in (": what is shown may be out of date", ", stale") if status.state is ConnectionState.STALE else ():
         if first.cell_length + len(stale) <= width:
             first += trusted(stale)
             break
@@ -59,7 +63,7 @@ def _only_source_lines(status: SourceStatus, width: int) -> list[Content]:
 
 def _source_line(name: str, status: SourceStatus, width: int, more: str) -> Content:
     """One line. A reason that does not fit is shown when the operator tries to answer."""
-    line = trusted("▲ ") + foreign_line(name, "bold") + trusted(f" {status.reach} since {status.since}")
+    line = trusted("▲ ") + foreign_line(name, "bold") + trusted(f" {status.state} since {status.since}")
     room = width - line.cell_length - len(more) - 2
     if room >= _MIN_WIDTH_FOR_REASON:
         line += trusted(": ") + foreign_short(status.why, room)

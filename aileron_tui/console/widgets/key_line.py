@@ -93,7 +93,7 @@ class KeyLine(LineWidget):
         self._last_region = self.region
         self._set_hovered(None)
         if isinstance(self.screen, Guarded):
-            self.screen.arming.moved()
+            self.screen.arming.keys_moved()
 
     # the mouse
 

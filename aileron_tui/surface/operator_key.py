@@ -16,7 +16,7 @@ from aileron_tui.signing.secret_memory import wipe
 FIRST_KEY: Final = "default"
 
 
-class StoredKeyholder:
+class StoredOperatorKey:
     """A key on disk. One without a passphrase is never locked and is called insecure."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -60,7 +60,7 @@ class StoredKeyholder:
             self._wiped = True
 
 
-class RunKeyholder:
+class TemporaryOperatorKey:
     """A key that exists only while the program runs and is never stored."""
 
     insecure = False
@@ -90,10 +90,10 @@ class RunKeyholder:
 
 
 @contextmanager
-def stored_key(name: str = "") -> Iterator[StoredKeyholder]:
+def stored_key(name: str = "") -> Iterator[StoredOperatorKey]:
     """The stored key with this name, or the only one, locked when the block ends."""
     folder = paths().keys
-    holder = StoredKeyholder(folder, key_store.choose(folder, name or None).name)
+    holder = StoredOperatorKey(folder, key_store.choose(folder, name or None).name)
     try:
         yield holder
     finally:
@@ -101,7 +101,7 @@ def stored_key(name: str = "") -> Iterator[StoredKeyholder]:
 
 
 @contextmanager
-def first_key(passphrase: bytearray) -> Iterator[StoredKeyholder]:
+def first_key(passphrase: bytearray) -> Iterator[StoredOperatorKey]:
     """A new stored key, unlocked, that may approve on the gate of this home; locked when the block ends."""
     holder = _create_first_key(passphrase)
     try:
@@ -110,7 +110,7 @@ def first_key(passphrase: bytearray) -> Iterator[StoredKeyholder]:
         holder.lock()
 
 
-def _create_first_key(passphrase: bytearray) -> StoredKeyholder:
+def _create_first_key(passphrase: bytearray) -> StoredOperatorKey:
     from aileron_tui.core.entry_chain import EntryKind  # noqa: PLC0415  # only the first time
     from aileron_tui.surface.key_enrolment import changing_keys  # noqa: PLC0415
 
@@ -122,7 +122,7 @@ def _create_first_key(passphrase: bytearray) -> StoredKeyholder:
             name = f"{FIRST_KEY}-{os.urandom(4).hex()}" if taken else FIRST_KEY
             created = key_store.create(here.keys, name, passphrase)
             ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment(created.name, created.public))
-        holder = StoredKeyholder(here.keys, created.name)
+        holder = StoredOperatorKey(here.keys, created.name)
         holder.unlock(passphrase)
     finally:
         wipe(passphrase)
@@ -130,7 +130,7 @@ def _create_first_key(passphrase: bytearray) -> StoredKeyholder:
 
 
 @contextmanager
-def temporary_key(*, enroll: bool) -> Iterator[RunKeyholder]:
+def temporary_key(*, enroll: bool) -> Iterator[TemporaryOperatorKey]:
     """A key for this run; with `enroll` it may approve on the gate of this home until the block ends."""
     from aileron_tui.surface.key_enrolment import enrolled  # noqa: PLC0415  # a stored key does not need it
 
@@ -138,4 +138,4 @@ def temporary_key(*, enroll: bool) -> Iterator[RunKeyholder]:
         key_store.for_this_run(f"run-{os.urandom(4).hex()}") as key,
         enrolled(private_folder(paths().data), key) if enroll else nullcontext(),
     ):
-        yield RunKeyholder(key)
+        yield TemporaryOperatorKey(key)
