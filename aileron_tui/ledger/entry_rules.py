@@ -70,7 +70,7 @@ def _admit_report(entry: Entry, known: RequestStanding | None) -> None:
     if known is None or not known.daemon:
         raise EntryRefused("a daemon can report only on its own requests", entry.request)
     if why := objection(known.state, known.told, told.outcome):
-        raise EntryRefused("the report is not news about the request", f"{entry.request}: {why}")
+        raise EntryRefused("the report says nothing new about the request", f"{entry.request}: {why}")
 
 
 def _admit_decision(

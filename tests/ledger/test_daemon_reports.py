@@ -148,7 +148,7 @@ def test_nothing_is_told_of_a_gates_own_request(scene: Scene, decided: Verdict |
     if decided:
         scene.decide("act-1", decided)
     for request in ("act-1", "act-9", ""):
-        with pytest.raises(EntryRefused, match="of its own"):
+        with pytest.raises(EntryRefused, match="its own requests"):
             scene.tell(request, "executed")
     bad = scene.forge(EntryKind.TOLD, "act-1", {"outcome": "executed"})
     assert found(scene.close()) == (bad.seq, Damage.TOLD)
@@ -194,7 +194,7 @@ def test_nothing_is_run_for_a_daemon(scene: Scene, kind: EntryKind, body: JsonOb
 
 @pytest.mark.parametrize("name", ["", 7, None, {}, ["daemon"]])
 def test_a_daemon_has_a_name(scene: Scene, name: Json) -> None:
-    with pytest.raises(EntryRefused, match="must name it"):
+    with pytest.raises(EntryRefused, match="must name the daemon"):
         scene.ask_daemon("act-1", daemon=name)
     scene.forge(EntryKind.REQUESTED, "act-1", {"daemon": name})
     assert found(scene.close()) == (2, Damage.TOLD)

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+from importlib.util import find_spec
 import shutil
 import subprocess
 import sys
@@ -182,7 +183,7 @@ def test_the_changelog_knows_this_version() -> None:
 
 def test_every_command_is_a_module_with_help() -> None:
     for command, words in COMMANDS.items():
-        assert (ROOT / "aileron_tui" / "cli" / "commands" / f"{command}.py").exists()
+        assert find_spec(f"aileron_tui.cli.commands.{command}")
         assert words
 
 

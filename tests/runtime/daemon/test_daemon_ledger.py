@@ -394,7 +394,7 @@ def test_the_answer_of_a_console_that_died_is_taken_for_the_one_that_arrived(
 
 
 def test_nothing_is_told_of_what_is_not_known(record: DaemonLedger) -> None:
-    with pytest.raises(EntryRefused, match="of its own"):
+    with pytest.raises(EntryRefused, match="its own requests"):
         record.record_report("act-other", RequestState.EXECUTED)
 
 
