@@ -177,14 +177,14 @@ class ApproverClient:
         return self._read(answer.get("item"), id_)
 
     def decide(
-        self, item: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+        self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         """Answers exactly what the request shows; returns its state after that.
 
         If the reply is lost, sends the same decision once more: the gate takes the same decision only once.
         """
-        body = canonical(self.decision(item, verdict, reason=reason, edits=edits))
-        path = f"/v1/action-approvals/{_path_segment(item.id)}/decide"
+        body = canonical(self.decision(request, verdict, reason=reason, edits=edits))
+        path = f"/v1/action-approvals/{_path_segment(request.id)}/decide"
         try:
             answer = self._ask("POST", path, body)
         except NoReply:
@@ -192,10 +192,10 @@ class ApproverClient:
         return _state(answer)
 
     def decision(
-        self, item: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+        self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> JsonObject:
         """The body of a signed decision; several of them make a batch."""
-        statement = item.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
+        statement = request.statement(verdict, reason=reason, edits=edits, surface=self._surface, now=self._clock())
         envelope: Envelope = sign(statement, self._key)
         body: JsonObject = {"approved": verdict is Verdict.APPROVE, "reason": reason, "envelope": envelope.fields()}
         return body if edits is None else body | {"edited_payload": edits}
@@ -245,10 +245,10 @@ class ApproverClient:
 
     def _read(self, value: Json, id_: str) -> Request:
         """The request in a reply, checked to be the one that was asked for."""
-        item = read_gate_request(value, self.instance, self.name)
-        if item.id != id_:
-            raise InvalidReply("the gate sent a different request from the one asked for", item.id)
-        return item
+        request = read_gate_request(value, self.instance, self.name)
+        if request.id != id_:
+            raise InvalidReply("the gate sent a different request from the one asked for", request.id)
+        return request
 
     def _events(self, after: int, query: Query) -> Iterator[SourceEvent | None]:
         resume = {"Last-Event-ID": str(after)} if after else {}

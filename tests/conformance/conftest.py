@@ -1,4 +1,4 @@
-"""The daemon to check: the one named on the command line, or the stand-in."""
+"""The daemon to check: the one named on the command line, or the fake one."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Who is let in, and how a refusal looks."""
+"""Which tokens are accepted, and what a refusal looks like."""
 
 import httpx
 import pytest

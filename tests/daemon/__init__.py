@@ -1,1 +1,1 @@
-"""A stand-in for a real Aileron daemon: a process of its own that speaks the daemon's HTTP API, oddities included."""
+"""A fake Aileron daemon: a separate process with the daemon's HTTP API, including its oddities."""

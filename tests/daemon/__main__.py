@@ -1,4 +1,4 @@
-"""Runs a daemon: `python -m tests.daemon --home DIR`. Says where it is in one line of JSON."""
+"""Runs a fake daemon: `python -m tests.daemon --home DIR`. Prints its address as one line of JSON."""
 
 from __future__ import annotations
 

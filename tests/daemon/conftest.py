@@ -1,4 +1,4 @@
-"""One daemon for many tests, as new for each."""
+"""One fake daemon for many tests, reset for each."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The side door for tests. No daemon has one: it has its own secret and is not counted as a request."""
+"""The control API for tests, which no real daemon has. It has its own secret and is not counted as a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request of the queue: what it holds, and how the API tells it."""
+"""One request of the queue, and its JSON in the API."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Entry:
         return told | switches.extra_fields | self.extra
 
     def told_result(self) -> Object:
-        """As the agent is told when it asks."""
+        """The JSON that the agent gets."""
         match self.status:
             case "completed":
                 told: Object = {"status": COMPLETED, "audit_id": self.audit_id}

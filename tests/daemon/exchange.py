@@ -1,4 +1,4 @@
-"""HTTP/1.1 as far as a daemon's clients need it, with full say over every byte and over when a connection ends."""
+"""A minimal HTTP/1.1 server with control over every byte and over when a connection ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to spoil an answer that was good."""
+"""Ways to corrupt a valid reply."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ KINDS: Final = ("not_json", "truncated", "cut", "wrong_types", "wrong_shape", "e
 
 
 def spoil(how: str, good: bytes, huge: int) -> bytes:
-    """The spoilt answer. `cut` is the whole answer, of which the connection delivers only half."""
+    """The corrupted reply. `cut` is the whole reply, but the connection delivers only half of it."""
     match how:
         case "not_json":
             return b"panic: runtime error: index out of range [3] with length 3"

@@ -1,4 +1,4 @@
-"""What a daemon says, byte by byte."""
+"""Reads a daemon's event stream byte by byte."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def answer(
 
 
 class Listener:
-    """An open stream. Its frames are what stands between two empty lines."""
+    """An open stream. Frames are separated by empty lines."""
 
     def __init__(self, daemon: FakeDaemon, *, timeout: float = PATIENCE) -> None:
         self._connection = http.client.HTTPConnection(*daemon.address, timeout=timeout)

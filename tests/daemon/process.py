@@ -1,4 +1,4 @@
-"""A daemon for a test: its own process on its own home, started and stopped as often as wanted."""
+"""A fake daemon for a test: a process with its own home that can be started and stopped again and again."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class FakeDaemon:
         self.control("session", id=id_, started_at=started, agent=agent, working_dir=working_dir, **more)
 
     def action(self, **action: Any) -> None:
-        """One action more, as the API tells them; `label` and `multiline` of its inputs are for `input_fields`."""
+        """Adds an action in the API's JSON; `label` and `multiline` of its inputs are used for `input_fields`."""
         self.control("action", **action)
 
     def caveat(self, session: str = "s-1", capabilities: tuple[str, ...] = ("actions:list", "approvals:poll")) -> str:
@@ -203,7 +203,7 @@ class FakeDaemon:
 
     def decisions(self, id_: str | None = None) -> list[Object]:
         """Each decide call in order, of one request or of all: id, body (text as it came), said (the body read,
-        or None), applied, status. Also of earlier lives."""
+        or None), applied, status. Includes those before a restart."""
         found = [dict(line) for line in self._witnessed("decision", id_)]
         for one in found:
             try:
@@ -214,7 +214,7 @@ class FakeDaemon:
 
     def effects(self, id_: str | None = None) -> list[Object]:
         """Each thing that happened because of an approval: id, kind, and args (what took effect) or, for a shell,
-        decision. Also of earlier lives."""
+        decision. Includes those before a restart."""
         return self._witnessed("effect", id_)
 
     def counters(self) -> dict[str, int]:
@@ -264,7 +264,7 @@ class FakeDaemon:
         return self.ask("POST", f"/v1/action-approvals/{id_}/decide", body)
 
     def result(self, id_: str) -> Any:
-        """What the agent is told."""
+        """The result that the agent gets."""
         return self.ask("GET", f"/v1/action-approvals/{id_}/result")[1]
 
     def items(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The queue of approvals: registration, the one decision of each, what follows, and what a restart makes of it."""
+"""The queue of approvals: registration, the single decision for each, its outcome, and what a restart changes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Queue:
         return sorted(waiting, key=lambda entry: entry.requested_ns)
 
     def items(self) -> list[Object]:
-        """The same as the API tells it."""
+        """The same in the API's JSON."""
         return [entry.pending(self.switches) for entry in self.pending()]
 
     def entry(self, id_: str) -> Entry:

@@ -1,4 +1,4 @@
-"""What a daemon keeps in its home folder, and beside it what a test wants to know afterwards."""
+"""What a daemon keeps in its home folder, and what tests want to know afterwards."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Journal:
 
 
 class Audit:
-    """`audit.jsonl`, and the events of it as the API tells them."""
+    """`audit.jsonl`, and its events in the API's JSON."""
 
     def __init__(self, state: Path) -> None:
         path = state / "audit.jsonl"

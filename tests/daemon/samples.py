@@ -49,7 +49,7 @@ BINDINGS: Final[list[Object]] = [
 
 
 def action(name: str, op: str, inputs: list[Object], **more: Any) -> Object:
-    """An action as the API tells it. `label` and `multiline` of inputs are known to the daemon only."""
+    """An action in the API's JSON. `label` and `multiline` of inputs are internal to the daemon."""
     return {
         "name": name,
         "version": "1.0.0",

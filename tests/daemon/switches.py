@@ -1,4 +1,4 @@
-"""What can be turned while a daemon runs: each oddity a real one is known for, and some that none should have."""
+"""The switches of a running fake daemon: the oddities of real daemons, and some that none should have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROUTES = frozenset(
         *("vault_status", "vault_unlock", "handshake", "unknown"),
     }
 )
-"""The names by which switches speak of routes; `*` stands for all of them."""
+"""The route names used in switches; `*` means all routes."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class Switches:
     lose_reply: dict[str, int] = field(default_factory=dict)
     """Route -> count of connections closed after it was done, with nothing said."""
     garbage: dict[str, str] = field(default_factory=dict)
-    """Route -> how its good answers are spoilt; see `garbage.py`. On `watch`, every frame."""
+    """Route -> how its valid replies are corrupted; see `garbage.py`. On `watch`, every frame."""
     huge_bytes: int = 64 * 1024 * 1024
     answers: dict[str, Object] = field(default_factory=dict)
     """Route -> {status, body?, type?, headers?, times?}: said instead, with nothing done."""

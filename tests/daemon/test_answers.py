@@ -1,4 +1,4 @@
-"""The stand-in answers as a real daemon does."""
+"""The fake daemon replies as a real one does."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""A decision on the stand-in, and all that follows from it."""
+"""A decision on the fake daemon, and what follows from it."""
 
 import json
 import re

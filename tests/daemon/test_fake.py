@@ -1,4 +1,4 @@
-"""The stand-in lives as a real daemon does: found by its file, stopped, killed, started again."""
+"""The fake daemon runs as a real one does: it is found by its file, stopped, killed and started again."""
 
 import hashlib
 import http.client

@@ -85,12 +85,12 @@ class DaemonLedger:
         with self._reader_lock:
             return self._reader.head().hash
 
-    def record_requests(self, items: Sequence[Request], surface: str) -> None:
+    def record_requests(self, requests: Sequence[Request], surface: str) -> None:
         """Records which requests wait and that they were shown, unless that is already recorded."""
-        self._append(lambda view: self._request_drafts(view, items, surface))
+        self._append(lambda view: self._request_drafts(view, requests, surface))
         if len(self._shown) > _MOST_SHOWN:
             self._shown.clear()
-        self._shown.update((item.id, item.digest) for item in items)
+        self._shown.update((request.id, request.digest) for request in requests)
 
     def record_decision(self, id_: str, envelope: JsonObject) -> None:
         """Records a signed decision; raises InvalidTransition if the request was answered before."""
@@ -193,20 +193,20 @@ class DaemonLedger:
         if known and not known.revoked:
             yield EntryDraft(EntryKind.KEY_REVOKED, approvers.revocation(fingerprint))
 
-    def _request_drafts(self, view: LedgerView, items: Sequence[Request], surface: str) -> Iterator[EntryDraft]:
-        for item in {item.id: item for item in items if 0 < len(item.id) <= _LONGEST_ID}.values():
-            known = view.standing(item.id)
-            shown = EntryDraft(EntryKind.SHOWN, {"digest": item.digest, "surface": surface}, item.id)
+    def _request_drafts(self, view: LedgerView, requests: Sequence[Request], surface: str) -> Iterator[EntryDraft]:
+        for request in {request.id: request for request in requests if 0 < len(request.id) <= _LONGEST_ID}.values():
+            known = view.standing(request.id)
+            shown = EntryDraft(EntryKind.SHOWN, {"digest": request.digest, "surface": surface}, request.id)
             if known is None:
-                yield EntryDraft(EntryKind.REQUESTED, self._request_body(item), item.id)
-                yield from _preview(item)
+                yield EntryDraft(EntryKind.REQUESTED, self._request_body(request), request.id)
+                yield from _preview(request)
                 yield shown
                 continue
             if known.state is not RequestState.PENDING:
-                if not _may_wait(known) or self._is_recent(view, item.id):
+                if not _may_wait(known) or self._is_recent(view, request.id):
                     continue
-                yield EntryDraft(EntryKind.TOLD, DaemonReport(RequestState.PENDING).body(), item.id)
-            if not self._was_shown(view, item):
+                yield EntryDraft(EntryKind.TOLD, DaemonReport(RequestState.PENDING).body(), request.id)
+            if not self._was_shown(view, request):
                 yield shown
 
     def _is_recent(self, view: LedgerView, id_: str) -> bool:
@@ -214,19 +214,19 @@ class DaemonLedger:
         last = moment(view.of_request(id_)[-1].time)
         return abs(self._clock() - last) < DELIVERY_TIME
 
-    def _was_shown(self, view: LedgerView, item: Request) -> bool:
+    def _was_shown(self, view: LedgerView, request: Request) -> bool:
         """Whether exactly this prompt is recorded as shown; details about the agent may arrive later and change it."""
-        if (item.id, item.digest) in self._shown:
+        if (request.id, request.digest) in self._shown:
             return True
-        entries = view.of_request(item.id)
-        return any(entry.kind == EntryKind.SHOWN and entry.body.get("digest") == item.digest for entry in entries)
+        entries = view.of_request(request.id)
+        return any(entry.kind == EntryKind.SHOWN and entry.body.get("digest") == request.digest for entry in entries)
 
-    def _request_body(self, item: Request) -> JsonObject:
-        prompt = item.prompt
+    def _request_body(self, request: Request) -> JsonObject:
+        prompt = request.prompt
         connector, asker = prompt.connector, prompt.asker
         texts = {
-            "daemon": item.instance or self._name,
-            "asked": utc_time(item.requested_at),
+            "daemon": request.instance or self._name,
+            "asked": utc_time(request.requested_at),
             "kind": prompt.kind,
             "action": prompt.action,
             "connector": connector.name,
@@ -345,13 +345,13 @@ def _is_elsewhere(known: RequestStanding, outcome: RequestState) -> bool:
             return outcome is RequestState.DENIED
 
 
-def _preview(item: Request) -> Iterator[EntryDraft]:
-    preview = item.prompt.preview
+def _preview(request: Request) -> Iterator[EntryDraft]:
+    preview = request.prompt.preview
     if preview is not None:
         body = preview_body(preview.fields(), keep=False)
         if preview.unavailable:
             body |= _bounded({"unavailable": preview.unavailable})
-        yield EntryDraft(EntryKind.PREVIEWED, body, item.id)
+        yield EntryDraft(EntryKind.PREVIEWED, body, request.id)
 
 
 def _bounded(texts: dict[str, str], args: JsonObject | None = None) -> JsonObject:

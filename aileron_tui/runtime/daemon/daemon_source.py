@@ -128,18 +128,18 @@ class DaemonSource:
 
     def waiting(self) -> tuple[Request, ...]:
         """The requests that wait, oldest first; recorded as shown."""
-        items, _ = self._read_all(self._client.waiting())
-        self._ledger.record_requests(items, self._surface)
-        self._last_list = {item.id: item for item in items}
-        return tuple(items)
+        requests, _ = self._read_all(self._client.waiting())
+        self._ledger.record_requests(requests, self._surface)
+        self._last_list = {request.id: request for request in requests}
+        return tuple(requests)
 
     def item(self, id_: str) -> Request:
         """One request in its current state."""
         for value in self._client.waiting():
             if isinstance(value, dict) and value.get("id") == id_:
-                item = self._read(value)
-                self._ledger.record_requests([item], self._surface)
-                return item
+                request = self._read(value)
+                self._ledger.record_requests([request], self._surface)
+                return request
         result = self._client.result(id_)
         known = self._tracker.find(id_) or self._last_list.get(id_)
         if known is None:
@@ -153,17 +153,17 @@ class DaemonSource:
         """The request as it would be with edits; a daemon fetches a preview once and never again."""
         if edits is None:
             raise AileronError("a daemon fetches a preview only once, before it asks", hint="Decide on what is shown.")
-        item = request_reader.edited(self._tracker.waiting.get(id_) or self.item(id_), edits)
-        self._ledger.record_requests([item], self._surface)
-        return item
+        request = request_reader.edited(self._tracker.waiting.get(id_) or self.item(id_), edits)
+        self._ledger.record_requests([request], self._surface)
+        return request
 
     def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         """Every change as it comes; raises when the connection is lost. `after` has no meaning for a daemon."""
         del after
         asked_at = self._tracker.tick()
         yield from self._apply_first_list(FetchedList(self._client.waiting(), asked_at))
-        for id_, item in tuple(self._tracker.stopped_waiting.items()):
-            if not item.state.final:
+        for id_, request in tuple(self._tracker.stopped_waiting.items()):
+            if not request.state.final:
                 self._poller.follow(id_)
         self._stream_opened_at = self._tracker.tick()
         # A daemon thread: a read that waits for the other side must not keep the program alive.
@@ -203,28 +203,28 @@ class DaemonSource:
 
     def _apply_first_list(self, listed: FetchedList) -> Iterator[SourceEvent]:
         """Applies the first list of a connection. First reports how the requests that vanished since then ended."""
-        items, unreadable = self._read_all(listed.items)
-        _, vanished = self._tracker.apply_list(items, listed.asked_at)
-        self._ledger.record_requests(items, self._surface)
-        for item in vanished[:_LOOKUPS_AT_ONCE]:
+        requests, unreadable = self._read_all(listed.items)
+        _, vanished = self._tracker.apply_list(requests, listed.asked_at)
+        self._ledger.record_requests(requests, self._surface)
+        for request in vanished[:_LOOKUPS_AT_ONCE]:
             with suppress(RuntimeFault):  # its outcome is followed later
-                yield from self._apply_result(item.id, self._client.outcome(item.id))
+                yield from self._apply_result(request.id, self._client.outcome(request.id))
         yield self._snapshot_event()
         yield from self._unreadable_event(unreadable)
 
     def _apply_list(self, listed: FetchedList) -> Iterator[SourceEvent]:
-        items, unreadable = self._read_all(listed.items)
+        requests, unreadable = self._read_all(listed.items)
         stopped = set(self._tracker.stopped_waiting)
-        arrived, vanished = self._tracker.apply_list(items, listed.asked_at)
+        arrived, vanished = self._tracker.apply_list(requests, listed.asked_at)
         self._ledger.record_requests(arrived, self._surface)
         lost, self._maybe_waiting = self._maybe_waiting - self._tracker.waiting.keys(), set()
-        if lost or any(item.id in stopped for item in arrived):
+        if lost or any(request.id in stopped for request in arrived):
             yield self._snapshot_event()  # an arrival alone does not bring back a request that ended
         else:
             yield from map(self._arrival_event, arrived)
-        for item in vanished:
-            if item.id not in self._answer_sender.in_flight:
-                self._poller.follow(item.id)
+        for request in vanished:
+            if request.id not in self._answer_sender.in_flight:
+                self._poller.follow(request.id)
         yield from self._unreadable_event(unreadable)
 
     def _apply_event(self, frame: SseFrame) -> Iterator[SourceEvent | None]:
@@ -248,14 +248,14 @@ class DaemonSource:
             yield None
 
     def _apply_arrival(self, data: JsonObject) -> Iterator[SourceEvent]:
-        items, unreadable = self._read_all([data])
-        for item in items:
+        requests, unreadable = self._read_all([data])
+        for request in requests:
             if len(self._tracker.waiting) >= _MOST_WAITING:
                 unreadable += 1
-            elif self._tracker.apply_arrival(item):
-                self._ledger.record_requests([item], self._surface)
-                yield self._arrival_event(item)
-            elif (known := self._tracker.waiting.get(item.id)) and known.digest != item.digest:
+            elif self._tracker.apply_arrival(request):
+                self._ledger.record_requests([request], self._surface)
+                yield self._arrival_event(request)
+            elif (known := self._tracker.waiting.get(request.id)) and known.digest != request.digest:
                 unreadable += 1  # the id means something else now, or did before: the list is the truth
         if unreadable:
             self._poller.list_soon()
@@ -290,19 +290,19 @@ class DaemonSource:
             result = replace(result, state=RequestState.INTERRUPTED)  # we answered it, and its outcome is unknown
         # The reason given with an approval says nothing about how the call is carried out.
         reason = "" if result.state is RequestState.RUNNING else result.reason
-        item = self._tracker.apply_state(id_, result.state, result.note or reason, result.error)
-        if item is not None:
+        request = self._tracker.apply_state(id_, result.state, result.note or reason, result.error)
+        if request is not None:
             elsewhere = not own and result.state is not RequestState.WITHDRAWN
             self._record_report(id_, result, elsewhere=elsewhere)
-            yield SourceEvent(0, "updated", item.fields | {"state": item.state}, (item,), self.name)
+            yield SourceEvent(0, "updated", request.fields | {"state": request.state}, (request,), self.name)
 
     def _snapshot_event(self) -> SourceEvent:
         self._unreadable_count = 0
         waiting = tuple(self._tracker.waiting.values())
-        return SourceEvent(0, "snapshot", {"items": [item.fields for item in waiting]}, waiting, self.name)
+        return SourceEvent(0, "snapshot", {"items": [request.fields for request in waiting]}, waiting, self.name)
 
-    def _arrival_event(self, item: Request) -> SourceEvent:
-        return SourceEvent(0, "pending", item.fields, (item,), self.name)
+    def _arrival_event(self, request: Request) -> SourceEvent:
+        return SourceEvent(0, "pending", request.fields, (request,), self.name)
 
     def _unreadable_event(self, unreadable: int) -> Iterator[SourceEvent]:
         if unreadable != self._unreadable_count:
@@ -313,19 +313,19 @@ class DaemonSource:
 
     def _read_all(self, values: Iterable[Json]) -> tuple[list[Request], int]:
         """The requests that can be read, and the number of those that cannot."""
-        items: list[Request] = []
+        requests: list[Request] = []
         unreadable = 0
         self._action_labels.allow_lookups()
         self._session_labels.allow_lookups()
         for value in values:
-            if len(items) >= _MOST_WAITING:
+            if len(requests) >= _MOST_WAITING:
                 unreadable += 1
                 continue
             try:
-                items.append(self._read(value))
+                requests.append(self._read(value))
             except InvalidReply:
                 unreadable += 1
-        return items, unreadable
+        return requests, unreadable
 
     def _read(self, value: Json) -> Request:
         fields = value if isinstance(value, dict) else {}
@@ -349,14 +349,14 @@ class DaemonSource:
     # answers, history and vault
 
     def decide(
-        self, item: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
+        self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         """Answers exactly what the request shows, once. After an error, looks up its state before raising."""
-        if verdict is Verdict.APPROVE and item.instance != self.instance:  # its id may mean something else now
+        if verdict is Verdict.APPROVE and request.instance != self.instance:  # its id may mean something else now
             raise PromptChanged(
                 409, {"error": {"message": "the daemon was restarted since it was shown"}}, peer="daemon"
             )
-        return self._answer_sender.decide(item, verdict, reason, edits)
+        return self._answer_sender.decide(request, verdict, reason, edits)
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         """A page of our own ledger, including answers that the daemon got elsewhere."""

@@ -105,39 +105,39 @@ def read_daemon_request(  # noqa: PLR0913  # a request is built from many parts
     )
 
 
-def edited(item: Request, edits: JsonObject) -> Request:
+def edited(request: Request, edits: JsonObject) -> Request:
     """The request as it would be with these edits; raises NotEditable if the daemon would ignore them."""
-    _checked(item, edits)
-    args = item.prompt.args | edits
-    prompt = replace(item.prompt, args=args, inputs=argument_rows(item.prompt.kind, args))
+    _checked(request, edits)
+    args = request.prompt.args | edits
+    prompt = replace(request.prompt, args=args, inputs=argument_rows(request.prompt.kind, args))
     try:
         return replace(
-            item,
+            request,
             prompt=prompt,
             digest=prompt.digest,
-            edited_from=item.edited_from or item.prompt,
+            edited_from=request.edited_from or request.prompt,
             cautions=_cautions(prompt.kind, args),
         )
     except JsonError as error:
         raise NotEditable("the edit cannot be written as JSON", str(error)) from None
 
 
-def payload(item: Request, edits: JsonObject | None) -> JsonObject | None:
-    """The edited payload of an answer, or None without edits; `item` is the edited request."""
+def payload(request: Request, edits: JsonObject | None) -> JsonObject | None:
+    """The edited payload of an answer, or None without edits; `request` is the edited request."""
     if not edits:
         return None
-    editable = _checked(item, edits)
+    editable = _checked(request, edits)
     value = edits[editable.name]
-    if item.prompt.args.get(editable.name) != value:
+    if request.prompt.args.get(editable.name) != value:
         raise NotEditable("the edit differs from what was shown", hint="Open the request and edit it again.")
     return {editable.sent_as: value}
 
 
-def _checked(item: Request, edits: JsonObject) -> EditableArgument:
+def _checked(request: Request, edits: JsonObject) -> EditableArgument:
     """The arg that is edited, or NotEditable."""
-    kind = KINDS.get(item.prompt.kind)
+    kind = KINDS.get(request.prompt.kind)
     editable = kind.editable if kind else None
-    if editable is None or not item.fields.get("inputs"):
+    if editable is None or not request.fields.get("inputs"):
         hint = "Deny it with a reason that says what to change."
         raise NotEditable("a daemon runs this request as it was asked", "an edit would have no effect", hint)
     name = editable.name

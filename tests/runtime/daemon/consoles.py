@@ -1,4 +1,4 @@
-"""A console without a screen: it finds a daemon, listens, keeps a board of what it hears, and answers."""
+"""A console without a screen: finds a daemon, listens, keeps a board, and answers."""
 
 import threading
 import time
@@ -41,9 +41,9 @@ _STEPS: Final = {
 
 
 class Console:
-    """Listens from the start of its `with` to the end, and finds the daemon anew whenever it cannot be heard.
+    """Listens during its `with` block, and finds the daemon again whenever the connection is lost.
 
-    At the end its ledger must be whole.
+    At the end, checks that its ledger is intact.
     """
 
     def __init__(
