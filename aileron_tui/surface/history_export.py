@@ -38,7 +38,7 @@ def export_format(name: str) -> ExportFormat | None:
 def export(
     pages: Iterable[HistoryPage], path: Path, *, replace: bool = False, progress: Callable[[int], None] = lambda _: None
 ) -> int:
-    """Writes every request of the pages, all or nothing; returns how many. Replaces a file only if told to."""
+    """Writes every request of the pages, all or nothing; returns how many. Replaces a file only with `replace`."""
     wanted = export_format(path.name)
     if wanted is None:
         raise ExportError("unknown file extension", path.name, "Use .jsonl or .csv.")

@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=outcome_waiting.seconds,
         default=default,
-        help=f"how long to wait for the outcome, at most {longest} ({default})",
+        help=f"how long to wait for the outcome, at most {longest}; default: {default}",
     )
     source_options.arguments(parser)
 

@@ -19,12 +19,12 @@ from aileron_tui.surface.embedded_gate import gate_setup
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument(
-        "--port", type=_port, default=DEFAULT_PORT, help=f"the port, 0 for any free one ({DEFAULT_PORT})"
+        "--port", type=_port, default=DEFAULT_PORT, help=f"0 for any free port; default: {DEFAULT_PORT}"
     )
-    parser.add_argument("--host", default=DEFAULT_HOST, help=f"the address to listen on ({DEFAULT_HOST})")
+    parser.add_argument("--host", default=DEFAULT_HOST, help=f"the address to listen on; default: {DEFAULT_HOST}")
     parser.add_argument("--allow-remote", action="store_true", help="allow an address that other machines can reach")
     parser.add_argument("--manifests", metavar="DIR", type=Path, help="the manifests; default: the bundled ones")
-    parser.add_argument("--log-json", action="store_true", help="log JSON lines")
+    parser.add_argument("--log-json", action="store_true", help="write the log as JSON lines")
 
 
 def run(options: argparse.Namespace) -> int:

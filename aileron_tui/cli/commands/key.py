@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     init = commands.add_parser("init", help="create a key and let it approve on this gate")
-    init.add_argument("--name", default=FIRST_KEY, help=f"the key's name ({FIRST_KEY})")
+    init.add_argument("--name", default=FIRST_KEY, help=f"the key's name; default: {FIRST_KEY}")
     init.add_argument("--no-passphrase", action="store_true", help="do not encrypt it (insecure)")
     show = commands.add_parser("show", help="show a key")
     show.add_argument("name", nargs="?", help=_ONE_KEY)

@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("action", metavar="ACTION", help="the action to call")
     action_inputs.arguments(parser)
-    parser.add_argument("--wait", metavar="SECONDS", type=_seconds, default=0, help="how long to wait (0)")
+    parser.add_argument("--wait", metavar="SECONDS", type=_seconds, default=0, help="how long to wait for the result")
     parser.add_argument("--agent", metavar="NAME", default="", help="the name of the calling agent")
     parser.add_argument("--url", default="", help="the gate to call; default: the gate of this home")
     parser.add_argument("--token-file", metavar="FILE", type=Path, help="a file with the agent token, for another gate")

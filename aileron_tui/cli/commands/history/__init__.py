@@ -17,16 +17,17 @@ from aileron_tui.surface.history_query import HistorySearch, SearchError, read_o
 from aileron_tui.surface.local_ledgers import choose_ledger, gate_ledger
 
 _SOURCE: Final = "use the ledger of this daemon instead of the gate's"
-_REPEAT: Final = "can be repeated"
+_REPEAT: Final = "; can be repeated"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     _filters(parser)
-    parser.add_argument(
-        "--limit", type=_positive, default=history_search.PAGE, help=f"show at most this many ({history_search.PAGE})"
-    )
-    parser.add_argument("--before", type=_positive, help="show requests older than this number (`next` in --json)")
+    page = history_search.PAGE
+    limit = f"show at most this many requests; default: {page}"
+    parser.add_argument("--limit", metavar="NUMBER", type=_positive, default=page, help=limit)
+    before = "show requests older than this number (`next` in --json)"
+    parser.add_argument("--before", metavar="NUMBER", type=_positive, help=before)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--source", metavar="NAME", help=_SOURCE)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -59,9 +60,16 @@ def _filters(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--since", metavar="WHEN", type=_time, help="a date, a time, or a span back: 30m, 12h, 7d, 2w")
     parser.add_argument("--until", metavar="WHEN", type=_time, help="like --since; the time itself is not included")
-    parser.add_argument("--outcome", metavar="OUTCOME", action="append", default=[], type=_outcome, help=_REPEAT)
-    parser.add_argument("--surface", action="append", default=[], help=_REPEAT)
-    parser.add_argument("--action", action="append", default=[], help=_REPEAT)
+    parser.add_argument(
+        "--outcome",
+        metavar="OUTCOME",
+        action="append",
+        default=[],
+        type=_outcome,
+        help=f"such as done, failed or denied{_REPEAT}",
+    )
+    parser.add_argument("--surface", action="append", default=[], help=f"where it was answered{_REPEAT}")
+    parser.add_argument("--action", action="append", default=[], help=f"the action's name{_REPEAT}")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,13 +3,13 @@
 from dataclasses import asdict
 from typing import Final
 
-from aileron_tui.core.decision import moment
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE, ending
 from aileron_tui.core.time_spans import span_text
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
+from aileron_tui.surface.history_records import local_time
 
 _WIDE: Final = 100
 
@@ -26,11 +26,11 @@ def rows(record: HistoryRecord, width: int) -> list[str]:
     signed = "signed" if record.signer else "not signed" if record.surface == ELSEWHERE else ""
     parts = (record.id, record.agent, record.surface, took, signed, record.reason or record.error)
     details = " · ".join(inline(part) for part in parts if part)
-    line = Visible(f"{_local_time(record.asked)}  {glyph} {word:<15}  {inline(record.action)}  {details}")
+    line = Visible(f"{_asked_at(record.asked)}  {glyph} {word:<15}  {inline(record.action)}  {details}")
     if width >= _WIDE and cells(line) <= width:
         return [line]
     first = Visible(f"{glyph} {word}  {inline(record.action)}")
-    return [clip(first, width), f"  {clip(Visible(f'{_local_time(record.asked)} · {details}'), max(width - 2, 10))}"]
+    return [clip(first, width), f"  {clip(Visible(f'{_asked_at(record.asked)} · {details}'), max(width - 2, 10))}"]
 
 
 def outcome(record: HistoryRecord) -> tuple[str, str]:
@@ -39,8 +39,6 @@ def outcome(record: HistoryRecord) -> tuple[str, str]:
     return glyph, inline(word)
 
 
-def _local_time(asked: str) -> str:
-    try:
-        return moment(asked).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
-        return inline(asked)
+def _asked_at(asked: str) -> str:
+    at = local_time(asked)
+    return f"{at:%Y-%m-%d %H:%M}" if at else inline(asked)
