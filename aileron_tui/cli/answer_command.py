@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def answer(options: argparse.Namespace, verdict: Verdict) -> int:
+def give_answer(options: argparse.Namespace, verdict: Verdict) -> int:
     """0 if denied, or approved and done; 1 if not answered, or failed; 5 if it does not wait; 75 if it still runs."""
     policy = load_config(paths().config).policy
     confirmation.check_terminal(policy)

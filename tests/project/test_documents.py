@@ -3,11 +3,11 @@
 import os
 import re
 import shlex
-from importlib.util import find_spec
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest

@@ -12,7 +12,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NoReply, NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
-from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
+from aileron_tui.surface.answer_delivery import Answer, Delivery, Refusal, deliver
 from tests.surface.test_board import item
 
 
@@ -105,23 +105,25 @@ def test_no_other_refusal_is_sent_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "words", "refusal"),
     [
         (
             NotWaiting(409, {"error": {"code": "INVALID_STATE", "message": "x"}, "state": "executed"}),
             "answered elsewhere: executed",
+            Refusal.ANSWERED_ELSEWHERE,
         ),
-        (PromptChanged(409, {"error": {"code": "PROMPT_CHANGED", "message": "x"}}), "changed"),
-        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "does not know it"),
-        (Rejected(500, {"error": {"code": "boom", "message": "it broke"}}), "not taken: the gate refused: it broke"),
-        (AileronError("no route"), "not sent: no route"),
+        (PromptChanged(409, {"error": {"code": "PROMPT_CHANGED", "message": "x"}}), "changed", Refusal.CHANGED),
+        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "does not know it", Refusal.GONE),
+        (Rejected(500, {"error": {"code": "boom", "message": "it broke"}}), "not taken: ", Refusal.OTHER),
+        (AileronError("no route"), "not sent: no route", Refusal.OTHER),
     ],
 )
-def test_every_refusal_is_told_as_it_is(error: AileronError, words: str) -> None:
+def test_every_refusal_says_why(error: AileronError, words: str, refusal: Refusal) -> None:
     gate = Gate([item(1)], error)
     outcome = sent(gate)
-    assert not outcome.taken
+    assert (outcome.taken, outcome.refusal) == (False, refusal)
     assert words in outcome.words
+    assert outcome.error is error or refusal in (Refusal.ANSWERED_ELSEWHERE, Refusal.CHANGED)
     assert gate.decided == 1
 
 
@@ -129,7 +131,9 @@ def test_a_lost_reply_is_looked_up_and_never_sent_again() -> None:
     lost = NoReply("the connection broke")
     for now, taken in ((item(1), False), (item(1, RequestState.RUNNING), True)):
         gate = Gate([now], lost)
-        assert sent(gate).taken is taken
+        outcome = sent(gate)
+        assert (outcome.taken, outcome.state) == (taken, now.state)
+        assert outcome.error is (None if taken else lost)
         assert gate.decided == 1
     unreachable = Gate([AileronError("nobody answers")], lost)
     assert "the state is unknown" in sent(unreachable).words

@@ -24,4 +24,4 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0 if done, 1 if not approved or failed, 5 if changed or no longer waiting, 75 if still running."""
-    return answer_command.answer(options, Verdict.APPROVE)
+    return answer_command.give_answer(options, Verdict.APPROVE)

@@ -16,4 +16,4 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """0 if denied, 1 if not, 5 if no longer waiting."""
-    return answer_command.answer(options, Verdict.DENY)
+    return answer_command.give_answer(options, Verdict.DENY)

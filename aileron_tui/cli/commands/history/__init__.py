@@ -23,7 +23,7 @@ _REPEAT: Final = "; can be repeated"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     _filters(parser)
-    limit = f"show at most this many; default: {PAGE}"
+    limit = f"show at most this many requests; default: {PAGE}"
     parser.add_argument("--limit", metavar="NUMBER", type=_positive, default=PAGE, help=limit)
     before = "show requests older than this number (`next` in --json)"
     parser.add_argument("--before", metavar="NUMBER", type=_positive, help=before)
