@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment, timestamp
@@ -67,6 +68,9 @@ class Request:
     question: str = ""
     cautions: tuple[Caution, ...] = ()
     reports_end: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", frozen_object(self.fields))
 
     @property
     def edit(self) -> JsonObject | None:

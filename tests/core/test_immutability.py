@@ -15,6 +15,8 @@ from aileron_tui.core.frozen_json import FrozenArray, FrozenObject, frozen_objec
 from aileron_tui.core.jsontext import Json, JsonError, WrittenNumber, canonical, plain, read_object
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.request import Request
+from aileron_tui.core.states import RequestState
 from aileron_tui.signing.envelope import Envelope
 from tests.core.examples import prompt, statement
 
@@ -23,6 +25,25 @@ NESTED: dict[str, Json] = {"to": ["a@example.com", {"name": "x"}], "options": {"
 
 def entry() -> Entry:
     return Entry(1, "2026-05-12T10:15:30.000000Z", "request.made", "act-1", copy.deepcopy(NESTED))
+
+
+def request() -> Request:
+    shown = prompt()
+    return Request(
+        id="act-1",
+        prompt=shown,
+        digest=shown.digest,
+        state=RequestState.PENDING,
+        requested_at="",
+        expires_at="",
+        revision=0,
+        fetching=False,
+        instance="gate-1",
+        head="",
+        asked_again="",
+        reason="",
+        fields={},
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,6 +58,7 @@ def entry() -> Entry:
         PreviewResult((), "timeout"),
         statement(),
         entry(),
+        request(),
         Envelope(b"{}", "type", "key", b"signature"),
         ChainFault(1, Damage.CHANGED, "detail"),
     ],
@@ -83,7 +105,7 @@ CHANGES: list[Callable[[Any], object]] = [
 @pytest.mark.parametrize("change", CHANGES)
 def test_nothing_inside_can_be_changed_through_the_value(change: Callable[[Any], object]) -> None:
     asked, signed = replace(prompt(), args=NESTED), replace(statement(), edits=NESTED)
-    for held in (asked.args, signed.edits, entry().body):
+    for held in (asked.args, signed.edits, entry().body, replace(request(), fields=NESTED).fields):
         with pytest.raises(TypeError, match="cannot be changed"):
             change(held)
         assert held == NESTED
