@@ -1,7 +1,6 @@
 """Loads pages of the history in threads, so that the history screen never waits for a source."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -11,6 +10,7 @@ from textual.timer import Timer
 
 from aileron_tui.console.timers import call_after
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.times import utc_now
 from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_query import HistoryQuery, Query, SearchError
 from aileron_tui.surface.history_reader import HistoryReader
@@ -70,7 +70,7 @@ class HistoryLoader:
     def load(self, *, first: bool) -> None:
         """Loads the newest page, or the next older one."""
         try:
-            query = self.query.query(datetime.now(UTC))
+            query = self.query.query(utc_now())
         except SearchError as error:
             self.error = error
             self._state_changed()

@@ -4,9 +4,9 @@ import re
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.demo.sample_data import ADDRESS, FILES, FOLDER, SampleFile
 
@@ -104,7 +104,7 @@ class Drive:
                 file.sample,
                 name=file.sample.name if name is None else name,
                 parents=(*kept, *add),
-                modified=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+                modified=utc_now().strftime("%Y-%m-%dT%H:%M:%S.000Z"),
             )
             file = self._files[id_] = File(id_, sample)
         return file.to_json(_fields(fields))

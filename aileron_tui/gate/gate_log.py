@@ -7,25 +7,21 @@ import json
 import logging
 import traceback
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, TextIO
 
 from aileron_tui.core.jsontext import Json
-from aileron_tui.core.times import timestamp
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.visible_text import clip, inline
 
 _MAX_LINE_LENGTH: Final = 300
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 class GateLog:
     """Writes lines to a stream; writes nothing if there is none."""
 
     def __init__(
-        self, stream: TextIO | None = None, *, as_json: bool = False, clock: Callable[[], datetime] = _now
+        self, stream: TextIO | None = None, *, as_json: bool = False, clock: Callable[[], datetime] = utc_now
     ) -> None:
         self._stream = stream
         self._as_json = as_json

@@ -10,7 +10,6 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
@@ -20,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from aileron_tui import __version__
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.times import timestamp
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.gate.agent_routes import AgentRoutes
 from aileron_tui.gate.approver_routes import ApproverRoutes
 from aileron_tui.gate.approver_sessions import Session, Sessions
@@ -91,7 +90,7 @@ class GateApp:
             "status": "ok",
             "service": "aileron",
             "version": __version__,
-            "timestamp": timestamp(datetime.now(UTC)),
+            "timestamp": timestamp(utc_now()),
             "instance": self._gate.instance,
         }
         return json_response(health)

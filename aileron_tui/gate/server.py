@@ -10,7 +10,6 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -19,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from aileron_tui import __version__
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.times import timestamp
+from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import write_private
 from aileron_tui.gate.event_stream import ABORT
@@ -196,7 +195,7 @@ def _announce(instance: str, url: str, token: str, data: Path) -> Iterator[dict[
     """Writes the agent token and the discovery file; removes both at the end."""
     token_file, discovery_file = data / TOKEN_FILE, data / DISCOVERY_FILE
     discovery_info = {"url": url, "instance": instance, "agent_token_file": str(token_file)}
-    details = {"pid": os.getpid(), "version": __version__, "started_at": timestamp(datetime.now(UTC))}
+    details = {"pid": os.getpid(), "version": __version__, "started_at": timestamp(utc_now())}
     write_private(token_file, f"{token}\n".encode(), replace=True)
     try:
         write_private(discovery_file, json.dumps(discovery_info | details, indent=2).encode() + b"\n", replace=True)

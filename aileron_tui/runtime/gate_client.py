@@ -18,7 +18,7 @@ RuntimeFault
 import base64
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, Self
 from urllib.parse import quote
 
@@ -29,6 +29,7 @@ from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, NotAllowed, RuntimeFault
 from aileron_tui.runtime.gate_discovery import START, FoundGate
@@ -41,10 +42,6 @@ from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
 
 LONGEST_WAIT: Final = 300
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _connect(found: FoundGate, transport: httpx.BaseTransport | None = None, secret: str = "") -> HttpConnection:
@@ -133,7 +130,7 @@ class ApproverClient:
         name: str = "",
         check_gate: Callable[[str, str, str], None] | None = None,
         transport: httpx.BaseTransport | None = None,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self._found = found
         self._check_gate = check_gate

@@ -4,11 +4,11 @@ import hashlib
 import re
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Final
 
 from aileron_tui.core.connector import Connector, Credential
 from aileron_tui.core.jsontext import JsonError, read_object
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import sigv4
 from aileron_tui.sandbox.credentials import Binding, Credentials, Secret, missing_credential
@@ -109,7 +109,7 @@ class Injector:
         if not key_id or not region:
             raise CallRefused(missing_credential(name, declared.kind, "access_key_id or region is missing"))
         payload = hashlib.sha256(request.body).hexdigest()
-        amz = [("X-Amz-Date", sigv4.timestamp(datetime.now(UTC))), ("X-Amz-Content-Sha256", payload)]
+        amz = [("X-Amz-Date", sigv4.timestamp(utc_now())), ("X-Amz-Content-Sha256", payload)]
         if token:
             amz.append(("X-Amz-Security-Token", token))
         ready = _with_headers(_without_headers(request, "authorization"), amz)

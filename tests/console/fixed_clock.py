@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -33,5 +33,7 @@ def fixed_time() -> Iterator[None]:
                 module = import_module(found.name)
                 if getattr(module, "datetime", None) is datetime:
                     patch.setattr(module, "datetime", FixedClock)
+                if hasattr(module, "utc_now"):
+                    patch.setattr(module, "utc_now", lambda: NOW.astimezone(UTC))
         yield
     time.tzset()

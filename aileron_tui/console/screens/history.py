@@ -4,7 +4,7 @@ Opening it loads one page, however long the history is; older pages are loaded w
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import ClassVar, Final
 
@@ -33,6 +33,7 @@ from aileron_tui.console.widgets.request_detail import RequestDetail
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.request import Request
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
 from aileron_tui.surface.history_query import LONGEST, HistoryQuery, SearchError
@@ -344,7 +345,7 @@ class HistoryScreen(Screen[None]):
         from aileron_tui.console.screens.export import ExportScreen  # noqa: PLC0415
 
         try:
-            query = self._loader.query.query(datetime.now(UTC))
+            query = self._loader.query.query(utc_now())
         except SearchError:
             return
 

@@ -1,6 +1,5 @@
 """The main screen: the waiting requests, the prompt of one of them, and the answer keys."""
 
-from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -28,6 +27,7 @@ from aileron_tui.console.widgets.cached_widget import CachedWidget
 from aileron_tui.console.widgets.header import Header, banner, connection
 from aileron_tui.console.widgets.request_list import RequestList
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
 
@@ -125,7 +125,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
 
     def _tick(self) -> None:
         if self._view:
-            self._view.tick(datetime.now(UTC))
+            self._view.tick(utc_now())
         self.show_status()
         if self.port.board.remove_ended(monotonic()) or self.port.board.newly_silent():
             self.redraw()

@@ -1,7 +1,7 @@
 """The list of past requests. Only the lines on screen are drawn, however many were loaded."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import ClassVar, Final
 
@@ -21,6 +21,7 @@ from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.time_words import span
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, clip, inline
 from aileron_tui.surface.history_records import SourcedRecord, parse_local_time
@@ -42,7 +43,7 @@ _OUTCOME_STYLES: Final = {
 
 def outcome(record: SourcedRecord, width: int = _OUTCOME) -> Content:
     """The outcome as a glyph and a word."""
-    glyph, word = ending(record, datetime.now(UTC))
+    glyph, word = ending(record, utc_now())
     style = _OUTCOME_STYLES.get(RequestState(record.outcome), "") if record.outcome in set(RequestState) else ""
     return trusted(f"{glyph} ", style) + _text(word, width - 2, style)
 

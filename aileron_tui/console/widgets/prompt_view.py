@@ -1,7 +1,7 @@
 """The prompt: everything there is to know about one request before it is answered."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import ClassVar, Final
 
 from textual import on
@@ -30,6 +30,7 @@ from aileron_tui.console.widgets.time_left import time_left
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
+from aileron_tui.core.times import utc_now
 
 _QUOTE_INDENT: Final = 2
 _LOW_HEIGHT: Final = 16
@@ -66,7 +67,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._last_shown: tuple[Request | None, Content | None] = (None, None)
         self._request: Request | None = None
         self._version = ""
-        self._now = datetime.now(UTC)
+        self._now = utc_now()
         self._cautions = _EMPTY
         self._sent = self._fetched = Section()
         self._title: tuple[Prompt | None, bool, Content] = (None, True, _EMPTY)
@@ -125,7 +126,7 @@ class PromptView(CachedWidget, can_focus=True):
         version = _version(request) if request else ""
         changed = version != self._version or (request and before and request.fetching != before.fetching)
         self._request = request
-        self._now = datetime.now(UTC)
+        self._now = utc_now()
         if changed:
             self._version = version
             # The position is kept, so what is above it may have changed unseen.

@@ -1,7 +1,6 @@
 """Everything about one past request: how it ended, and what was shown."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -18,6 +17,7 @@ from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outco
 from aileron_tui.core.prompt import NOT_AVAILABLE
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.time_words import span
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import cells, inline
 from aileron_tui.surface.history_records import ShownPrompt, SourcedRecord, parse_local_time
 
@@ -109,7 +109,7 @@ def _facts(record: SourcedRecord) -> Iterator[tuple[str, Content]]:
     if record.edited:
         how = EDITED_ELSEWHERE if record.surface == ELSEWHERE else "the approved call differs from the one asked"
         yield "edited", trusted(how, WARNING)
-    if silent := unknown_outcome(record, datetime.now(UTC)):
+    if silent := unknown_outcome(record, utc_now()):
         yield "status", trusted(silent, WARNING)
     for label, text in (
         ("answered", record.surface),

@@ -1,6 +1,6 @@
 """The list of requests. It reads the board and draws only the lines on screen."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -19,7 +19,7 @@ from aileron_tui.console.key_table import bindings
 from aileron_tui.console.textual_internals import update_scrollbars
 from aileron_tui.console.widgets.cached_widget import CachedWidget, TextChange
 from aileron_tui.core.time_words import ago, minutes_and_seconds
-from aileron_tui.core.times import moment
+from aileron_tui.core.times import moment, utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, cells, clip, inline
 from aileron_tui.surface.board import Board, Pill, Tone
@@ -125,7 +125,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
 
     def tick(self) -> None:
         """Updates the times that read differently after another second."""
-        now, end = datetime.now(UTC), self.scrollable_content_region.width - _END_WIDTH
+        now, end = utc_now(), self.scrollable_content_region.width - _END_WIDTH
         changes: list[TextChange] = []
         for y, line in self._lines_on_screen.items():
             if not isinstance(line, RequestLine) or not line.time:
@@ -143,7 +143,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         self._resize_content(Size(width, 1 if folded else len(self._board.listed)), height)
         if not folded and self._board.selected in self._board.listed:
             self._keep_selected_in_view(self._board.listed.index(self._board.selected))
-        now = datetime.now(UTC)
+        now = utc_now()
         changed = [y for y in range(height) if self._lines_on_screen.get(y) != self._line(y, now)]
         if changed:
             self.refresh(Region(0, changed[0], width, changed[-1] - changed[0] + 1))
@@ -178,7 +178,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
-        line = self._lines_on_screen[y] = self._line(y, datetime.now(UTC))
+        line = self._lines_on_screen[y] = self._line(y, utc_now())
         if isinstance(line, RequestLine):
             return self._cached_row(line, width)
         return self._message(line, width) if line else self._blank_line(width)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
@@ -22,6 +22,7 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, r
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.runtime.daemon import request_reader
@@ -44,10 +45,6 @@ _LONGEST_INBOX: Final = 1000
 _MOST_WAITING: Final = 20_000
 _COMPARED_AS_TEXT: Final = ("args", "preview", "input_fields")
 _EVENT_LIMITS: Final = JsonLimits(size=LARGEST_EVENT, depth=80, count=20_000_000)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,7 @@ class DaemonSource:
         list_every: float = LIST_EVERY,
         silence: float = SILENCE,
         transport: httpx.BaseTransport | None = None,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.name = name
         self.instance = f"{daemon.url} {daemon.started_at}".rstrip()
