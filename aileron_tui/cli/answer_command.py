@@ -21,8 +21,8 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.errors import NotFound
-from aileron_tui.surface.answer_delivery import Answer, Refusal, deliver
-from aileron_tui.surface.source_connection import Sources
+from aileron_tui.surface.answer_delivery import Answer, DeliveryRefusal, deliver
+from aileron_tui.surface.source_connection import OpenSources
 
 _VERDICT_WORDS: Final = {Verdict.APPROVE: "approved", Verdict.DENY: "denied"}
 _GONE: Final = "gone"
@@ -76,7 +76,7 @@ def _check_approvable(request: Request, digest: str) -> None:
         raise NotDecided("the preview is still being fetched", hint="Try again in a moment.")
 
 
-def _unchanged(sources: Sources, request: Request) -> Request:
+def _unchanged(sources: OpenSources, request: Request) -> Request:
     """The request after the question, if its prompt is still the same. A daemon takes an answer by the id alone."""
     try:
         now = wait_for_preview(sources, sources.of(request).item(request.id))
@@ -89,23 +89,23 @@ def _unchanged(sources: Sources, request: Request) -> Request:
     return now
 
 
-def _send(sources: Sources, answer: Answer) -> Request:
+def _send(sources: OpenSources, answer: Answer) -> Request:
     """Sends the answer and returns the request in its new state."""
     request = answer.request
     delivery = deliver(sources.of(request), answer)
     if delivery.taken:
         return replace(request, state=RequestState(delivery.state))
     match delivery.refusal:
-        case Refusal.ANSWERED_ELSEWHERE:
+        case DeliveryRefusal.ANSWERED_ELSEWHERE:
             raise _TooLate(request, delivery.state)
-        case Refusal.CHANGED:
+        case DeliveryRefusal.CHANGED:
             raise _TooLate(request, _CHANGED)
-        case Refusal.GONE:
+        case DeliveryRefusal.GONE:
             raise _TooLate(request, _GONE)
     raise delivery.error or AileronError("the answer was not taken", delivery.words)
 
 
-def _report(sources: Sources, request: Request, verdict: Verdict, options: argparse.Namespace) -> int:
+def _report(sources: OpenSources, request: Request, verdict: Verdict, options: argparse.Namespace) -> int:
     """Prints that the answer was taken; after an approval waits for the outcome and prints it."""
     if not options.json:
         print_lines(f"{_VERDICT_WORDS[verdict]} {inline(request.prompt.action)} {inline(request.id)}")

@@ -7,7 +7,7 @@ from aileron_tui.core.errors import AileronError
 
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
-    from aileron_tui.surface.source_connection import Sources
+    from aileron_tui.surface.source_connection import OpenSources
 
 ID_HELP: Final = "the request's id, or enough of its start or end"
 PREVIEW_SECONDS: Final = 8.0
@@ -20,7 +20,7 @@ class NoSuchRequest(AileronError):
     """No waiting request has this id."""
 
 
-def find_waiting(sources: "Sources", id_: str) -> "Request":
+def find_waiting(sources: "OpenSources", id_: str) -> "Request":
     """The waiting request with this id, or whose id is the only one to start or end like this."""
     waiting = sources.waiting()
     exact = [request for request in waiting if request.id == id_]
@@ -36,7 +36,7 @@ def find_waiting(sources: "Sources", id_: str) -> "Request":
     raise NoSuchRequest(f"no request {id_} is waiting", hint=hint)
 
 
-def wait_for_preview(sources: "Sources", request: "Request") -> "Request":
+def wait_for_preview(sources: "OpenSources", request: "Request") -> "Request":
     """The request with its preview, or without it if that takes too long."""
     end = time.monotonic() + PREVIEW_SECONDS
     while request.fetching and request.state.decidable and time.monotonic() < end:

@@ -15,7 +15,7 @@ from aileron_tui.signing import key_store
 from aileron_tui.signing.secret_memory import protect_process, wipe
 from aileron_tui.signing.terminal_input import ask_passphrase
 from aileron_tui.surface.source_choice import SourceChoice, SourceOptions, choose_sources
-from aileron_tui.surface.source_connection import Sources, connection
+from aileron_tui.surface.source_connection import OpenSources, connection
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def open_sources(options: argparse.Namespace) -> Iterator[Sources]:
+def open_sources(options: argparse.Namespace) -> Iterator[OpenSources]:
     """The sources, with an unlocked key. A passphrase is asked for on the terminal."""
     protect_process()
     config = load_config(paths().config)
@@ -39,7 +39,7 @@ def open_sources(options: argparse.Namespace) -> Iterator[Sources]:
             choice.find()  # no gate is running: fails before the passphrase is asked for
     with _unlocked_key(options.key) as key:
         connections = {choice.name: connection(choice, config, surface="cli") for choice in choices}
-        sources = Sources(connections, key, print_error)
+        sources = OpenSources(connections, key, print_error)
         try:
             yield sources
         finally:

@@ -21,7 +21,7 @@ from aileron_tui.console.keymap import checked_keymap
 from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.screens.main import MainScreen
 from aileron_tui.console.settings import ConsoleSettings
-from aileron_tui.console.sources import Sources, SourceThreads
+from aileron_tui.console.source_listeners import SourceListeners, SourceThreads
 from aileron_tui.console.terminal_driver import TerminalDriver
 from aileron_tui.console.textual_internals import running_driver
 from aileron_tui.console.themes import THEMES, uses_terminal_colours
@@ -92,7 +92,7 @@ class Console(App[None]):
         self.read_only = read_only
         self.log_lines = log_lines
         self.board = Board()
-        self.sources = Sources(upstreams, keys, self._reported)
+        self.sources = SourceListeners(upstreams, keys, self._reported)
         self.threads = SourceThreads()
         dialogs = ConsoleDialogs(self, self.settings, keys, self.arming)
         self.vaults = VaultUnlocking(self, dialogs)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LEDGER_GREW: Final = "not_admitted"
 
 
-class Refusal(StrEnum):
+class DeliveryRefusal(StrEnum):
     """Why an answer was not taken."""
 
     ANSWERED_ELSEWHERE = "answered elsewhere"
@@ -60,7 +60,7 @@ class Delivery:
     words: str = ""
     tone: Tone = Tone.WARN
     state: str = ""
-    refusal: Refusal | None = None
+    refusal: DeliveryRefusal | None = None
     error: AileronError | None = None
 
 
@@ -102,11 +102,11 @@ def _taken(answer: Answer, state: RequestState) -> Delivery:
 
 
 def _elsewhere(answer: Answer, state: str, words: str = "answered elsewhere") -> Delivery:
-    return Delivery(answer, False, f"{words}: {inline(state)}", state=state, refusal=Refusal.ANSWERED_ELSEWHERE)
+    return Delivery(answer, False, f"{words}: {inline(state)}", state=state, refusal=DeliveryRefusal.ANSWERED_ELSEWHERE)
 
 
 def _changed(answer: Answer) -> Delivery:
-    return Delivery(answer, False, "the prompt changed: look again", refusal=Refusal.CHANGED)
+    return Delivery(answer, False, "the prompt changed: look again", refusal=DeliveryRefusal.CHANGED)
 
 
 def _refused(answer: Answer, error: AileronError) -> Delivery:
@@ -116,14 +116,16 @@ def _refused(answer: Answer, error: AileronError) -> Delivery:
         case PromptChanged():
             return _changed(answer)
         case NotFound():
-            return Delivery(answer, False, "the source does not know it any more", refusal=Refusal.GONE, error=error)
+            return Delivery(
+                answer, False, "the source does not know it any more", refusal=DeliveryRefusal.GONE, error=error
+            )
         case VaultLocked():
             words, tone = "not taken: the vault is locked, U unlocks it", Tone.WARN
         case Rejected():
             words, tone = f"not taken: {inline(error.title)}", Tone.BAD
         case _:
             words, tone = f"not sent: {inline(str(error))}", Tone.BAD
-    return Delivery(answer, False, words, tone, refusal=Refusal.OTHER, error=error)
+    return Delivery(answer, False, words, tone, refusal=DeliveryRefusal.OTHER, error=error)
 
 
 def _look_up(source: Source, answer: Answer, lost: NoReply) -> Delivery:
@@ -132,9 +134,11 @@ def _look_up(source: Source, answer: Answer, lost: NoReply) -> Delivery:
         state = source.item(answer.request.id).state
     except AileronError as error:
         words = f"no reply, and the state is unknown: {inline(str(error))}"
-        return Delivery(answer, False, words, Tone.BAD, refusal=Refusal.OTHER, error=lost)
+        return Delivery(answer, False, words, Tone.BAD, refusal=DeliveryRefusal.OTHER, error=lost)
     if state is RequestState.PENDING:
-        return Delivery(answer, False, "no reply: it still waits", state=state, refusal=Refusal.OTHER, error=lost)
+        return Delivery(
+            answer, False, "no reply: it still waits", state=state, refusal=DeliveryRefusal.OTHER, error=lost
+        )
     if (state is RequestState.DENIED) is not (answer.verdict is Verdict.DENY):
         return _elsewhere(answer, state, "no reply, and it was answered elsewhere")
     return _taken(answer, state)

@@ -82,7 +82,7 @@ class _DaemonConnection:
         return source
 
 
-class Sources:
+class OpenSources:
     """Several sources as one, for commands. Each is opened when it is first used, and may fail without the others."""
 
     def __init__(

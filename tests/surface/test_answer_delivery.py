@@ -12,7 +12,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NoReply, NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
-from aileron_tui.surface.answer_delivery import Answer, Delivery, Refusal, deliver
+from aileron_tui.surface.answer_delivery import Answer, Delivery, DeliveryRefusal, deliver
 from tests.surface.test_board import item
 
 
@@ -110,20 +110,20 @@ def test_no_other_refusal_is_sent_again() -> None:
         (
             NotWaiting(409, {"error": {"code": "INVALID_STATE", "message": "x"}, "state": "executed"}),
             "answered elsewhere: executed",
-            Refusal.ANSWERED_ELSEWHERE,
+            DeliveryRefusal.ANSWERED_ELSEWHERE,
         ),
-        (PromptChanged(409, {"error": {"code": "PROMPT_CHANGED", "message": "x"}}), "changed", Refusal.CHANGED),
-        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "does not know it", Refusal.GONE),
-        (Rejected(500, {"error": {"code": "boom", "message": "it broke"}}), "not taken: ", Refusal.OTHER),
-        (AileronError("no route"), "not sent: no route", Refusal.OTHER),
+        (PromptChanged(409, {"error": {"code": "PROMPT_CHANGED", "message": "x"}}), "changed", DeliveryRefusal.CHANGED),
+        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "does not know it", DeliveryRefusal.GONE),
+        (Rejected(500, {"error": {"code": "boom", "message": "it broke"}}), "not taken: ", DeliveryRefusal.OTHER),
+        (AileronError("no route"), "not sent: no route", DeliveryRefusal.OTHER),
     ],
 )
-def test_every_refusal_says_why(error: AileronError, words: str, refusal: Refusal) -> None:
+def test_every_refusal_says_why(error: AileronError, words: str, refusal: DeliveryRefusal) -> None:
     gate = Gate([item(1)], error)
     outcome = sent(gate)
     assert (outcome.taken, outcome.refusal) == (False, refusal)
     assert words in outcome.words
-    assert outcome.error is error or refusal in (Refusal.ANSWERED_ELSEWHERE, Refusal.CHANGED)
+    assert outcome.error is error or refusal in (DeliveryRefusal.ANSWERED_ELSEWHERE, DeliveryRefusal.CHANGED)
     assert gate.decided == 1
 
 

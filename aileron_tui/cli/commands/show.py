@@ -10,7 +10,7 @@ from aileron_tui.cli.request_lookup import ID_HELP, NoSuchRequest, find_waiting,
 from aileron_tui.cli.request_text import answer_commands, prompt_lines
 from aileron_tui.core.request import Request
 from aileron_tui.runtime.errors import NotFound
-from aileron_tui.surface.source_connection import Sources
+from aileron_tui.surface.source_connection import OpenSources
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _find(sources: Sources, id_: str) -> Request:
+def _find(sources: OpenSources, id_: str) -> Request:
     """A waiting request, or by its whole id one that ended a short while ago."""
     try:
         return find_waiting(sources, id_)

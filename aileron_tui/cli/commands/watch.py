@@ -15,7 +15,7 @@ from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.surface.operator_key import TemporaryOperatorKey
-from aileron_tui.surface.source_connection import Sources
+from aileron_tui.surface.source_connection import OpenSources
 from aileron_tui.surface.source_listener import Reconnecting, SourceListener, SourceLost
 
 _RECONNECTING: Final = Reconnecting(shortest=1.0, longest=1.0, tries=5, resume=True)
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         return _watch(sources, as_json=options.json)
 
 
-def _watch(sources: Sources, *, as_json: bool) -> int:
+def _watch(sources: OpenSources, *, as_json: bool) -> int:
     changed: SimpleQueue[None] = SimpleQueue()
     key = TemporaryOperatorKey(sources.key)
     listeners = [SourceListener(spec, key, lambda: changed.put(None), _RECONNECTING) for spec in sources.specs]

@@ -20,7 +20,7 @@ from aileron_tui.runtime.gate_discovery import FoundGate
 from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.surface.source import Connect
-from aileron_tui.surface.source_connection import Sources
+from aileron_tui.surface.source_connection import OpenSources
 from tests.daemon.process import FakeDaemon
 from tests.runtime.daemon.consoles import Console
 
@@ -114,7 +114,7 @@ def test_an_id_that_two_sources_have_names_neither(tmp_path: Path) -> None:
 
             return connect
 
-        sources = Sources({"good": reach(good, "good"), "evil": reach(evil, "evil")}, key, print)
+        sources = OpenSources({"good": reach(good, "good"), "evil": reach(evil, "evil")}, key, print)
         for text in (id_, id_[-8:]):
             with pytest.raises(NoSuchRequest, match=r"matches \d requests"):
                 find_waiting(sources, text)

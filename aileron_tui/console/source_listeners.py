@@ -25,7 +25,7 @@ class SourceReport(NamedTuple):
     status: SourceStatus | None
 
 
-class Sources:
+class SourceListeners:
     """One source or several. A source that cannot be reached does not hold up the others.
 
     `reported` is called from the threads of the listeners.
