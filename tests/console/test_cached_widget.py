@@ -1,7 +1,7 @@
 """What is drawn when a second has passed: the digits that changed, and nothing else."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 import pytest
@@ -136,13 +136,11 @@ async def test_the_list_goes_on_counting_and_draws_no_row(drawn: Drawn, monkeypa
         waiting = app._main.query_one(RequestList)
         await wait_until(pilot, lambda: len(app.board.listed) == 2)
 
-        class Later:
-            @staticmethod
-            def now(_: object) -> object:
-                return NOW.replace(year=2030, month=1, day=1, hour=0, minute=0, second=0, microsecond=0) + passed
+        def later() -> datetime:
+            return NOW.replace(year=2030, month=1, day=1, hour=0, minute=0, second=0, microsecond=0) + passed
 
         passed = timedelta()
-        monkeypatch.setattr("aileron_tui.console.widgets.request_list.datetime", Later)
+        monkeypatch.setattr("aileron_tui.console.widgets.request_list.utc_now", later)
         assert app._main._clock is not None
         app._main._clock.pause()
         waiting.update()
