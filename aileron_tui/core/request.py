@@ -2,28 +2,20 @@
 
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from aileron_tui.core.caution import Caution
 from aileron_tui.core.decision import Statement, Verdict, moment, timestamp
 from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 
+if TYPE_CHECKING:
+    from aileron_tui.core.prompt import Prompt
+
 DECISION_LIFETIME: Final = timedelta(minutes=2)
-
-
-@dataclass(frozen=True, slots=True)
-class Caution:
-    """A sentence to read before answering. It may quote the request, so show it as foreign text.
-
-    With `after`, it applies only once the request has waited that long.
-    """
-
-    text: str
-    after: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class Request:
     """
 
     id: str
-    prompt: Prompt
+    prompt: "Prompt"
     digest: str
     state: RequestState
     requested_at: str
@@ -59,7 +51,7 @@ class Request:
     source: str = ""
     daemon: bool = False
     deny_only: str = ""
-    edited_from: Prompt | None = None
+    edited_from: "Prompt | None" = None
     vanished: bool = False
     question: str = ""
     cautions: tuple[Caution, ...] = ()
