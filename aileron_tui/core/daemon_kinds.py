@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import Final
 
+from aileron_tui.core.caution import Caution
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.request import Caution
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.values import dataclass
 

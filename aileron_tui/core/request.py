@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.core.caution import Caution
 from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.errors import AileronError
@@ -17,17 +18,6 @@ if TYPE_CHECKING:  # a surface draws its first frame before it has a prompt to s
     from aileron_tui.core.prompt import Prompt
 
 DECISION_LIFETIME: Final = timedelta(minutes=2)
-
-
-@dataclass(frozen=True, slots=True)
-class Caution:
-    """A sentence to read before answering. It may quote the request, so show it as foreign text.
-
-    With `after`, it applies only once the request has waited that long.
-    """
-
-    text: str
-    after: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,8 @@ def test_imports_in_functions_and_for_type_checking_count() -> None:
     assert "aileron_tui.core.request" in imports["aileron_tui.surface.answer_delivery"]
 
 
-@pytest.mark.parametrize("module", ["answer_flow", "vault_unlocking", "port", "key_reasons", "key_actions", "source_listeners"])
+@pytest.mark.parametrize(
+    "module", ["answer_flow", "vault_unlocking", "port", "key_reasons", "key_actions", "source_listeners"]
+)
 def test_what_decides_in_the_console_runs_without_textual(module: str) -> None:
     assert not loaded_by(f"import aileron_tui.console.{module}") & {"textual", "rich"}

@@ -11,11 +11,12 @@ from datetime import datetime
 from typing import Final
 
 from aileron_tui.core.action import Step
+from aileron_tui.core.caution import Caution
 from aileron_tui.core.daemon_kinds import ACTION, KINDS, EditableArgument
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
-from aileron_tui.core.request import Caution, Request
+from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_name, by_rule, by_steps
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp

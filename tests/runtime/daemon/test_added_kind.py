@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from aileron_tui.console.widgets.prompt_words import caution_lines, title
+from aileron_tui.core.caution import Caution
 from aileron_tui.core.daemon_kinds import KINDS, EditableArgument, KindArgument, RequestKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.outcomes import ending
-from aileron_tui.core.request import Caution
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.daemon.request_reader import edited, payload
