@@ -62,5 +62,5 @@ def test_another_compiler_is_not_used(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("GO", str(other))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    with pytest.raises(connectors.ToolchainMissing, match=r"go1\.26\.6 is needed; .*/go is go1\.0\.1"):
+    with pytest.raises(connectors.ToolchainMissing, match=r"go1\.26\.6 is required; .*/go is go1\.0\.1"):
         connectors.find_go()
