@@ -3,10 +3,10 @@
 import re
 from typing import Any, Final
 
-from aileron_tui.core import frontmatter
-from aileron_tui.core.findings import Path, Problems, Reading, TomlSource
+from aileron_tui.core.findings import Path, Problems, Reading
 from aileron_tui.core.manifest_names import fqn_fault, is_semver
-from aileron_tui.core.toml_schema import AnyTableSchema, Fields, StringListSchema, TableSchema, dotted, enforce_schema
+from aileron_tui.core.toml_manifest import read_toml_manifest
+from aileron_tui.core.toml_schema import AnyTableSchema, Fields, StringListSchema, TableSchema, dotted
 from aileron_tui.core.values import dataclass
 
 CREDENTIAL_KINDS: Final = ("oauth2", "api_key", "aws_sigv4")
@@ -99,15 +99,9 @@ class Connector:
 
 def read_connector(data: bytes | str, file: str) -> Reading[Connector]:
     """Returns the connector in a `manifest.toml`, with every problem found in it."""
-    try:
-        source = TomlSource(file, frontmatter.decode(data, file))
-        table = frontmatter.tables(source)
-    except frontmatter.UnreadableManifest as error:
-        return Reading(None, (error.finding,), TomlSource(file))
-    problems = Problems()
-    enforce_schema(table, _FIELDS, (), problems)
-    connector = _ConnectorReader(table, problems).connector()
-    return Reading(None if problems.rejected else connector, problems.findings(source), source)
+    return read_toml_manifest(
+        data, file, _FIELDS, lambda table, problems: _ConnectorReader(table, problems).connector()
+    )
 
 
 class _ConnectorReader:

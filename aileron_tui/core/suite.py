@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from aileron_tui.core import frontmatter
-from aileron_tui.core.findings import Problems, Reading, TomlSource
+from aileron_tui.core.findings import Problems, Reading
 from aileron_tui.core.manifest_names import reference_fault
-from aileron_tui.core.toml_schema import Fields, StringListSchema, enforce_schema
+from aileron_tui.core.toml_manifest import read_toml_manifest
+from aileron_tui.core.toml_schema import Fields, StringListSchema
 from aileron_tui.core.values import dataclass
 
 _FIELDS: Final[Fields] = {"name": str, "description": str, "actions": StringListSchema()}
@@ -32,15 +32,7 @@ def _normalised(path: str) -> str:
 
 def read_suite(data: bytes | str, file: str) -> Reading[Suite]:
     """Returns the suite in a `suite.toml`, with every problem found in it."""
-    try:
-        source = TomlSource(file, frontmatter.decode(data, file))
-        table = frontmatter.tables(source)
-    except frontmatter.UnreadableManifest as error:
-        return Reading(None, (error.finding,), TomlSource(file))
-    problems = Problems()
-    enforce_schema(table, _FIELDS, (), problems)
-    suite = _suite(table, problems)
-    return Reading(None if problems.rejected else suite, problems.findings(source), source)
+    return read_toml_manifest(data, file, _FIELDS, _suite)
 
 
 def _suite(table: dict[str, Any], problems: Problems) -> Suite:

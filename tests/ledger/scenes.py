@@ -26,6 +26,7 @@ from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.recorded_signers import RecordedSigners
+from tests.stepping_clock import SteppingClock
 
 START = datetime(2026, 5, 12, 10, 0, tzinfo=UTC)
 DIGEST = "sha256:" + "d1" * 32
@@ -33,22 +34,11 @@ LIFE = 6
 """Entries of an approved request: made, preview, shown, decided, started, executed."""
 
 
-class Clock:
-    """Moves one second at every look."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-
 class Scene:
     """A ledger with one enrolled key and the steps of requests as methods."""
 
     def __init__(self, path: Path) -> None:
-        self.clock = Clock()
+        self.clock = SteppingClock(START)
         self.ledger = SqliteLedger(path, clock=self.clock)
         self.key = for_this_run("laptop")
         self.enrol(self.key)

@@ -6,7 +6,7 @@ it from the fixtures `opener`, `reading`, `results` and `ids`. They do not run b
 
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,23 +35,13 @@ from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.signing.decisions import statement
+from tests.stepping_clock import SteppingClock
 
 START = datetime(2026, 5, 12, 10, 0, tzinfo=UTC)
 TIME = "2026-05-12T10:00:00.000000Z"
 
 OpenLedger = Callable[..., Ledger]
 OpenReader = Callable[[Path], LedgerReader]
-
-
-class Clock:
-    """Moves one second each time it is read."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
 
 
 def request(action: str = "send-draft", **more: Any) -> JsonObject:
@@ -81,7 +71,7 @@ class ContractLedger:
 
     @pytest.fixture
     def ledger(self, opener: OpenLedger, path: Path) -> Any:
-        with opener(path, clock=Clock()) as ledger:
+        with opener(path, clock=SteppingClock(START)) as ledger:
             yield ledger
 
     @pytest.fixture
