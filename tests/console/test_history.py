@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
 from aileron_tui.console.keymap import checked_keymap
+from aileron_tui.console.screens import history
 from aileron_tui.console.screens.export import ExportScreen
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.history import HistoryScreen
@@ -88,7 +89,8 @@ async def test_opening_costs_one_page_and_scrolling_loads_more_without_moving_an
 
 
 @async_test
-async def test_search_is_live_and_asks_once() -> None:
+async def test_search_is_live_and_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "SEARCH_DELAY", 1.0)  # a busy machine types slowly
     gate = HistoryGate(records(60))
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
