@@ -133,7 +133,7 @@ def test_what_a_dead_daemon_left_is_passed_over_and_said(home: Path, nobody: str
         gate_runs(home, gate)
     choice = only()
     assert choice.kind == ("gate" if gate_too else "embedded")
-    assert "nobody answers" in choice.note
+    assert "connection refused" in choice.note
     assert TOKEN not in choice.note
 
 
@@ -235,7 +235,7 @@ def test_a_token_for_the_address(home: Path, daemon: str, gate: str, monkeypatch
     from_file = only(url=daemon, token_file=home / "s" / "token")
     assert isinstance(from_file, DaemonChoice)
     assert from_file.find().token == TOKEN
-    with pytest.raises(ConflictingOptions, match="takes no token"):
+    with pytest.raises(ConflictingOptions, match="needs no token"):
         only(url=gate, token_file=home / "s" / "token")
     with pytest.raises(NoDaemon, match="cannot be read"):
         only(url=daemon, token_file=home / "none")
