@@ -145,7 +145,7 @@ def test_doctor_tells_of_a_gate_that_is_another(
         return {check["id"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
 
     with gate(tmp_path / "good", None, compiled=compiled) as good, relaying(good.place["url"]) as relay:
-        assert checks(relay)["source.team.identity"]["words"] == "not met before"
+        assert checks(relay)["source.team.identity"]["words"] == "not seen before"
         enrol(good, operator)
         assert cli.main(["list", "--url", relay.url]) == 0
         assert checks(relay)["source.team.identity"]["words"] == "the same as before"
