@@ -497,7 +497,7 @@ async def test_an_edit_made_elsewhere_is_told_as_one() -> None:
     async with app.run_test(size=(100, 44)) as pilot:
         await loaded(pilot, 1)
         await pilot.press("enter")
-        await wait_until(pilot, lambda: "edited     elsewhere; what was changed is not known here" in text(app))
+        await wait_until(pilot, lambda: "edited     elsewhere; the changes are not known here" in text(app))
 
 
 @async_test
