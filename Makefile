@@ -24,7 +24,7 @@ $(READY): requirements.lock pyproject.toml
 	fi
 	@touch $@
 
-demo: $(READY) ## run the demo; needs no set-up and touches no user file
+demo: $(READY) ## run the demo; needs no setup and touches none of your files
 	@$(BIN)/python -m aileron_tui demo
 
 # Bytecode is kept: hundreds of tests start the program as a process of its own.
@@ -46,14 +46,14 @@ types: $(READY) ## check types
 
 check: lint types test-all ## run every check; do this before a commit
 
-bench: $(READY) ## run the benchmarks, which measure ratios
+bench: $(READY) ## run the benchmarks, which measure ratios instead of seconds
 	@$(BIN)/python -m benchmarks
 
 crash: $(READY) ## kill a gate and a ledger hundreds of times; takes a while
 	@$(BIN)/python -m tests.ledger.crash --rounds 200
 	@$(BIN)/python -m tests.gate.crash --rounds 500
 
-load: $(READY) ## load tests: many agents at one gate, many consoles at one daemon; takes a while
+load: $(READY) ## load a gate with many agents and a daemon with many consoles; takes a while
 	@$(BIN)/python -m tests.gate.load
 	@$(BIN)/python -m tests.runtime.daemon.storm --events 10000
 	@$(BIN)/python -m tests.runtime.daemon.contest --rounds 1000
@@ -68,7 +68,7 @@ screenshots: $(READY) ## redraw the pictures in screenshots/
 keys: $(READY) ## write docs/keys.md from the table of keys
 	@$(BIN)/python -m tools.keys
 
-configuration: $(READY) ## write docs/configuration.md from the definitions of its keys
+configuration: $(READY) ## write docs/configuration.md from the definitions of the config keys
 	@$(BIN)/python -m tools.configuration
 
 lock: $(READY) ## update requirements.lock

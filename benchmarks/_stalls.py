@@ -1,7 +1,7 @@
 """Measures how long an event loop is blocked, and whether the machine itself caused it.
 
-A virtual machine is paused for some milliseconds now and then. A clock on each processor, which only waits, is late
-then too, and such a round says nothing about the loop.
+A virtual machine is paused for some milliseconds now and then. A clock process on each processor, which only waits,
+is then late too, and such a round does not count.
 """
 
 import asyncio

@@ -44,7 +44,7 @@ async def _arrival() -> Result:
         gate = StreamedGate()
         async with console(gate, key_store.for_this_run()) as app:
             for one in items:
-                await asyncio.sleep(random.uniform(0.03, 0.08))  # to not synchronise with frames
+                await asyncio.sleep(random.uniform(0.03, 0.08))  # so that rounds do not synchronise with frames
                 painted = await app.until_painted(partial(_has, one.prompt.action), partial(gate.send, arrival(one)))
                 late.append(painted - gate.read_at)
     middle, worst = statistics.median(late), max(late)

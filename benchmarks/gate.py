@@ -75,7 +75,7 @@ def _result(name: str, medians: list[float]) -> Result:
 
 
 @dataclass
-class SourceSpec:
+class Upstream:
     """The service that the connector calls: notes when the first byte of each send arrives."""
 
     port: int = 0
@@ -83,8 +83,8 @@ class SourceSpec:
 
 
 @asynccontextmanager
-async def _upstream() -> AsyncIterator[SourceSpec]:
-    upstream = SourceSpec()
+async def _upstream() -> AsyncIterator[Upstream]:
+    upstream = Upstream()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -181,7 +181,7 @@ class Side:
         self.event = self.reply = b""
         self._number = 0
 
-    async def turn(self, upstream: SourceSpec) -> tuple[float, float]:
+    async def turn(self, upstream: Upstream) -> tuple[float, float]:
         """Makes one request, decides it, and returns both times. Waits until everything has ended."""
         self._number += 1
         call = json.dumps({"args": {"draft_id": f"r-{self._number}"}}).encode()

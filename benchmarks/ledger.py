@@ -1,4 +1,4 @@
-"""The ledger, compared with bare SQLite and bare hashing; and a million entries with a thousand."""
+"""The ledger, compared with bare SQLite and bare hashing; and a million entries compared with a thousand."""
 
 import hashlib
 import json

@@ -1,5 +1,4 @@
-"""Writes docs/configuration.md from the definitions of the configuration's keys; `--check` only tells
-whether it is up to date.
+"""Writes docs/configuration.md from the definitions of the config keys; `--check` only checks that it is up to date.
 
 Run it as `python -m tools.configuration`.
 """
@@ -45,7 +44,7 @@ def _default(key: ConfigKey) -> str:
 
 
 def _meaning(key: ConfigKey) -> str:
-    """The meaning and what limits the value."""
+    """The meaning of a key and the values it accepts."""
     parts = [key.meaning]
     if key.choices:
         parts.append(f"One of {', '.join(f'`{choice}`' for choice in key.choices)}.")

@@ -1,4 +1,4 @@
-"""Writes docs/keys.md from the console's table of actions; `--check` only tells whether it is up to date.
+"""Writes docs/keys.md from the console's table of keys; `--check` only checks that it is up to date.
 
 Run it as `python -m tools.keys`.
 """
@@ -27,8 +27,8 @@ history = "H"
 "history.export" = "E,f5"
 ```
 
-The console does not start if an id or a key is unknown, or if a key would do two things in one place. Approve and
-deny cannot be put on enter, space, tab, the arrow keys, page up, page down, home or end.
+The console does not start if an id or a key is unknown, or if one key would do two things on one screen. Approve and
+deny cannot be bound to enter, space, tab, the arrow keys, page up, page down, home or end.
 """
 
 

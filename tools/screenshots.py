@@ -1,6 +1,6 @@
 """Draws the pictures in `screenshots/` from the program itself, with fixed requests: `python -m tools.screenshots`.
 
-The clock is stopped, so that they are the same whenever they are drawn.
+The clock is stopped, so that the pictures are always the same.
 """
 
 import asyncio

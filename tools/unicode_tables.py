@@ -1,7 +1,7 @@
 """Writes the two tables of characters in `aileron_tui/core`.
 
 Run it as `python -m tools.unicode_tables` with Python 3.11, whose `unicodedata` is Unicode 14.0, the oldest
-supported version. Such a table is right for every later Python too: characters that newer versions of Unicode add are
+supported version. Such a table is correct for every later Python too: characters that newer versions of Unicode add are
 shown by their number. It needs two packages that nothing else here needs: `regex` (which characters are pictographs)
 and `confusable-homoglyphs` (Unicode's look-alikes and scripts).
 """
@@ -146,15 +146,15 @@ def character_table() -> str:
 
 
 ASCII = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-."
-# Confusables call the small palochka an i; fonts draw it as an l.
+# Unicode lists the small palochka as an i; fonts draw it as an l.
 DRAWN = {0x04CF: "l"}
 SPOKEN_NAMES = {"NKO": "N'Ko"}
 
 
 def lookalikes() -> dict[int, str]:
-    """Characters outside ASCII that Unicode's confusables call like one ASCII letter, digit, '-' or '.'.
+    """Characters outside ASCII that Unicode lists as confusable with one ASCII letter, digit, '-' or '.'.
 
-    What compatibility normalisation changes (full-width and mathematical letters) is left out.
+    Leaves out what compatibility normalisation changes, such as full-width and mathematical letters.
     """
     source: dict[str, list[dict[str, str]]] = json.loads(packaged("confusables.json"))
     found: dict[int, str] = {}

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 COMMANDS = {
-    "demo": "try it with sample data; nothing to set up",
+    "demo": "try the console with sample data; needs no setup",
     "gate": "run the gate without a console",
     "run": "call an action as an agent does",
     "list": "list the waiting requests",
@@ -20,7 +20,7 @@ COMMANDS = {
     "watch": "print requests as they arrive, change and end",
     "history": "show, search, verify and export the history",
     "key": "create and manage signing keys and approvers",
-    "preview": "print the prompt of a call without asking",
+    "preview": "print the prompt for a call without making a request",
     "lint": "check action, connector and suite manifests",
     "doctor": "check the setup and suggest fixes",
 }
@@ -42,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stdout = None  # the reader is gone, so nothing must be flushed at exit
+        sys.stdout = None  # the reader is gone: do not flush at exit
         return FAILED
     except OSError as error:
         _print_error(error.strerror or str(error))
@@ -82,7 +82,7 @@ def _run(command: str, words: list[str]) -> int:
 
 
 def _options(command: str, module: "ModuleType", words: list[str]) -> object:
-    """The parsed options. The console without any gets its defaults, so that no parser has to be loaded."""
+    """The parsed options. Without any, the console gets its defaults, so that no parser is loaded."""
     if command == _CONSOLE and not words:
         return module.DEFAULTS
     from aileron_tui.cli.parser import Parser  # noqa: PLC0415

@@ -30,7 +30,7 @@ _CHANGED: Final = "changed"
 
 
 class _TooLate(Exception):
-    """The prompt that was shown cannot be answered any more; `state` says why."""
+    """The prompt that was shown can no longer be answered; `state` says why."""
 
     def __init__(self, request: Request, state: str) -> None:
         super().__init__(state)
@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def give_answer(options: argparse.Namespace, verdict: Verdict) -> int:
-    """0 if denied, or approved and done; 1 if not answered, or failed; 5 if it does not wait; 75 if it still runs."""
+    """Returns 0 if denied, or approved and done; 1 if not answered or failed; 5 if not waiting; 75 if still running."""
     policy = load_config(paths().config).policy
     confirmation.check_terminal(policy)
     with source_options.open_sources(options) as sources:
@@ -69,7 +69,9 @@ def give_answer(options: argparse.Namespace, verdict: Verdict) -> int:
 
 def _check_approvable(request: Request, digest: str) -> None:
     if digest and request.digest != digest:
-        raise NotDecided("the prompt has another digest", f"its digest is {request.digest}", "Look at it again.")
+        raise NotDecided(
+            "the prompt has a different digest", f"its digest is {request.digest}", "Read the prompt again."
+        )
     if request.deny_only:
         raise NotDecided("this request can only be denied", request.deny_only)
     if request.fetching:
@@ -77,7 +79,7 @@ def _check_approvable(request: Request, digest: str) -> None:
 
 
 def _unchanged(sources: OpenSources, request: Request) -> Request:
-    """The request after the question, if its prompt is still the same. A daemon takes an answer by the id alone."""
+    """The request after the question, if its prompt is still the same. A daemon itself checks only the id."""
     try:
         now = wait_for_preview(sources, sources.of(request).item(request.id))
     except NotFound:
@@ -102,11 +104,11 @@ def _send(sources: OpenSources, answer: Answer) -> Request:
             raise _TooLate(request, _CHANGED)
         case DeliveryRefusal.GONE:
             raise _TooLate(request, _GONE)
-    raise delivery.error or AileronError("the answer was not taken", delivery.words)
+    raise delivery.error or AileronError("the answer was not accepted", delivery.words)
 
 
 def _report(sources: OpenSources, request: Request, verdict: Verdict, options: argparse.Namespace) -> int:
-    """Prints that the answer was taken; after an approval waits for the outcome and prints it."""
+    """Prints that the answer was accepted; after an approval, waits for the outcome and prints it."""
     if not options.json:
         print_lines(f"{_VERDICT_WORDS[verdict]} {inline(request.prompt.action)} {inline(request.id)}")
         sys.stdout.flush()
@@ -125,7 +127,7 @@ def _report_too_late(late: _TooLate, verdict: Verdict, *, as_json: bool) -> None
     if as_json:
         _print_result(late.request, verdict, taken=False, state=late.state)
     if late.state == _CHANGED:
-        write_error(f"the prompt of {late.request.id} has changed; nothing was decided", "Look at it again.")
+        write_error(f"the prompt of {late.request.id} has changed; nothing was decided", "Read the prompt again.")
     else:
         write_error(f"{late.request.id} is no longer waiting: {late.state}")
 

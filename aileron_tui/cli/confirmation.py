@@ -31,10 +31,10 @@ def check_terminal(policy: Policy) -> None:
 
 
 def confirm(request: Request, policy: Policy, key: UnlockedKey, *, digest_given: bool) -> None:
-    """Asks whether to approve the prompt that was shown. With `digest_given` the user named its digest.
+    """Asks whether to approve the prompt that was shown. `digest_given` says that the user gave its digest.
 
-    High risk is confirmed as `[policy] high_risk` says. Without a terminal nothing can be asked, so high risk is
-    refused then if it needs more than a yes.
+    High risk is confirmed as `[policy] high_risk` says. Nothing can be asked without a terminal, so there
+    high risk is refused if it needs more than a yes.
     """
     high = request.prompt.risk.level is RiskLevel.HIGH
     if not _has_terminal():

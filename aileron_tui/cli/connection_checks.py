@@ -34,7 +34,7 @@ _VAULTS: Final = {
 
 
 def connections(config: Config | None, env: Mapping[str, str] = os.environ) -> Iterator[Check]:
-    """Checks every source that the console would open or could open."""
+    """Checks every source that the console opens or could open."""
     sources = config.sources if config else ()
     if not sources:
         yield from daemon("daemon", ANY, env)
@@ -99,7 +99,7 @@ def _identity(id_: str, connection: HttpConnection, found: FoundGate) -> Check:
 
 
 def _left_over(id_: str, error: AileronError) -> Check:
-    words = f"{error.title}; a gate that crashed has left its file"
+    words = f"{error.title}; a gate that crashed left its file behind"
     return Check(id_, Status.WARN, words, error.detail, "The next gate that starts replaces it.")
 
 
@@ -209,7 +209,7 @@ def _refused(id_: str, error: NotAllowed, found: DaemonSearch) -> Check:
 
 
 def _clock(id_: str, health: JsonObject, began: datetime, ended: datetime) -> Iterator[Check]:
-    """Whether its clock agrees with ours, allowing for the time the reply took."""
+    """Whether the daemon's clock agrees with ours, allowing for the time the reply took."""
     try:
         theirs = datetime.fromisoformat(str(health.get("timestamp")))
         off = max((began - theirs).total_seconds(), (theirs - ended).total_seconds(), 0.0)

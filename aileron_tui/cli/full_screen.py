@@ -1,4 +1,4 @@
-"""What a full-screen program needs before it starts: a terminal, and a word if it takes long."""
+"""What a full-screen program needs before it starts: a terminal, and a message if it takes long."""
 
 import sys
 import threading

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui import __version__
+from aileron_tui.cli.output import counted
 from aileron_tui.core.entry_chain import ChainWalker
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Severity
@@ -181,8 +182,8 @@ def manifests() -> Check:
     errors = sum(finding.severity is Severity.ERROR for finding in found.bundle().findings) + (not count)
     if errors:
         words, fix = (
-            f"{errors} errors in {folder}",
-            "See them with `aileron-tui lint`. Reinstall the program.",
+            f"{counted(errors, 'error')} in {folder}",
+            "Run `aileron-tui lint` to see them, and reinstall aileron-tui.",
         )
         return Check("manifests", Status.FAIL, words, fix=fix)
     return Check("manifests", Status.OK, f"{count} bundled, no problems")
@@ -202,7 +203,7 @@ def publishers(here: Paths) -> Check:
 
 
 def _shared_folder() -> Iterator[Check]:
-    """The folder that we share with a daemon, which creates it."""
+    """The folder that we share with a daemon. The daemon creates it."""
     folder = daemon_file().parent
     try:
         mode = stat.S_IMODE(folder.stat().st_mode)
@@ -236,11 +237,13 @@ def _ledger(id_: str, path: Path, verify: str) -> Check:
         fault = walker.check(seq, data, f"sha256:{hash_.hex()}")
         if fault:
             return Check(id_, Status.FAIL, f"entry {seq}: {fault.damage}", str(path), f"Run `{verify}`.")
-    return Check(id_, Status.OK, f"{head.seq:,} entries, the last one is intact; `{verify}` checks all")
+    return Check(
+        id_, Status.OK, f"{counted(head.seq, 'entry', 'entries')}, the last one is intact; `{verify}` checks all"
+    )
 
 
 def _check_console(config: Config) -> None:
-    """Checks the settings that only the console can check. It is slow to load, so only if there are any."""
+    """Checks the settings that only the console can check. It is slow to load, so it is loaded only if they are set."""
     console = config.console
     if console.keys:
         from aileron_tui.console.keymap import checked_keymap  # noqa: PLC0415
@@ -273,4 +276,4 @@ def _colours(env: Mapping[str, str]) -> str:
 
 def _compiled(folder: Path) -> str:
     compiled = list(folder.rglob("*.cwasm"))
-    return f", {len(compiled)} compiled connectors" if compiled else ", empty"
+    return f", {counted(len(compiled), 'compiled connector')}" if compiled else ", empty"

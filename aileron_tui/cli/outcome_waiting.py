@@ -47,7 +47,7 @@ def wait_for_outcome(source: "Source", request: Request, limit: int) -> Outcome:
             try:
                 request, note = source.item(request.id), ""
             except NotFound:
-                note = "the source does not know it any more, so its outcome is unknown"
+                note = "the source no longer knows this request, so its outcome is unknown"
                 return Outcome(replace(request, state=RequestState.INTERRUPTED), FAILED, note)
             except RuntimeFault as error:
                 note = str(error)
@@ -59,4 +59,4 @@ def wait_for_outcome(source: "Source", request: Request, limit: int) -> Outcome:
             time.sleep(min(pause, left))
             pause = min(_LONGEST_PAUSE, pause * 1.5)
     except KeyboardInterrupt:
-        return Outcome(request, INTERRUPTED, "stopped waiting; it stays approved")
+        return Outcome(request, INTERRUPTED, "stopped waiting; the request stays approved")

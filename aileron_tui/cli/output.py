@@ -1,4 +1,4 @@
-"""Printing. Long lines are wrapped here, because a terminal would continue them in its first column."""
+"""Printing. Long lines are wrapped here, because a terminal would continue them without indentation."""
 
 import json
 import os

@@ -21,7 +21,7 @@ class NoSuchRequest(AileronError):
 
 
 def find_waiting(sources: "OpenSources", id_: str) -> "Request":
-    """The waiting request with this id, or whose id is the only one to start or end like this."""
+    """The waiting request with this id, or the only one whose id starts or ends with this text."""
     waiting = sources.waiting()
     exact = [request for request in waiting if request.id == id_]
     similar = [request for request in waiting if request.id.startswith(id_) or request.id.endswith(id_)]
@@ -37,7 +37,7 @@ def find_waiting(sources: "OpenSources", id_: str) -> "Request":
 
 
 def wait_for_preview(sources: "OpenSources", request: "Request") -> "Request":
-    """The request with its preview, or without it if that takes too long."""
+    """Waits for the preview of a request; returns the request without it if that takes too long."""
     end = time.monotonic() + PREVIEW_SECONDS
     while request.fetching and request.state.decidable and time.monotonic() < end:
         time.sleep(_POLL_SECONDS)

@@ -18,7 +18,7 @@ _INDENT: Final = " " * 12
 
 
 def prompt_lines(request: Request, out: TextIO) -> Iterator[str]:
-    """The prompt as the operator sees it, and what else is good to know before answering."""
+    """The prompt as the operator sees it, and further details of the request."""
     width = columns(out)
     yield from lines(request.prompt, width, request.edited_from)
     for caution in request.cautions_at(utc_now()):
@@ -52,7 +52,7 @@ def _details(request: Request) -> dict[str, str]:
 
 def answer_commands(request: Request) -> Iterator[str]:
     """The commands that answer a request."""
-    # The id is foreign text, and these lines are made to be pasted into a shell.
+    # The id is foreign text, and users paste these lines into a shell.
     id_ = quote(inline(request.id[-8:] if request.id[-8:].isalnum() else request.id))
     source = f" --source {request.source}" if request.source else ""
     yield f"[Approve]   aileron-tui approve{source} -- {id_}"
@@ -85,7 +85,7 @@ def _time_left(request: Request) -> str:
 def _waiting_since(request: Request, now: datetime) -> str:
     """How long a request without a deadline has waited."""
     try:
-        return f"since {_clock(max(0.0, (now - moment(request.requested_at)).total_seconds()))}"
+        return f"waiting {_clock(max(0.0, (now - moment(request.requested_at)).total_seconds()))}"
     except ValueError:
         return "time unknown"
 

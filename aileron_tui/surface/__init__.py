@@ -1,1 +1,1 @@
-"""What every surface shares: sources, listening to them, the board of what waits, answers, arming and history."""
+"""What every surface shares: sources, listening to them, the board of waiting requests, answers, arming and history."""

@@ -1,4 +1,7 @@
-"""Sends answers to their source and interprets refusals. An answer is never sent twice blindly."""
+"""Sends answers to their source and interprets refusals.
+
+An answer is never sent again without first looking up the state of its request.
+"""
 
 from dataclasses import replace
 from enum import StrEnum
@@ -29,7 +32,7 @@ _LEDGER_GREW: Final = "not_admitted"
 
 
 class DeliveryRefusal(StrEnum):
-    """Why an answer was not taken."""
+    """Why a source did not accept an answer."""
 
     ANSWERED_ELSEWHERE = "answered elsewhere"
     CHANGED = "changed"
@@ -49,10 +52,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The result of sending an answer: whether it was taken, and a few words for the pill.
+    """The result of sending an answer: whether the source accepted it, and a few words for the pill.
 
-    `state` is the state of the request afterwards, if known; it is foreign text where the answer was not taken.
-    `refusal` and `error` say why it was not taken.
+    `state` is the state of the request afterwards, if known; it is foreign text if the answer was not accepted.
+    `refusal` and `error` say why it was not accepted.
     """
 
     answer: Answer
@@ -67,9 +70,9 @@ class Delivery:
 def deliver(source: Source, answer: Answer) -> Delivery:
     """Sends the answer. Blocks.
 
-    The source takes an answer only for the prompt that was signed and while the request waits, so nothing is looked up
-    before. Only if the ledger has grown past the head in the signature is the request fetched again, and signed again
-    if it still is what was shown. If the reply is lost, the state is looked up.
+    The source accepts an answer only for the signed prompt and while the request waits, so nothing is looked up first.
+    If the ledger has grown past the head in the signature, the request is fetched again, and signed again if its prompt
+    is still the one that was shown. If the reply is lost, the state of the request is looked up.
     """
     try:
         try:
@@ -117,28 +120,33 @@ def _refused(answer: Answer, error: AileronError) -> Delivery:
             return _changed(answer)
         case NotFound():
             return Delivery(
-                answer, False, "the source does not know it any more", refusal=DeliveryRefusal.GONE, error=error
+                answer, False, "the source no longer knows this request", refusal=DeliveryRefusal.GONE, error=error
             )
         case VaultLocked():
-            words, tone = "not taken: the vault is locked, U unlocks it", Tone.WARN
+            words, tone = "not accepted: the vault is locked; press U to unlock it", Tone.WARN
         case Rejected():
-            words, tone = f"not taken: {inline(error.title)}", Tone.BAD
+            words, tone = f"not accepted: {inline(error.title)}", Tone.BAD
         case _:
             words, tone = f"not sent: {inline(str(error))}", Tone.BAD
     return Delivery(answer, False, words, tone, refusal=DeliveryRefusal.OTHER, error=error)
 
 
 def _look_up(source: Source, answer: Answer, lost: NoReply) -> Delivery:
-    """The reply was lost: asks for the state of the request instead of sending the answer again."""
+    """The result after a lost reply. Asks for the state of the request instead of sending the answer again."""
     try:
         state = source.item(answer.request.id).state
     except AileronError as error:
-        words = f"no reply, and the state is unknown: {inline(str(error))}"
+        words = f"no reply, and the state of the request is unknown: {inline(str(error))}"
         return Delivery(answer, False, words, Tone.BAD, refusal=DeliveryRefusal.OTHER, error=lost)
     if state is RequestState.PENDING:
         return Delivery(
-            answer, False, "no reply: it still waits", state=state, refusal=DeliveryRefusal.OTHER, error=lost
+            answer,
+            False,
+            "no reply: the request is still waiting",
+            state=state,
+            refusal=DeliveryRefusal.OTHER,
+            error=lost,
         )
     if (state is RequestState.DENIED) is not (answer.verdict is Verdict.DENY):
-        return _elsewhere(answer, state, "no reply, and it was answered elsewhere")
+        return _elsewhere(answer, state, "no reply, and the request was answered elsewhere")
     return _taken(answer, state)

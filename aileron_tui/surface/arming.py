@@ -1,7 +1,7 @@
 """When an answer counts. Whatever was being typed or clicked must not answer a prompt that has just appeared.
 
-An answer counts only if the prompt was on screen for a moment, nothing else was typed or clicked in that moment, the
-window did not just get the focus, nothing was pasted, and the console was running all the time. An answer that comes
+An answer counts only if the prompt has been on screen for a moment, and in that moment nothing else was typed or
+clicked, nothing was pasted, the window did not gain focus, and the console did not pause. An answer that comes
 too early is dropped, never kept for later.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 
 from aileron_tui.core.values import dataclass
 
-# On Linux the monotonic clock stops while the machine sleeps, and this one does not.
+# On Linux the monotonic clock stops while the machine sleeps; this one does not.
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _AWAY_SECONDS: Final = 10.0
 
@@ -36,7 +36,7 @@ class Arming:
     _reports_focus: bool = False
 
     def prompt_shown(self, request: str, digest: str) -> None:
-        """This prompt is on screen now. A prompt other than before starts the wait again."""
+        """This prompt is on screen now. A different prompt restarts the wait."""
         if (request, digest) != self._shown:
             self._shown = (request, digest)
             self._disarm("just shown")
@@ -46,7 +46,7 @@ class Arming:
         return (request, digest) == self._shown
 
     def screen_changed(self) -> None:
-        """A dialog was opened or closed, so what is on screen now could not be seen before."""
+        """A dialog was opened or closed, so something else is on screen now."""
         self._disarm("just shown")
 
     def typed(self) -> None:
@@ -66,12 +66,12 @@ class Arming:
         self._disarm("the keys just moved")
 
     def focused(self) -> None:
-        """The window got the focus."""
+        """The window gained focus."""
         self._reports_focus = True
-        self._disarm("the window just got the focus")
+        self._disarm("the window just gained focus")
 
     def blurred(self) -> None:
-        """The window lost the focus, so this terminal also reports when it gets it back."""
+        """The window lost focus. A terminal that reports this also reports when the window gains focus."""
         self._reports_focus = True
 
     def pasted(self) -> None:
@@ -79,17 +79,17 @@ class Arming:
         self._disarm("text was pasted")
 
     def console_paused(self) -> None:
-        """The console did not run for a while, so what arrives now was typed at an old picture."""
+        """The console did not run for a while, so keys that arrive now were typed before the screen was up to date."""
         self._disarm("the console was paused")
 
     def key_pressed(self) -> None:
-        """Any key was pressed: somebody is using this window."""
+        """Any key was pressed, so this window has the focus."""
         self._last_input = self.clock()
 
     def mouse_pressed(self) -> None:
         """A mouse button was pressed anywhere.
 
-        If the terminal does not report the focus, the first click after a while may have focused the window.
+        If the terminal does not report focus, the first click after a while may have focused the window.
         """
         now, before = self.clock(), self._last_input
         if not self._reports_focus and (before is None or now - before >= _AWAY_SECONDS):
@@ -119,7 +119,7 @@ class Arming:
         return max(0.0, self.seconds - (self.clock() - last)) if self._events else 0.0
 
     def _check_heartbeat(self) -> None:
-        """Notices that heartbeats are missing because the process was stopped, slept or could not run."""
+        """Notices missing heartbeats: the process was stopped, the machine slept, or it was too busy."""
         if self._last_heartbeat is not None:
             now = self.clock()
             if 0 < 2 * self.seconds < now - self._last_heartbeat:

@@ -1,4 +1,4 @@
-"""One sentence on what happened to the answers of a batch."""
+"""A one-line summary of what happened to the answers of a batch."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from aileron_tui.surface.board import Tone
 
 
 def summarize(deliveries: Sequence[Delivery]) -> tuple[str, Tone]:
-    """For example `3 approved, 1 denied, 1 skipped (answered elsewhere: denied)`, and how it is meant."""
+    """For example `3 approved, 1 denied, 1 skipped (answered elsewhere: denied)`, and the tone to show it in."""
     counts = {"approved": 0, "denied": 0, "skipped": 0}
     for delivery in deliveries:
         verdict = "approved" if delivery.answer.verdict is Verdict.APPROVE else "denied"

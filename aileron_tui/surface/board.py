@@ -42,7 +42,7 @@ _ANSWERED: Final = frozenset({RequestState.RUNNING, RequestState.EXECUTED, Reque
 
 
 class Tone(StrEnum):
-    """How a status message is meant."""
+    """The tone of a status message."""
 
     QUIET = "quiet"
     GOOD = "good"
@@ -143,7 +143,7 @@ class Board:
         return [key for key in waits if self.is_waiting(key) and not (key in before and before[key].state.decidable)]
 
     def source_lost(self, since: str, source: str = "") -> None:
-        """A source cannot be reached any more."""
+        """A source can no longer be reached."""
         self._apply(Lost(since, source))
 
     def _apply(self, *events: QueueEvent) -> None:
@@ -155,7 +155,7 @@ class Board:
         self._pills[key] = Pill(words, tone, brief)
 
     def clear_pill(self, key: str) -> None:
-        """This surface is doing nothing about a request any more."""
+        """This surface is no longer doing anything about a request."""
         self._pills.pop(key, None)
 
     def pill(self, key: str) -> Pill:
@@ -174,7 +174,7 @@ class Board:
         if request.state is RequestState.FAILED and (error := _error(request)):
             pill = Pill(f"{pill.words} {error}", pill.tone, pill.words)
         if request.vanished:
-            return Pill("no longer waits")
+            return Pill("no longer waiting")
         ours = key in self.answered_here or key in self._pills  # the event may arrive before the reply to our answer
         if request.state in _ANSWERED and not ours:
             return Pill(f"answered elsewhere: {pill.words}", pill.tone, f"elsewhere: {pill.short}")
@@ -192,7 +192,7 @@ class Board:
         return Pill(f"approved, no news since {local_time(since, now)}", brief="approved, no news")
 
     def newly_silent(self) -> bool:
-        """Whether another approved request has gone without news for too long since this was last called."""
+        """Whether another approved request has gone too long without news since the last call."""
         now = self.now()
         silent = {
             key
@@ -271,7 +271,7 @@ class Board:
 
     @property
     def unreadable_count(self) -> int:
-        """How many requests wait that cannot be read, and so cannot be shown."""
+        """How many waiting requests cannot be read, and so cannot be shown."""
         return sum(self._unreadable.values())
 
     def is_waiting(self, key: str) -> bool:
@@ -280,12 +280,12 @@ class Board:
         return request is not None and request.state.decidable
 
     def is_high_risk(self, key: str) -> bool:
-        """Whether a request is of high risk."""
+        """Whether a request is high risk."""
         request = self.requests.get(key)
         return request is not None and request.prompt.risk.level is RiskLevel.HIGH
 
     def record_approved_edit(self, request: Request) -> None:
-        """An edited call was approved here: show it from now on, even before its source reports it."""
+        """An edited call was approved here. Shows it from now on, even before its source reports it."""
         self._approved_edits[request.key] = request
         if (known := self.requests.get(request.key)) is not None:
             self._apply(EditApproved(self._with_approved_edit(known)))
@@ -300,7 +300,7 @@ class Board:
         )
 
     def _still_waits(self, key: str) -> None:
-        """A source says that a request waits, so an answer that seemed to be taken did not arrive."""
+        """A source reports that a request waits, so an answer that seemed to be accepted did not arrive."""
         self._approved_since.pop(key, None)
         self._ended_at.pop(key, None)
         self._approved_edits.pop(key, None)

@@ -27,7 +27,7 @@ _LOG_LINES: Final = 2000
 
 
 class EmbeddedGate:
-    """A gate that runs until the block ends. Errors at its start are raised on entering the block."""
+    """A gate that runs until the block ends. Startup errors are raised on entering the block."""
 
     def __init__(self, setup: GateSetup, address: ListenAddress | None = None, journal: GateLog | None = None) -> None:
         self._setup = setup
@@ -82,7 +82,7 @@ class EmbeddedGate:
 
 @dataclass(frozen=True, slots=True)
 class StartedGate:
-    """An embedded gate: where it is, and the last lines of its log."""
+    """A running embedded gate: how to find it, and the last lines of its log."""
 
     find: Callable[[], FoundGate]
     log_lines: Callable[[], Sequence[str]]
@@ -97,7 +97,7 @@ def start_embedded_gate(config: Config, manifests: Path | None = None) -> Iterat
         try:
             gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(), GateLog(log)))
         except GateStartError:
-            # Another program has the usual port. Agents find the gate through its file anyway.
+            # Another program uses the usual port. Agents find the gate through its file anyway.
             gate = stack.enter_context(EmbeddedGate(setup, ListenAddress(port=0), GateLog(log)))
         yield StartedGate(lambda: gate.found, log.lines)
 
@@ -112,14 +112,14 @@ def gate_setup(config: Config, manifests: Path | None = None) -> GateSetup:
 
 
 class _LastLines(io.StringIO):
-    """A stream that keeps the last lines."""
+    """A stream that keeps only the last lines written to it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lines: deque[str] = deque(maxlen=_LOG_LINES)
 
     def write(self, text: str) -> int:
-        """Keeps a line; the log writes whole lines."""
+        """Keeps one line. The log writes whole lines."""
         self._lines.append(text.rstrip("\n"))
         return len(text)
 

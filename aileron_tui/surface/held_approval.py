@@ -1,4 +1,4 @@
-"""The undo window: an approval is held back for a moment before it is sent, so that it can be taken back."""
+"""The undo window: an approval is held for a moment before it is sent, so that it can be undone."""
 
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Protocol
@@ -16,7 +16,7 @@ class Stoppable(Protocol):
     """A timer that can be stopped before it fires."""
 
     def stop(self) -> None:
-        """The timer does not fire any more."""
+        """Stops the timer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,6 @@ class HeldApproval:
 
 
 def is_outdated(board: "Board", answer: "Answer") -> bool:
-    """Whether the request has changed since it was answered. An edited call was fetched for its answer."""
+    """Whether the prompt has changed since it was answered. An edited call has its own prompt and is never outdated."""
     now = board.requests.get(answer.request.key)
     return answer.edits is None and now is not None and now.digest != answer.request.digest

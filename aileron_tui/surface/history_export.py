@@ -20,7 +20,7 @@ class ExportError(AileronError):
 
 
 class FileExists(ExportError):
-    """A file with this name exists already."""
+    """A file with this name already exists."""
 
 
 class ExportFormat(StrEnum):
@@ -81,12 +81,12 @@ def _new_file(path: Path, *, replace: bool) -> Iterator[IO[str]]:
 
 
 def _exists(path: Path) -> FileExists:
-    return FileExists("the file already exists", str(path), "Choose another name, or replace it.")
+    return FileExists("the file already exists", str(path), "Choose another name, or replace the file.")
 
 
 def _json_lines(out: IO[str]) -> Callable[[Iterable[SourcedRecord]], None]:
     def write(records: Iterable[SourcedRecord]) -> None:
-        # All but ASCII is escaped, so that printing the file cannot affect a terminal.
+        # Everything but ASCII is escaped, so that printing the file cannot affect a terminal.
         out.writelines(json.dumps(asdict(record), separators=(",", ":")) + "\n" for record in records)
 
     return write

@@ -2,7 +2,7 @@
 
     weekly recap since:7d surface:tui
 
-All words must occur in a request. `since:` and `until:` take a local date, a time, or a span back from now; `action:`,
+All words must occur in a request. `since:` and `until:` take a local date, a time, or how long ago; `action:`,
 `surface:`, `outcome:` and, where there are several sources, `source:` take a name.
 """
 
@@ -44,7 +44,7 @@ class HistorySearch:
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery:
-    """The search text in the console, and the outcome that is chosen beside it."""
+    """The search text in the console, and the outcome chosen next to it."""
 
     text: str = ""
     outcome: str = ""
@@ -55,7 +55,7 @@ class HistoryQuery:
         return not self.text.strip() and not self.outcome
 
     def query(self, now: datetime) -> Query:
-        """The parameters to ask a source for. The last word may be unfinished, so it matches as a prefix."""
+        """The parameters for a source. The last word may be unfinished, so it matches as a prefix."""
         search = read_search(self.text[:LONGEST], now)
         found: Query = {}
         if words := search.words:
@@ -71,7 +71,7 @@ class HistoryQuery:
 
 
 def read_search(text: str, now: datetime) -> HistorySearch:
-    """Reads a search text, or raises SearchError."""
+    """Reads a search text; raises SearchError if it is not valid."""
     words: list[str] = []
     times: dict[str, datetime] = {}
     names: dict[str, list[str]] = {name: [] for name in _NAMES}
@@ -90,7 +90,7 @@ def read_search(text: str, now: datetime) -> HistorySearch:
 
 
 def read_outcome(value: str) -> str:
-    """The state with this name or this word on screen, or raises SearchError."""
+    """The state with this name, or with this word on screen; raises SearchError if there is none."""
     if state := state_named(value):
         return state
     near = get_close_matches(value, list(RequestState), n=1)
@@ -102,5 +102,5 @@ def _time(name: str, value: str, now: datetime) -> datetime:
     try:
         return read_time(value, now)
     except ValueError:
-        hint = f"Use a date such as {name}:2026-05-12, or a span back from now such as {name}:7d."
-        raise SearchError(f"{name}: not a date, a time or a span", hint=hint) from None
+        hint = f"Use a date such as {name}:2026-05-12, or how long ago, such as {name}:7d."
+        raise SearchError(f"{name}: not a date or time", hint=hint) from None

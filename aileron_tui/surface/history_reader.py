@@ -1,4 +1,4 @@
-"""The history of every source as one list, newest first. All of this blocks: call it from a thread."""
+"""The history of every source as one list, newest first. Its calls block, so make them in a thread."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -89,7 +89,7 @@ class HistoryReader:
         limit: int = PAGE_SIZE,
         reply_seconds: float | None = REPLY_SECONDS,
     ) -> HistoryPage:
-        """The newest requests that match, or those older than `before`, which is the `older` of an earlier page.
+        """The newest requests that match, or those after an earlier page, if `before` is the `older` of that page.
 
         A source that fails, or takes longer than `reply_seconds`, is reported as missing; a single source raises.
         """
@@ -127,7 +127,7 @@ class HistoryReader:
         with self._lock:
             place = self._places.get(before)
         if place is None:
-            raise AileronError("the next page is no longer known", hint="Load the history again.")
+            raise AileronError("the next page is no longer available", hint="Reload the history.")
         return place
 
     def _keep(self, place: _Place) -> int:
@@ -151,12 +151,12 @@ class HistoryReader:
             before = found.older
 
     def sample(self, days: int) -> HistoryPage:
-        """The requests of the last days, at most one large page: sources do not offer totals."""
+        """The requests of the last `days` days, at most one large page. Sources do not report totals."""
         since = utc_now() - timedelta(days=days)
         return self.page({"since": f"{since:%Y-%m-%dT%H:%M:%SZ}"}, limit=LARGEST_PAGE)
 
     def look_up(self, record: SourcedRecord) -> tuple[ShownPrompt, Request | None]:
-        """What was shown for a request, from its source's memory or the ledger, else a note where to find it."""
+        """What was shown for a request, from the source's memory or the ledger, else a note on where to find it."""
         source = self._sources().get(record.source)
         try:
             if source is None:
@@ -194,7 +194,7 @@ def _fetch(
 def _fetch_all(
     fetches: Mapping[str, Callable[[], HistoryPage]], seconds: float | None
 ) -> dict[str, HistoryPage | AileronError]:
-    """The reply of each source. All are asked at the same time, and none may take longer than `seconds`."""
+    """The replies by source. All sources are asked at the same time and have `seconds` to reply."""
     queue: SimpleQueue[tuple[str, HistoryPage | AileronError]] = SimpleQueue()
     for name, fetch in fetches.items():
         # Daemon threads: a source that never replies must not keep the program alive.

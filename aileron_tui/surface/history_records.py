@@ -17,17 +17,19 @@ from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import InvalidReply
 
-DIGEST_ONLY: Final = "Only the digest of the preview was kept. [policy] keep_previews = true keeps previews."
+DIGEST_ONLY: Final = (
+    "Only the digest of the preview was kept. To keep previews, set keep_previews = true under [policy]."
+)
 
-CUT: Final = "The call was too long to be kept whole: some inputs show only their beginning."
+CUT: Final = "The call was too long to keep in full. Some inputs are cut off."
 
-# Larger integers than a float can hold must not be converted, and a thousand years are enough for anybody.
+# A thousand years. Converting an integer that is too large for a float would raise.
 _LONGEST_SECONDS: Final = 1000 * 366 * 86400
 
 
 @dataclass(frozen=True, slots=True)
 class SourcedRecord(HistoryRecord):
-    """A record with the operator's name for its source, "" if there is only one. Times are the source's."""
+    """A record with the operator's name for its source, "" if there is only one. Its times are those of the source."""
 
     source: str = ""
 

@@ -1,4 +1,4 @@
-"""Which keys may approve on the gate of a data folder: reading and changing that in its ledger."""
+"""Reads and changes which keys may approve on the gate of a data folder. Its ledger records them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from aileron_tui.signing.key_store import UnlockedKey
 
 
 def read_approvers(data: Path) -> Approvers:
-    """The keys that may approve, or could before they were revoked; none if there is no ledger yet."""
+    """The keys that may approve, and those that were revoked; empty if there is no ledger yet."""
     path = data / FILE
     if not path.exists():
         return Approvers()

@@ -1,4 +1,4 @@
-"""The ledgers of this home: the gate's, and one for each daemon that was connected."""
+"""The ledgers of this home: the gate's, and one for each daemon that we have connected to."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from aileron_tui.ledger.lock_file import noted_head
 
 @dataclass(frozen=True, slots=True)
 class LocalLedger:
-    """A ledger file, which may not exist yet. `note` says what else there is, and may contain foreign text."""
+    """A ledger file, which may not exist yet. `note` is about other ledgers, and may contain foreign text."""
 
     path: Path
     note: str = ""
@@ -29,7 +29,7 @@ def daemon_ledgers() -> dict[str, Path]:
 
 
 def choose_ledger(source: str | None) -> LocalLedger:
-    """The ledger of the daemon with this name. Without a name the gate's, or a daemon's if it is the only one."""
+    """The ledger of the daemon with this name. Without a name, the gate's, or a daemon's if it is the only ledger."""
     daemons = daemon_ledgers()
     names = ", ".join(daemons)
     if source is not None:
@@ -38,14 +38,14 @@ def choose_ledger(source: str | None) -> LocalLedger:
             raise LedgerError(f"no ledger for a daemon named {source}", detail, "Omit --source for the gate's history.")
         return LocalLedger(daemons[source])
     if _has_entries(gate_ledger()):
-        note = f"showing the gate's ledger; for a daemon's use --source: {names}" if daemons else ""
+        note = f"showing the gate's ledger; use --source for a daemon's: {names}" if daemons else ""
         return LocalLedger(gate_ledger(), note)
     if len(daemons) == 1:
         return LocalLedger(daemons[names], f"the gate has no ledger here; showing the ledger of {names}")
-    note = f"the gate has no ledger here; for a daemon's use --source: {names}" if daemons else ""
+    note = f"the gate has no ledger here; use --source for a daemon's: {names}" if daemons else ""
     return LocalLedger(gate_ledger(), note)
 
 
 def _has_entries(path: Path) -> bool:
-    """Whether anything was ever recorded; a lock file remembers a ledger that is gone."""
+    """Whether anything was ever recorded. The lock file remains if the ledger is deleted."""
     return path.exists() or path.is_symlink() or noted_head(lock_path(path)) is not None

@@ -17,7 +17,7 @@ FIRST_KEY: Final = "default"
 
 
 class StoredOperatorKey:
-    """A key on disk. One without a passphrase is never locked and is called insecure."""
+    """A key on disk. A key without a passphrase is called insecure and does not lock."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -30,7 +30,7 @@ class StoredOperatorKey:
 
     @property
     def lockable(self) -> bool:
-        """Whether locking it protects anything: a key without a passphrase does not."""
+        """Whether it has a passphrase. Locking protects nothing otherwise."""
         return not self.insecure
 
     @property
@@ -38,7 +38,7 @@ class StoredOperatorKey:
         """The key, or None while it is locked."""
         with self._guard:
             if self.insecure and self._key is None and not self._wiped:
-                # Only when it is needed: loading the cryptography takes as long as drawing the first frame.
+                # Unlocked only when needed: loading the cryptography library takes as long as drawing the first frame.
                 self._key = key_store.unlock(self._folder, self.name, None)
             return self._key
 

@@ -1,4 +1,4 @@
-"""What a surface needs from a source: a gate, embedded or not, and a daemon look the same to it."""
+"""What a surface needs from a source. Gates and daemons look the same to it."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -20,7 +20,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """The operator's name for it, "" if there is only one source."""
+        """The operator's name for the source, "" if there is only one."""
 
     @property
     def instance(self) -> str:
@@ -50,10 +50,10 @@ class Source(Protocol):
         """Everything the ledger has about one request."""
 
     def vault(self) -> "VaultState":
-        """Whether it can reach its credentials."""
+        """Whether the source can read its credentials."""
 
     def unlock_vault(self, passphrase: bytearray) -> None:
-        """Unlocks its vault, or raises an AileronError."""
+        """Unlocks the source's vault, or raises an AileronError."""
 
     def close(self) -> None:
         """Closes the connection."""
@@ -80,14 +80,14 @@ class OperatorKey(Protocol):
 
     @property
     def lockable(self) -> bool:
-        """Whether it can be locked and unlocked again."""
+        """Whether the key can be locked and unlocked again."""
 
     @property
     def key(self) -> UnlockedKey | None:
         """The key, or None while it is locked."""
 
     def unlock(self, passphrase: bytearray) -> None:
-        """Unlocks it, or raises an AileronError."""
+        """Unlocks the key, or raises an AileronError."""
 
     def lock(self) -> None:
-        """Wipes it from memory."""
+        """Wipes the key from memory."""

@@ -53,7 +53,7 @@ class GateChoice:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedGateChoice:
-    """A gate that has to be started in this process; `find` finds it once it runs."""
+    """A gate to start in this process; `find` finds it once it is running."""
 
     name: str
     find: Callable[[], FoundGate]
@@ -79,8 +79,8 @@ def choose_sources(
 ) -> list[SourceChoice]:
     """The sources to open, at least one.
 
-    A source that was asked for, by an option, in the configuration or in the environment, is opened or refused with
-    the reason. Only without any of these is one chosen among what runs on this machine.
+    A source that was asked for, by an option, in the configuration or in the environment, is opened, or the reason why
+    it cannot be is raised. If nothing was asked for, one is chosen from what runs on this machine.
     """
     wanted = options or SourceOptions()
     if wanted.embedded:
@@ -124,7 +124,7 @@ def _at_address(text: str, token_file: Path | None, env: Mapping[str, str]) -> S
     if source_kind(url) == "gate":
         if token_file:
             hint = "Omit --token-file."
-            raise ConflictingOptions(f"{url} is a gate, which takes no token: it knows your key", hint=hint)
+            raise ConflictingOptions(f"{url} is a gate, which needs no token: you sign in with your key", hint=hint)
         discover(url)  # refuses an unsafe address before anything is opened
         return GateChoice("", partial(discover, url))
     # With --url, a token in the environment that has no address of its own is meant for that daemon.

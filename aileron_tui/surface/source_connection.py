@@ -29,7 +29,7 @@ def daemon_ledger_folder(name: str) -> Path:
 def source_specs(
     choices: Sequence[SourceChoice], config: Config, *, surface: str, at_exit: ExitStack | None = None
 ) -> list[SourceSpec]:
-    """The sources to listen to. With `at_exit` the key is temporary, and is revoked in our ledgers when it closes."""
+    """The sources to listen to. With `at_exit`, the key is temporary and is revoked in our ledgers when that closes."""
     return [
         SourceSpec(choice.name, connection(choice, config, surface=surface, at_exit=at_exit), choice.kind)
         for choice in choices
@@ -53,7 +53,7 @@ class _GateConnection:
         from aileron_tui.runtime.known_gates import remember  # noqa: PLC0415
 
         found = self.choice.find()
-        # The gate of this home is identified by its private file, any other by what it was at the first connection.
+        # The gate of this home is identified by its private file, any other by what it said at the first connection.
         unknown = None if found.instance else remember
         return ApproverClient(found, key, surface=self.surface, name=self.choice.name, check_gate=unknown)
 
@@ -83,7 +83,7 @@ class _DaemonConnection:
 
 
 class OpenSources:
-    """Several sources as one, for commands. Each is opened when it is first used, and may fail without the others."""
+    """Several sources as one, for commands. Each is opened when first used. If one fails, the others still work."""
 
     def __init__(
         self, connections: "dict[str, Connect]", key: UnlockedKey, report: Callable[[AileronError], None]
@@ -114,7 +114,7 @@ class OpenSources:
         return tuple(sorted(found, key=lambda request: (request.requested_at, request.key)))
 
     def find(self, id_: str) -> "Request":
-        """A request by its whole id, waiting or not; raises the last error if no source has it."""
+        """The request with this full id, waiting or not; raises the last error if no source has it."""
         found = list(self._each(lambda source: (source.item(id_),)))
         return found[0]
 

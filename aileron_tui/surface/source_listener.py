@@ -26,7 +26,7 @@ _CLOSED: Final = "the connection was closed"
 
 
 class ConnectionState(StrEnum):
-    """The state of the connection to a source. STALE means that it was live before and is not any more."""
+    """The state of the connection to a source. STALE means that it was live and was lost."""
 
     CONNECTING = "connecting"
     LIVE = "live"
@@ -36,7 +36,7 @@ class ConnectionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """The connection status of a source: since when it is lost, and why, which is foreign text."""
+    """The connection status of a source: when the connection was lost, and why. The reason is foreign text."""
 
     state: ConnectionState = ConnectionState.CONNECTING
     since: str = ""
@@ -45,9 +45,9 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class SourceLost:
-    """The connection to a source was lost; `refused` if the source does not let us in.
+    """The connection to a source was lost; `refused` means that the source rejected our key or token.
 
-    `error` is None if the source closed the connection in an orderly way. `final` means that the listener gave up.
+    `error` is None if the source closed the connection normally. `final` means that the listener gave up.
     """
 
     since: str
@@ -132,7 +132,7 @@ class SourceListener:
             pause = min(self._reconnecting.longest, pause * 1.6)
 
     def _listen_once(self, key: "UnlockedKey") -> bool:
-        """Receives events until the connection is lost; whether to give up then."""
+        """Receives events until the connection is lost; returns whether to give up."""
         tries = self._reconnecting.tries
         final = tries is not None
         try:
@@ -142,7 +142,7 @@ class SourceListener:
             if isinstance(error, (NoReply, NoGate)) and self._failures != tries:
                 final = False
             self._report_lost(_brief(error), error, final=final)
-        except Exception as error:  # noqa: BLE001  # a source that fails must not look as if it were live
+        except Exception as error:  # noqa: BLE001  # a source that failed must not look live
             self._failures += 1
             fault = AileronError("cannot listen to the source", f"{type(error).__name__}: {error}")
             self._report_lost(str(fault), fault, final=final)
@@ -193,7 +193,7 @@ class SourceListener:
 def _brief(error: AileronError) -> str:
     """The error in a line or two; `doctor` prints all of it."""
     text = str(error)
-    return text if not error.detail or len(text) <= _LONGEST_FULL_TEXT else f"{error.title}: see doctor"
+    return text if not error.detail or len(text) <= _LONGEST_FULL_TEXT else f"{error.title}; run doctor"
 
 
 def _status_after(before: SourceStatus, report: "SourceEvent | SourceLost") -> SourceStatus:

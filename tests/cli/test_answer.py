@@ -223,7 +223,7 @@ def test_leaving_early_undoes_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(outcome_waiting, "time", Clock)
     assert desk.run("approve", id_, answers=["y"]) == INTERRUPTED
-    assert "it stays approved" in desk.out
+    assert "the request stays approved" in desk.out
     assert desk.decided() == [(id_, True)]
 
 

@@ -281,7 +281,7 @@ def test_an_id_must_fit_one_request_only(call: Any) -> None:
 def test_a_decision_can_be_bound_to_what_was_looked_at(call: Any) -> None:
     id_ = ask(call, "r-none")
     refused = call("approve", id_, "--digest", "sha256:" + "0" * 64)
-    assert (refused.code, "another digest" in refused.err) == (1, True)
+    assert (refused.code, "different digest" in refused.err) == (1, True)
     digest = call("show", id_, "--json").json["digest"]
     failed = call("approve", id_, "--digest", digest, "--json")
     assert (failed.code, failed.json["taken"], failed.json["state"]) == (1, True, "failed")

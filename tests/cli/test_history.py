@@ -325,7 +325,7 @@ def test_the_only_ledger_there_is_needs_no_name(home: Path, capsys: pytest.Captu
     assert err == "the gate has no ledger here; showing the ledger of work\n"
     daemon(home, "play")
     assert cli.main(["history"]) == 0
-    note = "the gate has no ledger here; for a daemon's use --source: play, work"
+    note = "the gate has no ledger here; use --source for a daemon's: play, work"
     assert capsys.readouterr() == ("", f"{note}\nnothing recorded yet\n")
 
 
@@ -335,7 +335,7 @@ def test_beside_a_gates_ledger_those_of_daemons_are_named(
     assert ledger.exists()
     daemon(home, "work")
     assert cli.main(["history"]) == 0
-    assert capsys.readouterr().err.startswith("showing the gate's ledger; for a daemon's use --source: work\n")
+    assert capsys.readouterr().err.startswith("showing the gate's ledger; use --source for a daemon's: work\n")
 
 
 def test_a_gates_ledger_that_is_gone_is_not_passed_over(

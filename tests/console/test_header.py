@@ -46,7 +46,7 @@ def test_a_lost_connection_takes_two_lines_at_most_and_names_the_doctor(width: i
     assert all(line.cell_length <= width for line in shown)
     text = "\n".join(line.plain for line in shown)
     assert "not connected since 21:52:32" in text
-    assert "no daemon is running here: see doctor" in text
+    assert "no daemon is running here; run doctor" in text
     assert ("stale" in text or "out of date" in text) is (reach is ConnectionState.STALE)
 
 

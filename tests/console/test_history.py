@@ -157,7 +157,7 @@ async def test_a_search_that_cannot_be_understood_says_why() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await loaded(pilot, 5)
         await pilot.press("slash", *"since:x")
-        await wait_until(pilot, lambda: "not a date, a time or a span" in text(app))
+        await wait_until(pilot, lambda: "not a date or time" in text(app))
         assert "since:7d" in text(app)
         await pilot.press("escape")
         await wait_until(pilot, lambda: "not a date" not in text(app))

@@ -517,7 +517,7 @@ async def test_a_lost_gate_is_said_answers_are_refused_and_it_comes_back() -> No
     ("trouble", "words"),
     [
         (Rejected(500, {"error": {"code": "x", "message": "it broke"}}), "it broke"),
-        (NoReply("the connection broke"), "it still waits"),
+        (NoReply("the connection broke"), "the request is still waiting"),
     ],
     ids=["500", "lost reply"],
 )

@@ -154,7 +154,7 @@ async def test_the_cursor_stays_while_sources_come_and_go() -> None:
         await wait_until(pilot, lambda: app.board.waiting_count == 6)
         assert app.board.selected == "work act-6"
         assert "Approve act-on-6?" in shown(app)
-        assert app.board.pill("home act-7").words == "no longer waits"
+        assert app.board.pill("home act-7").words == "no longer waiting"
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -85,7 +85,7 @@ def test_what_the_ledger_outgrew_is_looked_at_and_signed_anew_once() -> None:
     assert sent(gate).taken
     assert gate.decided == 2
     stubborn = Gate([item(1)], OUTGROWN, OUTGROWN)
-    assert "not taken" in sent(stubborn).words
+    assert "not accepted" in sent(stubborn).words
     assert stubborn.decided == 2
 
 
@@ -113,8 +113,8 @@ def test_no_other_refusal_is_sent_again() -> None:
             DeliveryRefusal.ANSWERED_ELSEWHERE,
         ),
         (PromptChanged(409, {"error": {"code": "PROMPT_CHANGED", "message": "x"}}), "changed", DeliveryRefusal.CHANGED),
-        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "does not know it", DeliveryRefusal.GONE),
-        (Rejected(500, {"error": {"code": "boom", "message": "it broke"}}), "not taken: ", DeliveryRefusal.OTHER),
+        (NotFound(404, {"error": {"code": "not_found", "message": "x"}}), "no longer knows", DeliveryRefusal.GONE),
+        (Rejected(500, {"error": {"code": "boom", "message": "it broke"}}), "not accepted: ", DeliveryRefusal.OTHER),
         (AileronError("no route"), "not sent: no route", DeliveryRefusal.OTHER),
     ],
 )
@@ -136,4 +136,4 @@ def test_a_lost_reply_is_looked_up_and_never_sent_again() -> None:
         assert outcome.error is (None if taken else lost)
         assert gate.decided == 1
     unreachable = Gate([AileronError("nobody answers")], lost)
-    assert "the state is unknown" in sent(unreachable).words
+    assert "the state of the request is unknown" in sent(unreachable).words

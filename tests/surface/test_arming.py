@@ -49,7 +49,7 @@ def test_showing_the_same_again_changes_nothing_and_another_digest_does(clock: C
         (Arming.answer_dropped, "your last answer came too early"),
         (Arming.keys_moved, "the keys just moved"),
         (Arming.console_paused, "the console was paused"),
-        (Arming.focused, "the window just got the focus"),
+        (Arming.focused, "the window just gained focus"),
         (Arming.pasted, "text was pasted"),
     ],
 )

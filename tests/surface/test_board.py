@@ -102,7 +102,7 @@ def test_what_somebody_else_answered_is_told_apart() -> None:
         "answered elsewhere: denied",
         "answered elsewhere: done ✓",
         "nobody answered",
-        "no longer waits",
+        "no longer waiting",
     ]
 
 
@@ -229,7 +229,7 @@ def test_a_request_that_waits_after_all_can_be_answered_again() -> None:
 def test_an_answer_that_was_missed_is_told_once_it_is_known() -> None:
     board = Board()
     board.receive([told("snapshot", item(1)), told("snapshot")])
-    assert board.pill("act-1").words == "no longer waits"
+    assert board.pill("act-1").words == "no longer waiting"
     board.receive([told("updated", item(1, RequestState.EXECUTED))])
     assert board.pill("act-1").words == "answered elsewhere: done ✓"
 

@@ -173,7 +173,7 @@ def test_an_old_place_is_not_taken_for_another() -> None:
     first = shelves.page({}, limit=2)
     pages = walked(shelves, 2)
     assert len(pages) == 200
-    with pytest.raises(AileronError, match="no longer known"):
+    with pytest.raises(AileronError, match="no longer available"):
         shelves.page({}, first.older, 2)
 
 

@@ -235,7 +235,7 @@ def test_a_token_for_the_address(home: Path, daemon: str, gate: str, monkeypatch
     from_file = only(url=daemon, token_file=home / "s" / "token")
     assert isinstance(from_file, DaemonChoice)
     assert from_file.find().token == TOKEN
-    with pytest.raises(ConflictingOptions, match="takes no token"):
+    with pytest.raises(ConflictingOptions, match="needs no token"):
         only(url=gate, token_file=home / "s" / "token")
     with pytest.raises(NoDaemon, match="cannot be read"):
         only(url=daemon, token_file=home / "none")

@@ -9,7 +9,7 @@ from aileron_tui.core.decision import Verdict
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     answer_command.arguments(parser)
-    parser.add_argument("--reason", default="", help="a reason, kept in the history")
+    parser.add_argument("--reason", default="", help="a reason to keep in the history")
     parser.add_argument("--digest", default="", help="approve only if the prompt has this digest (see `show`)")
     default, longest = outcome_waiting.DEFAULT_SECONDS, outcome_waiting.LONGEST_SECONDS
     parser.add_argument(
@@ -23,5 +23,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if done, 1 if not approved or failed, 5 if changed or no longer waiting, 75 if still running."""
+    """Returns 0 if done, 1 if not approved or failed, 5 if changed or no longer waiting, 75 if still running."""
     return answer_command.give_answer(options, Verdict.APPROVE)

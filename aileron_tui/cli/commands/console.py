@@ -1,4 +1,4 @@
-"""Open the console, on the daemon or gate at --url, else on the configured sources, else on what runs here."""
+"""Open the console: on the daemon or gate at --url, else on the configured sources, else on what runs here."""
 
 import sys
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ def arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(options: ConsoleOptions) -> int:
-    """0 after quitting, 1 if the console cannot be opened."""
+    """Returns 0 after quitting, 1 if the console cannot be opened."""
     check_terminal()
     with quick_start():
         return _open(options)
@@ -91,7 +91,7 @@ def _open(options: ConsoleOptions) -> int:
 
 
 def _source_options(options: ConsoleOptions) -> SourceOptions:
-    """Manifests are for an embedded gate, so naming some asks for one."""
+    """Where to connect. Manifests are for an embedded gate, so --manifests implies one."""
     embedded = options.standalone or options.manifests is not None
     return SourceOptions(options.url, options.token_file, embedded)
 

@@ -1,4 +1,4 @@
-"""Try it: the console with a sample gate, mail service and agent. Needs no setup and keeps nothing."""
+"""Try the console with a sample gate, mail service and agent. Needs no setup and keeps nothing."""
 
 import argparse
 import shlex
@@ -22,13 +22,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     who.add_argument(
         "--no-agent", action="store_true", help="run no agent; call actions yourself from another terminal"
     )
-    who.add_argument("--agent-only", action="store_true", help="run only the agent, on a gate that is running")
+    who.add_argument("--agent-only", action="store_true", help="run only the agent, against a running gate")
     parser.add_argument("--url", default="", help="the gate to call, with --agent-only")
     parser.add_argument("--theme", choices=THEMES, default=default_theme(), help="the colour theme")
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 after quitting, 1 if it cannot run."""
+    """Returns 0 after quitting, 1 if it cannot run."""
     if options.agent_only:
         return _run_agent(discover(options.url))
     return open_demo(options.theme, agent=not options.no_agent)

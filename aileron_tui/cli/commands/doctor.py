@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if no check failed, 1 otherwise. Warnings are not failures."""
+    """Returns 0 if no check failed, 1 otherwise. Warnings are not failures."""
     from aileron_tui.signing.secret_memory import protect_process  # noqa: PLC0415  # not needed for `--help`
 
     protect_process()

@@ -19,7 +19,10 @@ from aileron_tui.surface.embedded_gate import gate_setup
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument(
-        "--port", type=_port, default=DEFAULT_PORT, help=f"0 for any free port; default: {DEFAULT_PORT}"
+        "--port",
+        type=_port,
+        default=DEFAULT_PORT,
+        help=f"the port to listen on, 0 for any free one; default: {DEFAULT_PORT}",
     )
     parser.add_argument("--host", default=DEFAULT_HOST, help=f"the address to listen on; default: {DEFAULT_HOST}")
     parser.add_argument("--allow-remote", action="store_true", help="allow an address that other machines can reach")
@@ -28,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 after a clean stop, 1 if it cannot start."""
+    """Returns 0 after a clean stop, 1 if it cannot start."""
     protect_process()
     setup = gate_setup(load_config(paths().config), options.manifests)
     log = GateLog(sys.stderr, as_json=options.log_json)

@@ -29,9 +29,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     init = commands.add_parser("init", help="create a key and let it approve on this gate")
     init.add_argument("--name", default=FIRST_KEY, help=f"the key's name; default: {FIRST_KEY}")
-    init.add_argument("--no-passphrase", action="store_true", help="do not encrypt it (insecure)")
+    init.add_argument("--no-passphrase", action="store_true", help="do not encrypt the key (insecure)")
     show = commands.add_parser("show", help="show a key")
-    show.add_argument("name", nargs="?", help=_ONE_KEY)
+    show.add_argument("name", metavar="NAME", nargs="?", help=_ONE_KEY)
     show.add_argument("--json", action="store_true", help="print JSON")
     listing = commands.add_parser("list", help="list the keys on this machine and the approvers of this gate")
     listing.add_argument("--json", action="store_true", help="print JSON")
@@ -39,13 +39,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     enroll.add_argument("file", metavar="FILE", help="a file with the public key, or - for standard input")
     enroll.add_argument("--name", required=True, help="the key's name")
     revoke = commands.add_parser("revoke", help="stop a key from approving on this gate")
-    revoke.add_argument("name", help="the key's name or fingerprint")
+    revoke.add_argument("name", metavar="NAME", help="the key's name or fingerprint")
     passphrase = commands.add_parser("passphrase", help="change a key's passphrase")
-    passphrase.add_argument("name", nargs="?", help=_ONE_KEY)
+    passphrase.add_argument("name", metavar="NAME", nargs="?", help=_ONE_KEY)
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 on success, 1 on failure, 5 if there is no such key."""
+    """Returns 0 on success, 1 on failure, 5 if there is no such key."""
     protect_process()
     try:
         match options.command:
@@ -168,8 +168,8 @@ def _enrolment(approver: Approver | None) -> str:
     if approver is None:
         return "may not approve on this gate"
     if approver.revoked:
-        return f"revoked on this gate since {approver.revoked}"
-    return f"may approve on this gate since {approver.enrolled}"
+        return f"revoked on this gate ({approver.revoked})"
+    return f"may approve on this gate (since {approver.enrolled})"
 
 
 def _read_text(file: str) -> str:

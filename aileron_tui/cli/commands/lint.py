@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if there are no errors, 1 if a manifest is rejected, 2 if a path does not exist. Warnings are not errors."""
+    """Returns 0 if there are no errors, 1 if there are, 2 if a path does not exist. Warnings are not errors."""
     paths: list[str] = options.paths or [str(bundled("manifests"))]
     missing = [path for path in paths if not os.path.lexists(path)]
     for path in missing:

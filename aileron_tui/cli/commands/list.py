@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0, also if nothing is waiting."""
+    """Returns 0, even if nothing is waiting."""
     with source_options.open_sources(options) as sources:
         requests = sources.waiting()
     if options.json:

@@ -1,4 +1,4 @@
-"""Print the prompt of a call with its preview, as the operator would see it. Nothing is asked and nothing runs."""
+"""Print the prompt for a call with its preview, as the operator would see it. No request is made and nothing runs."""
 
 import argparse
 import logging
@@ -36,7 +36,7 @@ from aileron_tui.sandbox.sandbox import Sandbox
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """What a preview is fetched with."""
+    """The manifests and the configuration for fetching a preview."""
 
     manifests: Path
     config: Config
@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 on success, 1 if the preview is unavailable, 2 for wrong usage, 5 if there is no such action."""
+    """Returns 0 on success, 1 if the preview is unavailable, 2 for wrong usage, 5 if there is no such action."""
     logging.getLogger("aileron_tui").addHandler(logging.NullHandler())  # failures are printed below
     manifests: Path = options.manifests or bundled("manifests")
     if not manifests.is_dir():
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         write_error(str(error))
         return USAGE
     with _sample_setup(manifests) if options.demo else _own_setup(manifests) as setup:
-        # The sample service has another port, which changes the manifests, so the action is read again.
+        # The manifests are changed to use the port of the sample service, so the action is read again.
         action = load_bundle(setup.manifests).actions.get(action.name)
         if action is None:
             detail, hint = "its manifest is not copied", "Arrange the folder like the bundled manifests."
@@ -156,5 +156,5 @@ def _unknown_action(name: str, bundle: Bundle, manifests: Path) -> int:
     if close:
         sys.stderr.write(f'  Did you mean "{inline(close)}"?\n')
     if any(finding.severity is Severity.ERROR for finding in bundle.findings):
-        sys.stderr.write(f"  Some manifests have errors. To see them run: aileron-tui lint {inline(str(manifests))}\n")
+        sys.stderr.write(f"  Some manifests have errors. To see them, run: aileron-tui lint {inline(str(manifests))}\n")
     return NOT_FOUND

@@ -27,14 +27,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("action", metavar="ACTION", help="the action to call")
     action_inputs.arguments(parser)
-    parser.add_argument("--wait", metavar="SECONDS", type=_seconds, default=0, help="how long to wait for the result")
-    parser.add_argument("--agent", metavar="NAME", default="", help="the name of the calling agent")
+    parser.add_argument(
+        "--wait", metavar="SECONDS", type=_seconds, default=0, help="how long to wait for the result; default: 0"
+    )
+    parser.add_argument("--agent", metavar="NAME", default="", help="the agent's name, shown in the prompt")
     parser.add_argument("--url", default="", help="the gate to call; default: the gate of this home")
     parser.add_argument("--token-file", metavar="FILE", type=Path, help="a file with the agent token, for another gate")
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if done, 1 if failed, 2 for wrong usage, 3 if denied, 4 if nobody answered, 75 if still waiting."""
+    """Returns 0 if done, 1 if failed, 2 for wrong usage, 3 if denied, 4 if nobody answered, 75 if still waiting."""
     found = discover(options.url)
     if options.token_file:
         found = FoundGate(found.url, found.instance, options.token_file)

@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if shown, 5 if there is no such request."""
+    """Returns 0 if shown, 5 if there is no such request."""
     with source_options.open_sources(options) as sources:
         try:
             request = wait_for_preview(sources, _find(sources, options.id))
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _find(sources: OpenSources, id_: str) -> Request:
-    """A waiting request, or by its whole id one that ended a short while ago."""
+    """A waiting request, or one that ended a short while ago, by its full id."""
     try:
         return find_waiting(sources, id_)
     except NoSuchRequest as missing:

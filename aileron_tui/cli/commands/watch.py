@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if every source closed the connection, 1 if one could not be reached any more."""
+    """Returns 0 if every source closed the connection, 1 if one could no longer be reached."""
     with source_options.open_sources(options) as sources:
         return _watch(sources, as_json=options.json)
 

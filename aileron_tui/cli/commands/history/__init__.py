@@ -31,11 +31,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", metavar="NAME", help=_SOURCE)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     show = commands.add_parser("show", help="show everything about one request")
-    show.add_argument("id", help="the request's id")
-    head = commands.add_parser("head", help="print the head of the chain, to be kept elsewhere")
+    show.add_argument("id", metavar="ID", help="the request's id")
+    head = commands.add_parser("head", help="print the head of the chain, to store elsewhere")
     verify = commands.add_parser("verify", help="check the chain, signatures and keys, and that nothing ran twice")
     verify.add_argument("file", metavar="FILE", nargs="?", help="an export or a ledger file; default: this ledger")
-    verify.add_argument("--against", metavar="HEAD", type=_head, help="a head from earlier that must be in the chain")
+    verify.add_argument("--against", metavar="HEAD", type=_head, help="an earlier head that must be in the chain")
     for command in (show, head, verify):
         command.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     export = commands.add_parser("export", help="export the ledger as JSON lines, or the requests as CSV")
@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     export.add_argument("--output", metavar="FILE", help="a new file; default: standard output")
     _filters(export)
-    set_aside = commands.add_parser("set-aside", help="rename a damaged ledger and start a new one")
+    set_aside = commands.add_parser("set-aside", help="move a damaged ledger aside and start a new one")
     rebuild = commands.add_parser("rebuild", help="rebuild the search index from the entries")
     for command in (show, head, verify, export, set_aside, rebuild):
         command.add_argument("--source", metavar="NAME", default=argparse.SUPPRESS, help=_SOURCE)
@@ -55,10 +55,10 @@ def _filters(parser: argparse.ArgumentParser) -> None:
         "--search",
         metavar="TEXT",
         default="",
-        help="words that must all occur (word* for a prefix), and since:7d, until:, outcome:, surface:, action:",
+        help="words to find (word* for a prefix), and since:7d, until:, outcome:done, surface:, action:, source:",
     )
-    parser.add_argument("--since", metavar="WHEN", type=_time, help="a date, a time, or a span back: 30m, 12h, 7d, 2w")
-    parser.add_argument("--until", metavar="WHEN", type=_time, help="like --since; the time itself is not included")
+    parser.add_argument("--since", metavar="WHEN", type=_time, help="a date, a time, or how long ago: 30m, 12h, 7d, 2w")
+    parser.add_argument("--until", metavar="WHEN", type=_time, help="like --since; that time itself is not included")
     parser.add_argument(
         "--outcome",
         metavar="OUTCOME",
@@ -72,7 +72,7 @@ def _filters(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """0 if all is well, 1 if something failed or the ledger is damaged, 5 if there is no such request."""
+    """Returns 0 on success, 1 if something failed or the ledger is damaged, 5 if there is no such request."""
     if options.command == "verify" and options.file is not None:
         from aileron_tui.cli.commands.history import verify  # noqa: PLC0415  # needs cryptography
 
@@ -180,4 +180,6 @@ def _time(text: str) -> datetime:
     try:
         return read_time(text, utc_now())
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a date (2026-05-12) or a span (7d, 12h)") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a date (2026-05-12), a time, or how long ago (7d, 12h)"
+        ) from None

@@ -13,7 +13,7 @@ from aileron_tui.ledger.store import LedgerReader
 
 @contextmanager
 def local_reader(path: Path, *, indexed: bool = False) -> Iterator[LedgerReader | None]:
-    """A ledger, or None if nothing was ever recorded. If an index is needed, one of an older version is rebuilt."""
+    """A ledger, or None if nothing was ever recorded. If an index is needed, one from an older version is rebuilt."""
     if path.exists() or path.is_symlink():
         with open_reader(path) as reader:
             if indexed and not reader.indexed():

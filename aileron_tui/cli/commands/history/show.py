@@ -61,7 +61,7 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
         "reason": record.reason,
         "error": record.error,
         "signature": signature,
-        "news": unknown_outcome(record, utc_now()),
+        "note": unknown_outcome(record, utc_now()),
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
     }
     for name, value in about.items():
@@ -87,7 +87,7 @@ def _print_entry(entry: Entry) -> None:
 
 
 def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: tuple[Entry, ...]) -> str:
-    """Whether the decision that counted was signed by a key that was allowed to approve, in words."""
+    """In words: whether the decision that counted was signed by a key that was allowed to approve."""
     decision = next((entry for entry in reversed(entries) if entry.kind == EntryKind.DECIDED), None)
     if record.surface == ELSEWHERE:
         late = "; an answer from here came too late" if decision else ""
