@@ -129,7 +129,7 @@ def character_table() -> str:
     parts = [
         CHARACTER_HEAD,
         f'UNICODE = "{unicodedata.unidata_version}"\n',
-        "# Ordinary characters that stand on their own, tab and newline among them.",
+        "# Ordinary characters that do not attach to another one, including tab and newline.",
         literal("PLAIN", character_class(code for code in kept if not stacked(code))),
         "# Ordinary characters that attach to the one before: combining marks, vowels and finals of Hangul.",
         literal("MARKS", character_class(marks)),
@@ -195,7 +195,7 @@ def lookalike_table() -> str:
     starts = "".join(escape(first) for first, _ in stretches)
     parts = [
         LOOKALIKE_HEAD,
-        "# Each character of ALIKE looks like the one at the same place in ASCII.",
+        "# Each character of ALIKE looks like the one at the same index of ASCII.",
         literal("ALIKE", "".join(escape(code) for code, _ in alike), raw=False),
         literal("ASCII", "".join(ascii_ for _, ascii_ in alike)),
         "# From each character of STARTS on, letters are of the script that SCRIPTS has at the same place.",

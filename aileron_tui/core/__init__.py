@@ -1,1 +1,1 @@
-"""What is true about approvals, as values and pure functions: no I/O, no terminal."""
+"""Requests, prompts, decisions and manifests as values and pure functions, without I/O and without a terminal."""

@@ -85,7 +85,7 @@ class Input:
 
     @property
     def title(self) -> str:
-        """The label that is shown beside the value."""
+        """The label to show beside the value: `label`, or else the name."""
         return self.label or self.name
 
 
@@ -112,7 +112,7 @@ class PreviewDirective:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Whether an approval is required, for how many seconds it is waited for, and what is fetched before asking."""
+    """Whether approval is required, how many seconds to wait for it, and the preview to fetch before asking."""
 
     required: bool = False
     timeout: int | None = None
@@ -121,7 +121,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something an agent may call. An instance has passed every check of a single manifest."""
+    """Something an agent may call. An instance has passed every check that needs only its own manifest."""
 
     name: str
     version: str
@@ -135,7 +135,7 @@ class Action:
 
     @property
     def gated(self) -> bool:
-        """Whether it needs approval."""
+        """Whether the action needs approval."""
         return self.approval.required
 
     def requirement(self, name: str) -> Requirement | None:
@@ -159,7 +159,7 @@ def read_action(data: bytes | str, file: str) -> Reading[Action]:
 
 
 class _ActionReader:
-    """Checks a manifest in order. Each method returns its part of the action, even if it found problems in it."""
+    """Checks a manifest from top to bottom. Each method returns its part of the action, even if it has problems."""
 
     def __init__(self, table: dict[str, Any], problems: Problems) -> None:
         self._table = table
@@ -265,7 +265,7 @@ class _ActionReader:
         description: str = table.get("description", "")
         if not description.strip():
             self._report_missing(
-                (*path, "description"), "Describe what to pass. This is all that agents are told about the input."
+                (*path, "description"), "Describe what to pass. Agents see only this description of the input."
             )
         label: str = table.get("label", "")
         if label and not label.strip():
@@ -315,7 +315,7 @@ class _ActionReader:
             path,
             "timeout-unknown-upstream",
             message,
-            "Keep it only if the action always runs on the gate of aileron-tui.",
+            "Keep it only if the action always runs on aileron-tui's own gate.",
         )
         return min(seconds, LONGEST_TIMEOUT)
 
@@ -359,7 +359,7 @@ class _ActionReader:
         if not connector:
             self._report_missing((*path, "connector"), "Name a connector from [[requires.connectors]].")
         elif connector not in granted:
-            fix = "Write the name exactly as it is there, or add it."
+            fix = "Write the name exactly as it is there, or add the connector."
             add(
                 (*path, "connector"),
                 "step-connector",

@@ -25,7 +25,7 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The address that paths such as /v1/health are added to."""
+        """The base URL, to which paths such as /v1/health are added."""
         default_port = 443 if self.scheme == "https" else 80
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if self.port == default_port else f":{self.port}")
@@ -44,24 +44,24 @@ class Address:
 
     @property
     def is_confidential(self) -> bool:
-        """Whether nobody on the network can read what is sent there."""
+        """Whether nobody else can read what is sent to this address: it is local or uses HTTPS."""
         return self.is_local or self.scheme == "https"
 
     def matches(self, other: "Address") -> bool:
-        """Returns whether another address is the same place; `localhost` matches any loopback address."""
+        """Returns whether another address points to the same server; `localhost` matches any loopback address."""
         same = (self.scheme, self.port) == (other.scheme, other.port)
         return same and (self.host == other.host or (self.host == "localhost" and other.is_local))
 
 
 def read_address(text: str) -> Address:
-    """Parses an address, which may end in /v1. Errors do not repeat the text, because it may contain a secret."""
+    """Parses an address, which may end in /v1. Error messages do not repeat it, because it may contain a secret."""
     parts = _URL.fullmatch(text.strip())
     if parts is None:
         raise BadAddress(_problem(text.strip()))
     scheme, host = parts[1].lower(), parts[2].lower()
     port = int(parts[3] or (443 if scheme == "https" else 80))
     if not 1 <= port <= 65535:
-        raise BadAddress(f"there is no port {port}")
+        raise BadAddress(f"port {port} is not between 1 and 65535")
     if host.startswith("["):
         try:
             host = str(ipaddress.IPv6Address(host[1:-1]))

@@ -1,4 +1,4 @@
-"""Bundles: manifests that are loaded together, and the checks across them."""
+"""Bundles: manifests that are loaded together, and the checks that involve several of them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +26,7 @@ class Bundle:
 
 
 def check_bundle(actions: Sequence[Reading[Action]], packages: Sequence[BundledConnector] = ()) -> Bundle:
-    """Returns the bundle of these files, with the findings of each file and those across files, in file order."""
+    """Builds a bundle. Its findings, within each file and across files, are in the order of the files."""
     extra: dict[int, Problems] = {}
     connectors = _connectors(packages, extra)
     named = _named(actions, extra)
@@ -72,7 +72,7 @@ def _connectors(packages: Sequence[BundledConnector], extra: dict[int, Problems]
 
 
 def _named(actions: Sequence[Reading[Action]], extra: dict[int, Problems]) -> list[_Named]:
-    """The readable actions. If two have one name, the first is kept."""
+    """The readable actions. If two have the same name, the first is kept."""
     first: dict[str, str] = {}
     named: list[_Named] = []
     for reading in actions:

@@ -1,4 +1,4 @@
-"""A caution that comes with a request."""
+"""Cautions: warnings that are shown with a request."""
 
 from datetime import timedelta
 
@@ -7,9 +7,9 @@ from aileron_tui.core.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """A sentence to read before answering. It may quote the request, so show it as foreign text.
+    """A warning to read before answering. It may quote the request, so show it as foreign text.
 
-    With `after`, it applies only once the request has waited that long.
+    A caution applies only once the request has waited for the time `after`.
     """
 
     text: str

@@ -6,7 +6,7 @@ Copyright © Unicode, Inc., Unicode License v3.
 
 UNICODE = "14.0.0"
 
-# Ordinary characters that stand on their own, tab and newline among them.
+# Ordinary characters that do not attach to another one, including tab and newline.
 PLAIN = (
     r"\u0009-\u000a\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u038a\u038c"
     r"\u038e-\u03a1\u03a3-\u0482\u048a-\u052f\u0531-\u0556\u0559-\u058a\u058d-\u058f\u05be\u05c0\u05c3"

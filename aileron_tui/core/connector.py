@@ -136,7 +136,7 @@ class _ConnectorReader:
         )
 
     def _has(self, value: object, path: Path, fix: str) -> bool:
-        """Returns whether a required value is there, and reports it if it is missing."""
+        """Returns whether a required value is set, and reports it if it is missing."""
         if self._problems.missing(value, path):
             self._problems.add(path, "required", f"{dotted(path)} is required", fix)
         return bool(value)

@@ -1,9 +1,10 @@
-"""The kinds of request that an Aileron daemon knows, one declaration for each.
+"""The kinds of request that an Aileron daemon makes, one declaration for each.
 
-A kind says everything that depends on it: the question, the labels of its args, what can be edited, its risk, its
-cautions, and whether the daemon ever reports how it ended. To add a kind, declare it and list it in `KINDS`.
+A declaration has everything that depends on the kind: the question, the labels of the args, which arg can be edited,
+the risk, the cautions, and whether the daemon reports how a request ended. To add a kind, declare it and list it in
+`KINDS`.
 
-An action is not listed here: its manifest declares it. A kind that is not known here is shown with every arg.
+Actions are not listed here, because their manifests declare them. A request of an unknown kind is shown with all args.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +50,7 @@ def _no_cautions(_: JsonObject) -> Iterable[Caution]:
 
 @dataclass(frozen=True, slots=True)
 class RequestKind:
-    """What is known about the requests of one kind. `risk` and `cautions` are computed from the args."""
+    """Everything that depends on the kind of a request. `risk` and `cautions` compute theirs from the args."""
 
     name: str
     question: str
@@ -61,7 +62,7 @@ class RequestKind:
 
     @property
     def form(self) -> tuple[JsonObject, ...]:
-        """The inputs of the form that edits a request of this kind."""
+        """The inputs of the form in which a request of this kind is edited."""
         editable = self.editable
         if editable is None:
             return ()
@@ -77,7 +78,7 @@ class RequestKind:
 
 
 def reports_end(kind: str) -> bool:
-    """Whether a daemon ever reports how a request of this kind ended."""
+    """Whether a daemon reports how a request of this kind ended. An unknown kind is assumed to be reported."""
     return kind not in KINDS or KINDS[kind].reports_end
 
 
@@ -111,13 +112,13 @@ _COMMS_DRAFT: Final = RequestKind(
 def _http_risk(args: JsonObject) -> Risk:
     method, body = args.get("method"), args.get("body")
     if isinstance(method, str) and method.upper() in ("GET", "HEAD") and body in (None, ""):
-        return Risk(RiskLevel.NORMAL, "it only reads, but its URL can carry data out")
-    return Risk(RiskLevel.HIGH, "it may change something elsewhere or carry data out")
+        return Risk(RiskLevel.NORMAL, "it only reads, but its URL can leak data")
+    return Risk(RiskLevel.HIGH, "it may change something on the server or leak data")
 
 
 def _http_cautions(args: JsonObject) -> Iterator[Caution]:
     if not args.get("secret_name"):
-        yield Caution("goes out without a credential")
+        yield Caution("it is sent without a credential")
 
 
 _HTTP_REQUEST: Final = RequestKind(

@@ -1,7 +1,7 @@
-"""The signed answer: what a decision says, its exact bytes, and the bytes a signature covers (DSSE v1).
+"""The content of a decision, its exact bytes, and the bytes that its signature covers (DSSE v1).
 
-The format version is in the payload and in the payload type, and the signature covers both. A payload of one version
-under the type of another is refused.
+The format version is in the payload and in the payload type, and the signature covers both. A payload whose version
+differs from that of its type is refused.
 """
 
 import re
@@ -38,9 +38,9 @@ class Verdict(StrEnum):
 class Statement:
     """Everything a decision is bound to, so that it is valid for nothing else.
 
-    `connector` is the hash of what would run, "" if a daemon does not report it; `edits` are the inputs the operator
-    changed (merged over the agent's), or None; `head` is the ledger's head when the decision was made; `nonce` makes
-    each decision single-use; `version` is the format version, which is signed like everything else.
+    `connector` is the hash of the connector that would run, "" if a daemon does not report it; `edits` are the inputs
+    that the operator changed (merged over the agent's), or None; `head` is the ledger's head when the decision was
+    made; `nonce` makes each decision single-use; `version` is the format version, which is signed like everything else.
     """
 
     request: str
@@ -86,7 +86,7 @@ _SHAPES: Final = {
 
 
 def statement_version(payload_type: str) -> int | None:
-    """The version of the statements that have this payload type, None for any other type, or a NewerFormat."""
+    """The statement version of a payload type, or None for any other type. Raises NewerFormat for a later version."""
     for version, known in PAYLOAD_TYPES.items():
         if payload_type == known:
             return version
@@ -96,7 +96,7 @@ def statement_version(payload_type: str) -> int | None:
 
 
 def read_statement(payload: bytes) -> Statement:
-    """The statement in these bytes, or a JsonError; only the canonical spelling is accepted."""
+    """Parses a statement. Raises JsonError if it is not valid or not in canonical form."""
     fields = read_object(payload, _LIMITS)
     version = version_of(fields, "the decision")
     expected = _FIELDS[version]
@@ -128,6 +128,6 @@ def read_statement(payload: bytes) -> Statement:
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:
-    """DSSE's pre-authentication encoding: type and payload with their lengths, so that neither can be moved."""
+    """DSSE's pre-authentication encoding. It includes both lengths, so type and payload cannot be confused."""
     name = payload_type.encode()
     return b"DSSEv1 %d %b %d %b" % (len(name), name, len(payload), payload)

@@ -1,4 +1,4 @@
-"""An edited call: the inputs that were asked for and those that were approved, as rows to compare and as JSON."""
+"""Edited calls: the inputs as asked and as approved, as rows to compare and as JSON."""
 
 import json
 from collections import defaultdict
@@ -10,25 +10,25 @@ from aileron_tui.core.prompt_rows import Row
 
 MOST_LINES: Final = 400
 MOST_TEXT: Final = 32_000
-"""The longest that two texts together may be to be compared line by line."""
+"""The most characters that two texts may have together to be compared line by line."""
 
 _MOST_PAIRS: Final = 3000
 
 _ABSENT: Final = Row("", missing=True)
 
 Pair = tuple[Row, Row | None]
-"""A row, and the same row before the edit if it was different."""
+"""A row, and the row as it was before the edit, or None if it is unchanged."""
 
 
 def edit_fields(asked: JsonObject, approved: JsonObject) -> JsonObject:
-    """An edit as JSON: the inputs asked for, the inputs approved, and the names of those that differ."""
+    """An edit as JSON: the inputs as asked, the inputs as approved, and the names of those that differ."""
     was, now = ({name: json.dumps(value, sort_keys=True) for name, value in args.items()} for args in (asked, approved))
     changed = [name for name in dict.fromkeys((*was, *now)) if was.get(name) != now.get(name)]
     return {"asked": asked, "approved": approved, "changed": [*changed]}
 
 
 def arg_rows(args: JsonObject) -> tuple[Row, ...]:
-    """Rows for inputs whose labels are not known."""
+    """Rows for inputs whose labels are unknown: each is labelled with its name."""
     return tuple(_row(name, plain(value), long=isinstance(value, list | dict)) for name, value in args.items())
 
 
@@ -37,7 +37,7 @@ def _row(name: str, text: str, *, long: bool) -> Row:
 
 
 def paired(rows: Sequence[Row], before: Sequence[Row] | None) -> list[Pair]:
-    """Each row with its earlier value if that was different; removed rows come last. None: nothing was edited."""
+    """Pairs each row with the row before the edit; removed rows come last. `before` is None if nothing was edited."""
     if before is None:
         return [(row, None) for row in rows]
     known: defaultdict[str, list[Row]] = defaultdict(list)
@@ -47,12 +47,12 @@ def paired(rows: Sequence[Row], before: Sequence[Row] | None) -> list[Pair]:
     for row in rows:
         old = known[row.label].pop(0) if known[row.label] else _ABSENT
         pairs.append((row, None if (old.value, old.missing) == (row.value, row.missing) else old))
-    left = [row for rest in known.values() for row in rest if not row.missing]
-    return [*pairs, *((Row(row.label, missing=True, multiline=row.multiline), row) for row in left)]
+    removed = [row for rest in known.values() for row in rest if not row.missing]
+    return [*pairs, *((Row(row.label, missing=True, multiline=row.multiline), row) for row in removed)]
 
 
 def signed_rows(row: Row, old: Row | None) -> Iterator[tuple[str, Row]]:
-    """A row, or its old and its new value, each with its sign: `-`, `+` or a space."""
+    """Yields an unchanged row with a space, or the old row with `-` and the new one with `+`."""
     if old is None:
         yield " ", row
         return
@@ -63,9 +63,9 @@ def signed_rows(row: Row, old: Row | None) -> Iterator[tuple[str, Row]]:
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]] | None:
-    """Both texts as runs of lines, each with its sign: `-`, `+`, or a space if unchanged. None if they are too long.
+    """The difference as runs of lines, each with `-`, `+`, or a space if unchanged. None if the texts are too long.
 
-    Only the lines between the first and the last change are compared one by one, and only if there are few.
+    Only the lines between the first and the last change are compared one by one, and only if there are few of them.
     """
     old, new = before.split("\n", MOST_LINES), after.split("\n", MOST_LINES)
     if max(len(old), len(new)) > MOST_LINES or len(before) + len(after) > MOST_TEXT:
@@ -81,7 +81,7 @@ def difference(before: str, after: str) -> list[tuple[str, str]] | None:
 
 
 def _same_at_start(old: list[str], new: list[str]) -> int:
-    """How many lines at the start are the same."""
+    """The number of lines at the start that are the same in both."""
     pairs = zip(old, new, strict=False)
     return next((number for number, (was, now) in enumerate(pairs) if was != now), min(len(old), len(new)))
 

@@ -1,13 +1,13 @@
-"""Ledger entries and the hash chain over them, as pure functions over the stored bytes.
+"""Ledger entries and their hash chain, as pure functions on the stored bytes.
 
-An entry is stored as canonical JSON. Its hash covers the hash before it and, in version 1, those bytes. From version 2
-on it covers the entry's header instead, which has the SHA-256 digest of the body in place of the body:
+An entry is stored as canonical JSON. Its hash covers the previous entry's hash and, in version 1, the stored bytes.
+Since version 2 it covers the entry's header instead, which has the SHA-256 digest of the body in place of the body:
 
     stored   {"body":{…},"kind":"request.made","request":"act-1","seq":7,"time":"…","version":2}
     header   {"body":"sha256:…","kind":"request.made","request":"act-1","seq":7,"time":"…","version":2}
 
-So a body can be removed without breaking the chain: the header is stored in its place, and the hash stays the same.
-One chain may hold entries of several versions.
+So a body can be removed without breaking the chain: the header is stored instead of the entry, and the hash stays the
+same. A chain may contain entries of several versions.
 """
 
 import hashlib
@@ -26,17 +26,17 @@ GENESIS: Final = "sha256:" + "0" * 64
 _DOMAINS: Final = {1: b"aileron ledger v1\n", 2: b"aileron ledger v2\n"}
 _BODY: Final = b'{"body":'
 _REMOVED: Final = re.compile(rb'\{"body":"sha256:[0-9a-f]{64}",')
-_REST: Final = b',"kind":"'  # quotes inside strings are escaped, so the last one in the bytes is the field itself
+_REST: Final = b',"kind":"'  # quotes inside strings are escaped, so the last match in the bytes is the field itself
 _VERSION: Final = re.compile(rb',"version":([0-9]{1,9})\}\Z')
 _LIMITS: Final = JsonLimits(size=16 * 1024 * 1024)
 _FIELDS: Final = {"seq": int, "time": str, "kind": str, "request": str, "body": dict}
 
 
 class EntryKind(StrEnum):
-    """What an entry records: each step of a request, and each change of the gate itself.
+    """What an entry records: a step of a request, or a change of the gate itself.
 
-    `TOLD` is what a daemon reports about a request that it runs itself; it never counts as an approval given here.
-    `EDITED` is its report that a call was edited before it was approved elsewhere; it does not say how.
+    `TOLD` is a daemon's report about a request that it runs itself; it never counts as an approval given here.
+    `EDITED` is a daemon's report that a call was edited before it was approved elsewhere; it does not contain the edit.
     """
 
     REQUESTED = "request.made"
@@ -63,7 +63,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One fact: its place in the chain, its time and kind, its request (or ""), and the details."""
+    """One entry of the ledger: its number, time and kind, its request (or ""), and the details."""
 
     seq: int
     time: str
@@ -82,21 +82,21 @@ class Entry:
 
 
 class BodyRemoved(JsonError):
-    """An entry of which only the header is left."""
+    """An entry whose body was removed, so that only its header is left."""
 
     def __init__(self) -> None:
         super().__init__("the body of the entry was removed", "$.body")
 
 
 def encode(entry: Entry) -> bytes:
-    """The bytes that are stored: canonical JSON."""
+    """The entry as it is stored, in canonical JSON."""
     if entry.version == 1:
         return canonical(entry.fields())
     return b"%b%b%b" % (_BODY, canonical(entry.body), _after_body(entry))
 
 
 def decode(data: bytes) -> Entry:
-    """The entry in these bytes, or a JsonError: a NewerFormat or BodyRemoved where that is the reason."""
+    """Parses a stored entry. Raises JsonError, or its subclasses NewerFormat and BodyRemoved."""
     fields = read_object(data, _LIMITS)
     version = version_of(fields, "the entry")
     expected = _FIELDS.keys() if version == 1 else {*_FIELDS, "version"}
@@ -116,7 +116,7 @@ def decode(data: bytes) -> Entry:
 
 
 def _after_body(entry: Entry) -> bytes:
-    """The end of the stored bytes. Canonical JSON sorts its keys, so the body comes first."""
+    """The stored bytes after the body. Canonical JSON sorts its keys, so the body comes first."""
     kind_, request, time = quoted(entry.kind), quoted(entry.request), quoted(entry.time)
     text = f',"kind":{kind_},"request":{request},"seq":{entry.seq},"time":{time},"version":{entry.version}}}'
     try:
@@ -126,7 +126,7 @@ def _after_body(entry: Entry) -> bytes:
 
 
 def link(previous: str, data: bytes) -> str:
-    """The hash of a stored entry, or a NewerFormat. It is the same whether or not the body was removed."""
+    """The hash of a stored entry, the same whether or not its body was removed. Raises NewerFormat."""
     version = _stored_version(data)
     hashed = data if version == 1 else header(data)
     digest = hashlib.sha256(_DOMAINS[version] + bytes.fromhex(previous.removeprefix("sha256:")) + hashed)
@@ -134,9 +134,10 @@ def link(previous: str, data: bytes) -> str:
 
 
 def header(data: bytes) -> bytes:
-    """What the hash of a stored entry covers from version 2 on: the entry with the digest of its body.
+    """The header of a stored entry: the entry with the digest of its body instead of the body.
 
-    Also what is stored if the body is removed. The header of a header is itself.
+    Since version 2 the hash of an entry covers its header, and if the body is removed, only the header is stored. The
+    header of a header is the same bytes.
     """
     rest = data.rfind(_REST)
     if _REMOVED.match(data) or not data.startswith(_BODY) or rest < 0:
@@ -146,7 +147,7 @@ def header(data: bytes) -> bytes:
 
 
 def _stored_version(data: bytes) -> int:
-    """The version that stored bytes end with. Nothing else in them is trusted yet."""
+    """The version at the end of the stored bytes. Nothing else in them has been checked yet."""
     found = _VERSION.search(data, max(0, len(data) - 24))
     version = int(found[1]) if found else 1
     if version > VERSION:
@@ -155,7 +156,7 @@ def _stored_version(data: bytes) -> int:
 
 
 class Damage(StrEnum):
-    """What can be wrong with a chain, in words for a person."""
+    """What can be wrong with a chain, in words for users."""
 
     UNREADABLE = "the entry cannot be read"
     NEWER = "the entry was written by a newer version of aileron-tui"
@@ -170,8 +171,8 @@ class Damage(StrEnum):
     HEAD = "the decision was signed over another history"
     KEY = "the key was not allowed to decide at that time"
     REPEATED = "a request ran more than once, or without an approval"
-    OTHER = "something else ran than what was approved"
-    TOLD = "the daemon's report does not fit the request"
+    OTHER = "what ran is not what was approved"
+    TOLD = "the daemon's report does not match the request"
     INDEX = "the history list differs from the entries"
 
 
@@ -185,14 +186,14 @@ class ChainFault:
 
 
 class ChainWalker:
-    """Checks a chain entry by entry in constant memory; `head` is the hash of the last good one."""
+    """Checks a chain entry by entry in constant memory; `head` is the hash of the last good entry."""
 
     def __init__(self, head: str = GENESIS, seq: int = 0) -> None:
         self.head = head
         self.seq = seq
 
     def check(self, seq: int, data: bytes, stored: str) -> ChainFault | None:
-        """Checks the next entry as stored: returns what is wrong with it, or None and moves on.
+        """Checks the next stored entry and returns what is wrong with it. If it is good, moves on and returns None.
 
         An entry whose body was removed is checked by its header, which has the digest of the body.
         """
@@ -205,6 +206,6 @@ class ChainWalker:
         except NewerFormat as error:
             return ChainFault(seq, Damage.NEWER, str(error))
         if actual != stored:
-            return ChainFault(seq, Damage.CHANGED, f"its hash is {stored}, its content gives {actual}")
+            return ChainFault(seq, Damage.CHANGED, f"its stored hash is {stored}, but its content has {actual}")
         self.seq, self.head = seq, actual
         return None

@@ -34,7 +34,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class TomlSource:
-    """The TOML text of a manifest, kept to find the line of a key if there is a problem with it."""
+    """The TOML text of a manifest, kept to find the line of a key that has a problem."""
 
     file: str
     toml: str = ""
@@ -45,7 +45,7 @@ class TomlSource:
         return locate(self.toml)
 
     def position(self, path: Path) -> Position:
-        """Returns the position of a key, or of the nearest table around it that the text contains."""
+        """Returns the position of a key, or of the nearest enclosing table if the text does not contain the key."""
         while path:
             if found := self._positions.get(path):
                 return Position(found.line + self.first_line - 1, found.column)
@@ -69,27 +69,27 @@ class Problems:
         self._found.append((path, rule, message, fix, Severity.WARNING))
 
     def wrong_type(self, path: Path, message: str, fix: str, dropped: Path | None = None) -> None:
-        """Adds an error for a value of the wrong type. It, or `dropped` around it, is not reported as missing later."""
+        """Adds an error for a value of the wrong type. The value, or `dropped`, is not reported as missing later."""
         self._wrong_types.add(path if dropped is None else dropped)
         self.add(path, "wrong-type", message, fix)
 
     def missing(self, value: object, path: Path) -> bool:
-        """Returns whether a value is missing or empty, and not because it had the wrong type."""
+        """Returns whether a value is missing or empty, unless it was removed because of its type."""
         return not value and not any(path[:end] in self._wrong_types for end in range(1, len(path) + 1))
 
     @property
     def count(self) -> int:
-        """How many findings there are."""
+        """The number of problems so far."""
         return len(self._found)
 
     @property
     def any(self) -> bool:
-        """Whether anything was found."""
+        """Whether there is any problem."""
         return bool(self._found)
 
     @property
     def rejected(self) -> bool:
-        """Whether an error was found."""
+        """Whether there is an error, so that the file is rejected."""
         return any(severity is Severity.ERROR for *_, severity in self._found)
 
     def findings(self, source: TomlSource) -> tuple[Finding, ...]:

@@ -1,7 +1,7 @@
-"""Versions of what is stored and signed.
+"""Format versions of everything that is stored or signed.
 
-A statement, a prompt or a ledger entry carries its version in the field `version`; one without that field is version 1.
-Every version ever written is read for ever, in exactly the bytes it had. A newer one is refused with a NewerFormat.
+A statement, a prompt or a ledger entry has its version in the field `version`; without that field it is version 1.
+Every version that was ever written stays readable, byte for byte. A newer version is refused with NewerFormat.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ VERSION: Final = 2
 
 
 class NewerFormat(JsonError):
-    """Something that only a newer version of the program can read."""
+    """A document that only a newer version of the program can read."""
 
     def __init__(self, what: str, found: int) -> None:
         title = f"{what} was written by a newer version of aileron-tui"
@@ -22,14 +22,14 @@ class NewerFormat(JsonError):
 
 
 def version_of(fields: JsonObject, what: str) -> int:
-    """The version of an object as its fields state it, or a NewerFormat; `what` names it in the sentence."""
+    """The version in the fields of an object. Raises NewerFormat if it is too new; `what` names the object there."""
     if "version" not in fields:
         return 1
     return check_version(fields["version"], what)
 
 
 def check_version(found: Json, what: str) -> int:
-    """The version if it is one that is written out and that this program reads."""
+    """Returns a version as found in the field `version`, if it is valid there and this program can read it."""
     if type(found) is not int:
         raise JsonError(f"expected an integer, found {kind(found)}", "$.version")
     if found > VERSION:

@@ -1,10 +1,10 @@
 """JSON that cannot be changed, for values that are shown, signed or hashed.
 
-A frozen object is a `dict` and a frozen array is a `list`, so everything that reads JSON reads them too; whatever would
-change them raises a TypeError. Freezing copies containers and shares what is in them, so its cost depends on how many
-values there are, not on how long the texts are: at most a fifth of what it took to read the same JSON.
+A frozen object is a `dict` and a frozen array is a `list`, so code that reads JSON can read them too; every method that
+would change them raises a TypeError. Freezing copies the containers but not the strings and numbers in them, so the
+cost depends on the number of values, not on their length: at most a fifth of the time it takes to parse the same JSON.
 
-What this cannot stop: code that goes around it on purpose, with `dict.__setitem__`, `__init__` or `object.__setattr__`.
+This does not stop code that bypasses it on purpose, with `dict.__setitem__`, `__init__` or `object.__setattr__`.
 """
 
 from typing import Final, NoReturn, Self
@@ -19,7 +19,7 @@ def _refuse(self: object, *_: object, **__: object) -> NoReturn:
 
 
 class FrozenObject(dict[str, Json]):
-    """A JSON object that cannot be changed. `|` makes an ordinary one."""
+    """A JSON object that cannot be changed. `|` returns an ordinary one."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __ior__ = _refuse
@@ -36,7 +36,7 @@ class FrozenObject(dict[str, Json]):
 
 
 class FrozenArray(list[Json]):
-    """A JSON array that cannot be changed. `+` makes an ordinary one."""
+    """A JSON array that cannot be changed. `+` returns an ordinary one."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
@@ -53,7 +53,7 @@ class FrozenArray(list[Json]):
 
 
 def frozen_object(value: JsonObject) -> JsonObject:
-    """The same object, but neither it nor anything in it can be changed. A frozen one is returned as it is."""
+    """Returns a deeply frozen copy of an object, or the object itself if it is frozen already."""
     if type(value) is FrozenObject:
         return value
     try:

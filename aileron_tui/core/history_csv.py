@@ -1,4 +1,4 @@
-"""The history as CSV: one line for each request."""
+"""The history as CSV, one line per request."""
 
 import csv
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 
 class HistoryCsvWriter:
-    """Writes records of one type. No cell can act as a formula or contain a control character."""
+    """Writes records of one type as CSV. No cell can act as a formula or contain a control character."""
 
     def __init__(self, out: IO[str], record_type: type[HistoryRecord] = HistoryRecord) -> None:
         self._writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
@@ -25,7 +25,7 @@ class HistoryCsvWriter:
 
 
 def cell(value: object) -> str:
-    """A value as a spreadsheet must show it: text is never a formula."""
+    """A value as the text of a CSV cell, escaped so that a spreadsheet never reads it as a formula."""
     if not isinstance(value, str):
         return "" if value is None else str(value)
     text = inline(value)

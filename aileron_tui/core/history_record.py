@@ -1,11 +1,11 @@
-"""One request of the history."""
+"""One row of the history."""
 
 from aileron_tui.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRecord:
-    """One request. `took` is the time from first shown to decided, in seconds; times are in UTC.
+    """One request in the history. `took` is the number of seconds from first shown to decided; times are in UTC.
 
     `kind` and `daemon` are empty for a request of a gate. `edited` means that the inputs were changed before
     the call was approved.

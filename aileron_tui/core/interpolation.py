@@ -10,7 +10,7 @@ TOKEN: Final = re.compile(r"\$\{args\.([a-z][a-z0-9_]*)\}")
 
 
 def references(template: Json) -> Iterator[str]:
-    """Yields the input names in a template, in order, with repeats. Keys are not templates."""
+    """Yields the input names that a template uses, in order, with repeats. Object keys are not templates."""
     stack: list[Json] = [template]
     while stack:
         node = stack.pop()
@@ -24,7 +24,7 @@ def references(template: Json) -> Iterator[str]:
 
 
 def missing_args(template: Json, args: JsonObject) -> list[str]:
-    """Returns the names in a template that the call did not supply, each once. Null is not supplied."""
+    """Returns the names in a template that the call did not supply, each once. Null counts as not supplied."""
     return list(dict.fromkeys(name for name in references(template) if args.get(name) is None))
 
 

@@ -1,7 +1,7 @@
-"""JSON from and for the outside: strict and bounded reading, RFC 8785 writing, and the plain text people are shown.
+"""Strict and bounded parsing of JSON, canonical JSON (RFC 8785), and JSON values as readable text.
 
-JSON is refused if two readers could understand it differently (duplicate keys, NaN, lone surrogates), or if it is too
-large, too deep or has too many values. Every refusal names the path of the problem.
+JSON is refused if two parsers could understand it differently (duplicate keys, NaN, lone surrogates), or if it is too
+large, nested too deeply or has too many values. Every error names the path of the problem.
 """
 
 import json
@@ -29,7 +29,7 @@ _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 class JsonError(AileronError):
-    """Text that is not the JSON we accept; `path` says where, as `$.items[0].args`."""
+    """JSON that is not accepted; `path` is the place of the problem, such as `$.items[0].args`."""
 
     def __init__(self, title: str, path: str = "$", hint: str = "") -> None:
         super().__init__(title, f"at {path}", hint)
@@ -38,7 +38,7 @@ class JsonError(AileronError):
 
 @dataclass(frozen=True, slots=True)
 class JsonLimits:
-    """How much is read before it is refused."""
+    """Limits for parsing: the size of the text, the depth, and the number of values."""
 
     size: int = 8 * 1024 * 1024
     depth: int = 64
@@ -49,7 +49,7 @@ LIMITS: Final = JsonLimits()
 
 
 class WrittenNumber(float):
-    """A number with a fraction or exponent that remembers how it was written, so that `1.50` is shown as `1.50`."""
+    """A number with a fraction or exponent that keeps its original text, so that `1.50` is shown as `1.50`."""
 
     __slots__ = ("text",)
     text: str
@@ -64,11 +64,11 @@ class WrittenNumber(float):
 
 
 class _Refused(Exception):
-    """Stops the decoder; the message is for people."""
+    """Stops the decoder; the message is shown to users."""
 
 
 class _Doubled(dict[str, Json]):
-    """An object that has a key twice."""
+    """An object with a duplicate key, which is in `doubled`."""
 
     doubled: str = ""
 
@@ -81,7 +81,7 @@ def step(path: str, key: str | int) -> str:
 
 
 def walk(value: Json, path: str = "$") -> Iterator[tuple[str, int, Json]]:
-    """Every value with its path and depth, without recursion."""
+    """Yields every value with its path and depth, without recursion."""
     stack: list[tuple[str, int, Json]] = [(path, 1, value)]
     while stack:
         here, depth, node = stack.pop()
@@ -112,7 +112,7 @@ def _constant(name: str) -> NoReturn:
 
 
 def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
-    """The value of a JSON text from outside, or a JsonError."""
+    """Parses untrusted JSON. Raises JsonError if it is not accepted."""
     if len(data) > limits.size:
         raise JsonError(f"more than {limits.size:,} bytes of JSON", hint="Send less, or send it in several parts.")
     try:
@@ -141,7 +141,7 @@ def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
         where = f"line {error.lineno}, column {error.colno}"
         raise JsonError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} ({where})") from None
     except _Refused as error:
-        raise JsonError(f"JSON that is not accepted: {error}") from None
+        raise JsonError(f"JSON not accepted: {error}") from None
     except RecursionError:
         raise JsonError(f"nested deeper than {limits.depth} levels") from None
     _check(value, text, limits, found_double)
@@ -149,7 +149,7 @@ def read(data: bytes | str, limits: JsonLimits = LIMITS) -> Json:
 
 
 def _check(value: Json, text: str, limits: JsonLimits, found_double: bool) -> None:
-    """Checks the value; walks through it only if the text gives a reason to."""
+    """Checks a parsed value. Walks through it only if the text may break a limit or contain something invalid."""
     openings = text.count("[") + text.count("{")
     surrogates = _SURROGATE_ESCAPE.search(text) is not None
     crowded = openings + text.count(",") + 1 > limits.count
@@ -175,7 +175,7 @@ def _has_lone_surrogate(text: str) -> bool:
 
 
 def read_object(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
-    """Like `read`, for a text that must be an object."""
+    """Like `read`, but the value must be an object."""
     value = read(data, limits)
     if not isinstance(value, dict):
         raise JsonError(f"expected an object, found {kind(value)}")
@@ -183,9 +183,9 @@ def read_object(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
 
 
 def read_listed(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
-    """Like `read_object`, for an object with a list `items` from several authors: an unreadable item becomes None.
+    """Like `read_object`, for an object with a list `items` from several authors: an invalid item becomes None.
 
-    Somebody who can add one item must not be able to hide the others with it.
+    The author of one item must not be able to hide the others with it.
     """
     try:
         return read_object(data, limits)
@@ -207,7 +207,7 @@ def _read_or_none(text: str, limits: JsonLimits) -> Json:
 
 
 def _elements(text: str) -> list[str]:
-    """The texts of the elements of `items`, found by their brackets alone; empty if the list does not end."""
+    """The JSON texts of the elements of `items`, split by brackets only; empty if the list has no end."""
     depth, name, start = 0, "", -1
     found: list[str] = []
     for token in _TOKEN.finditer(text):
@@ -229,7 +229,7 @@ def _elements(text: str) -> list[str]:
 
 
 def kind(value: object) -> str:
-    """The JSON name of this kind of value, with its article."""
+    """The JSON type of a value with its article, such as "an object", for error messages."""
     match value:
         case None:
             return "null"
@@ -250,10 +250,11 @@ def kind(value: object) -> str:
 
 
 def canonical(value: Json) -> bytes:
-    """The RFC 8785 form: one spelling per value, so that equal values have equal digests.
+    """The canonical form of RFC 8785: equal values have equal bytes, and so equal digests.
 
-    RFC 8785 writes numbers as doubles. A number that a double cannot hold exactly would have the digest of another
-    number, so it is refused and not rounded. Where two encoders agree, the faster one is used.
+    RFC 8785 writes numbers as doubles. A number that a double cannot represent exactly would get the digest of another
+    number, so it is refused instead of rounded. The standard library's faster encoder is used where the result is the
+    same.
     """
     try:
         if _is_plain(value):
@@ -289,7 +290,7 @@ def _has_written(value: Json) -> bool:
 
 
 def _is_exact(number: int) -> bool:
-    """Whether a double holds this integer and is written with the same digits, as 1e20 is."""
+    """Whether a double represents this integer exactly and is written with the same digits, such as 10**20."""
     if abs(number) < 2**53:
         return True
     try:
@@ -299,7 +300,7 @@ def _is_exact(number: int) -> bool:
 
 
 def _with_doubles(value: Json) -> Json:
-    """The value with doubles in place of the integers that the encoder refuses only because of their size."""
+    """Replaces integers that the encoder refuses only because of their size with doubles."""
     if isinstance(value, dict):
         return {key: _with_doubles(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -327,7 +328,7 @@ def _refuse_odd(path: str, node: Json) -> None:
 
 
 def plain(value: Json) -> str:
-    """A value as it is shown to people: strings as they are, numbers in plain decimal, containers as indented JSON."""
+    """A value as readable text: strings unchanged, numbers in plain decimal, containers as indented JSON."""
     return value if isinstance(value, str) else _spell(value, "\n")
 
 
@@ -337,7 +338,7 @@ def compact(value: Json) -> str:
 
 
 def _spell(value: Json, line: str) -> str:
-    """JSON with sorted keys; `line` starts each line of a container and is empty for one line."""
+    """JSON with sorted keys. `line` is put before each line of a container; if it is empty, there is only one line."""
     inner = line and line + "  "
     match value:
         case None:
@@ -366,5 +367,5 @@ def _spell(value: Json, line: str) -> str:
 def _digits(number: int) -> str:
     try:
         return str(number)
-    except ValueError:  # Python refuses to write integers of thousands of digits
+    except ValueError:  # Python does not convert integers with thousands of digits
         return hex(number)

@@ -5,7 +5,7 @@ as carried by confusable-homoglyphs 3.3.1, limited to the characters of Unicode 
 Copyright © Unicode, Inc., Unicode License v3.
 """
 
-# Each character of ALIKE looks like the one at the same place in ASCII.
+# Each character of ALIKE looks like the one at the same index of ASCII.
 ALIKE = (
     "\u00d7\u0131\u0184\u018d\u0196\u01a6\u01a7\u01b7\u01bc\u01bd\u01c0\u021c\u0222\u0223\u0251\u0261"
     "\u0263\u0269\u026a\u026f\u028b\u028f\u02d7\u037f\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c"

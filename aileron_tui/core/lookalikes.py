@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from aileron_tui.core import lookalike_table
 from aileron_tui.core.visible_text import clip, inline
 
-# Limits; a warning says so when one is reached.
+# Limits. A warning is added when one is reached.
 MAX_CHARACTERS = 1_000_000
 MAX_HOSTS = 500
 MAX_WARNINGS = 8
@@ -23,7 +23,7 @@ MAX_QUOTE = 60
 MAX_LETTERS = 3
 _TOO_MANY = f"only the first {MAX_HOSTS} hosts and addresses were checked for look-alikes"
 
-# IDNA reads the last three dots as the first one, and ignores the characters below.
+# IDNA treats the last three dots like the first, and ignores the characters below.
 _DOTS = ".\u3002\uff0e\uff61"
 _IDNA = {
     **dict.fromkeys(map(ord, _DOTS), "."),
@@ -79,7 +79,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _disguised_addresses(text: str) -> Iterator[str]:
-    """Warns about display names that are a different address."""
+    """Warns about display names that look like another address."""
     for number, bracketed in enumerate(_BRACKETED.finditer(text)):
         if number == MAX_HOSTS:
             yield _TOO_MANY
@@ -96,13 +96,13 @@ def _disguised_addresses(text: str) -> Iterator[str]:
 
 
 def _misleading_urls(text: str) -> Iterator[str]:
-    """Warns about URLs that seem to go to one host and go to another."""
+    """Warns about URLs that seem to go to one host but go to another."""
     for number, url in enumerate(_URL.finditer(text)):
         if number == MAX_HOSTS:
             yield _TOO_MANY
             return
         user, at, host = url[1].rpartition("@")
-        # One word only: foreign text of several words could pass for our own warning.
+        # One word only, because foreign text of several words could look like a warning of this program.
         claimed = next((word for word in _idna(unquote(user, errors="replace")).split() if "." in word), "")
         if "\\" in url[1]:
             yield f'"{_quoted(url[0])}" has a backslash, and programs disagree about which host that means'
@@ -111,7 +111,7 @@ def _misleading_urls(text: str) -> Iterator[str]:
 
 
 def _candidates(text: str) -> Iterator[tuple[str, str]]:
-    """Yields hosts to check, each with the part of an address before the @, if any."""
+    """Yields the hosts to check, each with the part of the address before the @, if any."""
     for address in _ADDRESS.finditer(text):
         if _needs_check(address[0]):
             yield address[2], address[1]
@@ -136,7 +136,7 @@ def _after_prose(host: str) -> str:
 
 
 def _is_host(name: str) -> bool:
-    """Returns whether this reads as a host, and not as two words around a full stop."""
+    """Returns whether a name looks like a host, and not like two words around a full stop."""
     if not _LAST_LABEL.fullmatch(_ascii_like(_labels(name)[-1])):
         return False
     return any("a" <= letter.lower() <= "z" for letter in name) or bool(_ascii_like(name))
@@ -189,7 +189,7 @@ def _labels(host: str) -> list[str]:
 
 
 def _decoded(label: str) -> str | None:
-    """Returns a label as people read it, or None for an invalid `xn--` label."""
+    """Returns a label as it is displayed, or None for an invalid `xn--` label."""
     if not _PUNYCODE.match(label):
         return label
     try:
@@ -199,7 +199,7 @@ def _decoded(label: str) -> str | None:
 
 
 def _script(character: str) -> str:
-    """Returns the script of a letter, or "" for what all scripts share."""
+    """Returns the script of a letter, or "" for a character that all scripts share."""
     if not character.isalpha():
         return ""
     place = bisect_right(lookalike_table.STARTS, character) - 1
@@ -213,7 +213,7 @@ def _shapes() -> dict[str, str]:
 
 
 def _ascii_like(text: str) -> str:
-    """Returns the ASCII text that this looks like, or "" if a letter looks like no ASCII letter."""
+    """Returns the ASCII text that a text looks like, or "" if one of its letters looks like no ASCII letter."""
     shapes = _shapes()
     letters = [letter if letter.isascii() else shapes.get(letter) or shapes.get(letter.lower(), "") for letter in text]
     return "".join(letters) if all(letters) else ""

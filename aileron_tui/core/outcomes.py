@@ -1,4 +1,4 @@
-"""How a request ended, as a glyph and words, for every list of past requests."""
+"""The outcome of a request as a glyph and words, for every list of past requests."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -15,10 +15,10 @@ OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
 }
 UNDER_WAY: Final = frozenset({RequestState.APPROVED, RequestState.RUNNING})
 QUIET: Final = timedelta(minutes=1)
-"""How long a daemon may be silent after an approval before that is shown."""
+"""How long after an approval a missing report of the daemon is pointed out."""
 
 ELSEWHERE: Final = "elsewhere"
-"""The surface of an answer that was not given here."""
+"""Recorded as the surface of an answer that was not given here."""
 
 EDITED_ELSEWHERE: Final = "elsewhere; the changes are not known here"
 
@@ -27,11 +27,11 @@ _NO_NEWS: Final = ("…", "no news")
 
 
 class PastRequest(Protocol):
-    """What must be known about a request to describe its outcome."""
+    """The fields of a request that its outcome is described from."""
 
     @property
     def outcome(self) -> str:
-        """Its state, in the words of its source."""
+        """The state of the request, as its source names it."""
 
     @property
     def kind(self) -> str:
@@ -39,11 +39,11 @@ class PastRequest(Protocol):
 
     @property
     def daemon(self) -> str:
-        """The daemon that runs it, or "" if the gate does."""
+        """The daemon that runs the request, or "" if the gate does."""
 
     @property
     def decided(self) -> str:
-        """When it was answered."""
+        """The time of the answer."""
 
     @property
     def edited(self) -> bool:
@@ -51,10 +51,10 @@ class PastRequest(Protocol):
 
 
 def ending(request: PastRequest, now: datetime) -> tuple[str, str]:
-    """A glyph and a word. An outcome that is not known here is foreign text and is returned as it is.
+    """A glyph and a word for the outcome. An unknown outcome is foreign text and is returned unchanged.
 
-    A daemon never reports the end of some kinds of request. For the others it may or may not, so after a while all we
-    can say is that no news has come.
+    A daemon never reports the end of some kinds of request. For the other kinds it may never report it either, so after
+    a while the outcome is "no news".
     """
     glyph, word = OUTCOMES.get(request.outcome) or ("?", request.outcome)
     if request.outcome in UNDER_WAY and request.daemon and request.decided:
@@ -75,7 +75,7 @@ def unknown_outcome(request: PastRequest, now: datetime) -> str:
 
 
 def is_overdue(since: str, now: datetime) -> bool:
-    """Whether a report should have come by now."""
+    """Whether a daemon should have reported the end by now."""
     try:
         return now - moment(since) > QUIET
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""What the operator is shown for a request, as a value, and the digest that binds a decision to it."""
+"""Prompts: what the operator is shown for a request, and the digest that binds a decision to it."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ _INDENT: Final = "      "
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """The agent that asks, as far as the gate knows it."""
+    """What the gate knows about the agent that makes the request."""
 
     agent: str = ""
     session: str = ""
@@ -42,18 +42,18 @@ class ConnectorRef:
 
 @dataclass(frozen=True, slots=True)
 class PreviewResult:
-    """What was fetched: rows, or a short reason why there are none."""
+    """The result of a preview: rows, or a short reason why there are none."""
 
     rows: tuple[Row, ...] = ()
     unavailable: str = ""
 
     def fields(self) -> JsonObject:
-        """What was fetched, as JSON."""
+        """The result as JSON."""
         return {"rows": _row_fields(self.rows), "unavailable": self.unavailable}
 
     @property
     def digest(self) -> str:
-        """SHA-256 over what was fetched, for records that must not keep its text."""
+        """SHA-256 of the result, for records that must not contain its text."""
         return f"sha256:{hashlib.sha256(canonical(self.fields())).hexdigest()}"
 
 
@@ -61,7 +61,7 @@ class PreviewResult:
 class Prompt:
     """Everything a decision is about. `preview` is None if the action has no preview directive.
 
-    `version` is the format version. A prompt that was read keeps the version it came in, and so its digest.
+    `version` is the format version. A prompt that was read from JSON keeps its version, and so its digest.
     """
 
     kind: str
@@ -99,12 +99,12 @@ class Prompt:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the RFC 8785 form. Any change to what is shown changes it."""
+        """SHA-256 of the canonical JSON. Any change to what is shown changes the digest."""
         return f"sha256:{hashlib.sha256(canonical(self.fields())).hexdigest()}"
 
 
 def read_prompt(value: Json) -> Prompt:
-    """The prompt in JSON from a gate, or a JsonError that names the path of what is wrong."""
+    """Reads a prompt from the JSON of a gate. Raises JsonError with the path of the problem."""
     version = version_of(value, "the prompt") if isinstance(value, dict) else 1
     names = "kind action connector args inputs preview asker risk"
     fields = _object(value, "$", names if version == 1 else f"{names} version")
@@ -175,11 +175,11 @@ def unavailable_line(reason: str) -> Visible:
 
 
 def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> Iterator[Visible]:
-    """The prompt as plain text: a header, the inputs, then what was fetched; blocks are quoted below the rows.
+    """The prompt as plain text: a header, the inputs, then the preview; long values are quoted below the rows.
 
     Every label and value passes through the function that makes foreign text visible, and every line of content
-    has our indent or gutter in front, so that content cannot look like a row. With the `width` of a terminal this
-    also holds for lines that it would wrap.
+    begins with an indent or gutter, so that content cannot look like a row. If the `width` of the terminal is given,
+    this also holds for lines that it would wrap.
     """
     yield from wrap(Visible(f"Approve {inline(prompt.action)}?"), width, _INDENT)
     before = edited_from
@@ -194,9 +194,9 @@ def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> 
 
 
 def row_lines(pairs: Sequence[Pair], width: int = 0) -> Iterator[Visible]:
-    """Rows as plain text, short ones first. The first column has the sign of a change.
+    """Rows as plain text, short ones first. The first column shows whether a line was removed or added by an edit.
 
-    No content ever reaches that column, so unedited content cannot look edited.
+    Content never reaches that column, so it cannot look edited if it is not.
     """
     short = [pair for pair in pairs if not _is_block(pair)]
     labels = min(max((cells(inline(row.label)) for row, _ in short), default=0), _LABEL_WIDTH)
@@ -226,7 +226,7 @@ def _inline_row(row: Row, width: int, sign: str) -> Visible:
 
 
 def _block_row(row: Row, old: Row | None) -> Iterator[tuple[str, Visible]]:
-    """The lines of a block: what is in the first column, and the rest."""
+    """Yields the lines of a block, each as its first column and the rest."""
     runs = difference(old.value, row.value) if old and not old.missing and not row.missing else None
     if runs is not None:
         yield " ", Visible(f" {inline(row.label)}:")

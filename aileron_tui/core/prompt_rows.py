@@ -1,4 +1,4 @@
-"""The rows of a prompt: what the agent sent, and what was fetched for the operator."""
+"""The rows of a prompt: the inputs that the agent sent, and the preview that was fetched for the operator."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One labelled value, still as foreign text. A missing one is shown as n/a, which is not the same as empty."""
+    """A label and a value, both still foreign text. A missing value is shown as n/a, unlike an empty one."""
 
     label: str
     value: str = ""
@@ -22,9 +22,9 @@ class Row:
 
 
 def input_rows(inputs: Iterable["Input"], args: JsonObject) -> tuple[Row, ...]:
-    """What the agent sent: declared inputs in the manifest's order, then any others by name.
+    """Rows for the inputs that the agent sent: declared ones in the manifest's order, then any others by name.
 
-    A required input that is absent or null is a missing row; an optional one is left out.
+    A required input that is absent or null has a row that is marked as missing; an optional one has no row.
     """
     rows: list[Row] = []
     declared: set[str] = set()
@@ -44,7 +44,7 @@ def input_rows(inputs: Iterable["Input"], args: JsonObject) -> tuple[Row, ...]:
 
 
 def preview_rows(preview: "PreviewDirective", answer: Json) -> tuple[Row, ...]:
-    """The parts of the connector's answer that the manifest names, in its order."""
+    """Rows for the parts of the connector's answer that the manifest names, in the manifest's order."""
     rows: list[Row] = []
     for label, path in preview.render:
         value = resolve(answer, path)

@@ -1,4 +1,4 @@
-"""A request as a surface knows it: the call that waits for an answer, its prompt, and what its source says about it."""
+"""A request as a surface knows it: the waiting call, its prompt, and what its source reports about it."""
 
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
@@ -22,18 +22,18 @@ DECISION_LIFETIME: Final = timedelta(minutes=2)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One gated call. We build its prompt ourselves, so `digest` is of what is shown, not of what the source claims.
+    """One gated call. The surface builds the prompt itself, so `digest` covers what is shown, not the source's claim.
 
-    `revision` grows with each change the gate makes to the request. `fetching` means that a preview is still to come.
-    `fields` is the source's own JSON. `source` is the operator's name for where the request comes from, "" if there is
-    only one source. `reason` is what the source says about the current state.
+    `revision` increases with each change the gate makes to the request. `fetching` means that the preview is still
+    being fetched. `fields` is the source's own JSON. `source` is the operator's name for the source of the request, ""
+    if there is only one source. `reason` is what the source says about the current state.
 
-    `daemon` marks a request of a real Aileron runtime, which runs the call itself: its preview was fetched when it
-    asked, and the agent's name is only a claim. `deny_only` says why a request can be denied but not approved.
+    `daemon` marks a request of a daemon, which runs the call itself: the daemon fetched the preview when it made the
+    request, and the agent's name is only a claim. `deny_only` says why a request can be denied but not approved.
     `edited_from` is the prompt of the original call if `prompt` is an edited one. `vanished` means that the source no
-    longer lists the request and has not said what happened to it.
+    longer lists the request and has not reported what happened to it.
 
-    `question` is what the operator is asked, "" for the usual question about an action. `cautions` come with it, the
+    `question` is the question to the operator, "" for the usual one about an action. `cautions` are shown with it, the
     most serious first. `reports_end` is False if the source never reports how the call ended.
     """
 
@@ -69,7 +69,7 @@ class Request:
 
     @property
     def refreshable(self) -> bool:
-        """Whether its preview can be fetched again."""
+        """Whether the preview can be fetched again."""
         return not self.daemon
 
     @property
@@ -78,7 +78,7 @@ class Request:
         return f"{self.source} {self.id}" if self.source else self.id
 
     def seconds_left(self, now: datetime) -> float:
-        """How long it still waits; 0 if its deadline cannot be read."""
+        """The number of seconds until the request expires; 0 if its deadline cannot be parsed."""
         try:
             return max(0.0, (moment(self.expires_at) - now).total_seconds())
         except ValueError:
@@ -99,7 +99,7 @@ class Request:
     def statement(
         self, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None, surface: str, now: datetime
     ) -> Statement:
-        """The statement of a decision on exactly this prompt, ready to be signed."""
+        """The statement to sign for a decision on exactly this prompt."""
         if verdict is Verdict.APPROVE and self.deny_only:
             raise AileronError("this request cannot be approved here", self.deny_only, "Deny it, or answer elsewhere.")
         return Statement(

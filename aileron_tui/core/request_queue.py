@@ -1,9 +1,9 @@
-"""The requests a surface shows, as a value: `apply(queue, event)` returns the next one.
+"""The requests that a surface shows, as an immutable queue: `apply(queue, event)` returns the next queue.
 
-Workers post what happened; nothing else changes the queue. Events that the network reordered (a state before its
-request, a request twice, an old snapshot) must not lose or revive anything. A source that puts its own events in order
-is `certain`: what it says is waiting does wait, even if it was reported as ended before. With several sources, each
-speaks for its own requests only; what it says about another's is ignored.
+Workers post events, and nothing else changes the queue. Events that arrive out of order (a state before its request, a
+request twice, an old snapshot) must neither lose a request nor bring one back. A source that orders its own events is
+`certain`: a request that it lists as waiting does wait, even if it was reported as ended before. With several sources,
+each can change only its own requests; events about those of another source are ignored.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ _NONE_STALE: Final[Mapping[str, str]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything that waits at this source now."""
+    """All requests that wait at a source now."""
 
     waiting: tuple[Request, ...]
     source: str = ""
@@ -30,7 +30,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A request began to wait, or waits with a new prompt."""
+    """A request is waiting, either newly or with a new prompt."""
 
     request: Request
     certain: bool = False
@@ -45,21 +45,21 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class EditApproved:
-    """An edited call was approved here: this is what the request shows from now on."""
+    """An edited call was approved here; the request shows the edited prompt from now on."""
 
     request: Request
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A request that no longer waits was removed from the list."""
+    """A request that no longer waits is removed from the list."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The source cannot be reached since this time, so its requests may be out of date."""
+    """The source has been unreachable since this time, so its requests may be out of date."""
 
     since: str
     source: str = ""
@@ -70,7 +70,7 @@ QueueEvent: TypeAlias = Snapshot | Arrived | Changed | EditApproved | Forgotten 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Requests by key, oldest first. `stale` maps each source that cannot be reached to the time it was lost."""
+    """Requests by key, oldest first. `stale` maps each unreachable source to the time its connection was lost."""
 
     requests: Mapping[str, Request] = field(default_factory=lambda: _NO_REQUESTS)
     stale: Mapping[str, str] = field(default_factory=lambda: _NONE_STALE)
@@ -82,12 +82,12 @@ class Queue:
 
 
 def apply(queue: Queue, event: QueueEvent) -> Queue:
-    """The queue after an event. Never raises: an event that makes no sense changes nothing."""
+    """The queue after an event. Never raises: an event that does not apply changes nothing."""
     return apply_all(queue, (event,))
 
 
 def apply_all(queue: Queue, events: Iterable[QueueEvent]) -> Queue:
-    """The queue after several events, with a single copy."""
+    """The queue after several events, copied only once."""
     requests = dict(queue.requests)
     stale = dict(queue.stale)
     for event in events:
@@ -111,9 +111,9 @@ def apply_all(queue: Queue, events: Iterable[QueueEvent]) -> Queue:
 
 
 def _replaced(requests: dict[str, Request], snapshot: Snapshot) -> dict[str, Request]:
-    """Takes what waits from the snapshot; keeps what was answered; marks what is missing as vanished.
+    """Takes waiting requests from the snapshot, keeps answered ones, and marks those it does not list as vanished.
 
-    Only a certain snapshot brings back a request that was answered.
+    Only a certain snapshot can make an answered request wait again.
     """
     source = snapshot.source
     waiting = {
@@ -155,7 +155,7 @@ def _change(requests: dict[str, Request], change: Request) -> None:
         return
     progress = _ORDER[change.state] - _ORDER[known.state]
     newer = _newer(known, change)
-    # The same state again may come with another reason, unless it is final. A vanished request takes any state.
+    # The same state may be reported again with another reason, unless it is final. A vanished request takes any state.
     repeated = progress == 0 and not known.state.final and newer is change
     if progress > 0 or repeated or known.vanished:
         revision = max(known.revision, change.revision)
@@ -163,7 +163,7 @@ def _change(requests: dict[str, Request], change: Request) -> None:
             newer, state=change.state, reason=change.reason, revision=revision, vanished=False
         )
     elif change.state is known.state and newer is change:
-        requests[change.key] = replace(change, reason=known.reason)  # details of an end may arrive later
+        requests[change.key] = replace(change, reason=known.reason)  # the details of a final state may arrive later
 
 
 _ORDER: Final = {

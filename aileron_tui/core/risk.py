@@ -1,4 +1,4 @@
-"""The risk of a call: low, normal or high, and the reason in words for the operator."""
+"""The risk of a call: low, normal or high, with a reason for the operator."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _WORD: Final = re.compile(r"[a-z]+")
 
 
 class RiskLevel(StrEnum):
-    """The levels, lowest first."""
+    """The risk levels, lowest first."""
 
     LOW = "low"
     NORMAL = "normal"
@@ -25,7 +25,7 @@ class RiskLevel(StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for low, 2 for high."""
+        """0 for low, 1 for normal, 2 for high."""
         return list(RiskLevel).index(self)
 
 
@@ -39,7 +39,7 @@ class Risk:
 
 @dataclass(frozen=True, slots=True)
 class RiskRule:
-    """One `[[risk]]` rule of the user: patterns such as `send-*`; an empty one matches everything."""
+    """One `[[risk]]` entry of the configuration: patterns such as `send-*`. An empty pattern matches everything."""
 
     level: RiskLevel
     action: str = ""
@@ -47,7 +47,7 @@ class RiskRule:
     op: str = ""
 
     def matches(self, action: str, steps: "Iterable[Step]") -> bool:
-        """Whether every pattern that is set matches the action of this name, or one of its steps."""
+        """Whether the action's name and one of its steps match every pattern that is set."""
         if self.action and not fnmatchcase(action, self.action):
             return False
         return any(
@@ -58,21 +58,21 @@ class RiskRule:
 
 
 def assess(action: "Action", rules: Iterable[RiskRule] = (), annotation: RiskLevel | None = None) -> Risk:
-    """The risk of a call: the user's first matching rule, else the riskiest step of the manifest.
+    """The risk of a call: the user's first matching `[[risk]]` entry, or else the riskiest step of the manifest.
 
-    What the agent's side says (`annotation`) can raise it and never lower it.
+    An `annotation` by the agent's side can raise the risk but never lower it.
     """
     risk = by_rule(action.name, action.execute, rules) or by_steps(action.execute)
     if annotation is not None and annotation.rank > risk.level.rank:
-        return Risk(annotation, "the agent's side calls it " + annotation.value)
+        return Risk(annotation, "the agent's side rates it " + annotation.value)
     return risk
 
 
 def by_rule(action: str, steps: "Sequence[Step]", rules: Iterable[RiskRule]) -> Risk | None:
-    """The risk by the user's first matching rule, or None."""
+    """The risk by the user's first matching `[[risk]]` entry, or None if no entry matches."""
     for number, rule in enumerate(rules, start=1):
         if rule.matches(action, steps):
-            return Risk(rule.level, f"your risk rule {number}")
+            return Risk(rule.level, f"entry {number} of [[risk]] in your configuration")
     return None
 
 
@@ -83,15 +83,13 @@ def by_steps(steps: "Iterable[Step]") -> Risk:
 
 
 def by_name(action: str) -> Risk:
-    """The risk of an action when only its name is known: a name can raise the risk, never lower it."""
+    """The risk of an action if only its name is known. A name can raise the risk but never lower it."""
     risk = _of_op(action, None)
-    return (
-        risk if risk.level is not RiskLevel.LOW else Risk(RiskLevel.NORMAL, f'nothing but the name "{action}" is known')
-    )
+    return risk if risk.level is not RiskLevel.LOW else Risk(RiskLevel.NORMAL, f'only the name "{action}" is known')
 
 
 def _of_op(op: str, idempotent: bool | None) -> Risk:
-    """The op's name counts first: an idempotent deletion is still a deletion."""
+    """The risk of one op. Its name counts first, because an idempotent deletion is still a deletion."""
     word = _WORD.match(op.lower())
     verb = word[0] if word else ""
     if verb in _DANGEROUS:
@@ -99,7 +97,7 @@ def _of_op(op: str, idempotent: bool | None) -> Risk:
     if verb in _READING:
         return Risk(RiskLevel.LOW, f'"{op}" only reads')
     if verb == "create":
-        return Risk(RiskLevel.NORMAL, f'"{op}" makes something new')
+        return Risk(RiskLevel.NORMAL, f'"{op}" creates something new')
     if idempotent:
-        return Risk(RiskLevel.LOW, f'"{op}" is declared to be repeatable without harm')
+        return Risk(RiskLevel.LOW, f'"{op}" is declared safe to repeat')
     return Risk(RiskLevel.NORMAL, f'"{op}" is not declared to be harmless')

@@ -9,9 +9,9 @@ from aileron_tui.core.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StateWords:
-    """`glyph` and `word` are for the history, `status` for a request that is being followed.
+    """The words for one state: `glyph` and `word` in the history, `status` for a request whose end is awaited.
 
-    `detail` explains a status that is not plain by itself.
+    `detail` explains a status that is not clear by itself.
     """
 
     glyph: str
@@ -39,7 +39,7 @@ STATE_WORDS: Final[Mapping[RequestState, StateWords]] = {
 
 
 def state_named(word: str) -> RequestState | None:
-    """The state with this name, or with this word on screen; None if there is none."""
+    """The state with this name or with this word on screen, or None."""
     if word in set(RequestState):
         return RequestState(word)
     return next((state for state, words in STATE_WORDS.items() if words.word == word.replace("-", " ")), None)

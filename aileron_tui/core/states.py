@@ -1,4 +1,4 @@
-"""The states of a request and which may follow which. Every other step is refused."""
+"""The states of a request and the transitions between them. Every other transition is refused."""
 
 from enum import StrEnum
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from aileron_tui.core.errors import AileronError
 
 LONGEST_TIMEOUT: Final = 300
-"""The longest time a request waits, in seconds, whatever a manifest says."""
+"""The longest time that a request can wait, in seconds. A manifest cannot extend it."""
 
 
 class RequestState(StrEnum):
@@ -24,17 +24,17 @@ class RequestState(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether nothing can follow."""
+        """Whether no other state can follow."""
         return not any(before is self for before, _ in _NEXT)
 
     @property
     def decidable(self) -> bool:
-        """Whether an answer is still possible."""
+        """Whether the request can still be answered."""
         return self is RequestState.PENDING
 
 
 class RequestEvent(StrEnum):
-    """What happens to a request."""
+    """Something that happens to a request and may change its state."""
 
     ASK = "ask"
     APPROVE = "approve"
@@ -61,7 +61,7 @@ _NEXT: Final[dict[tuple[RequestState | None, RequestEvent], RequestState]] = {
 
 
 class InvalidTransition(AileronError):
-    """A step that cannot follow; `state` is the state the request is in."""
+    """An event that is not possible in the current state of the request, which is `state`."""
 
     def __init__(self, state: RequestState | None, event: RequestEvent) -> None:
         where = "a request that does not exist yet" if state is None else f"a request that is {state}"
@@ -71,7 +71,7 @@ class InvalidTransition(AileronError):
 
 
 def advance(state: RequestState | None, event: RequestEvent) -> RequestState:
-    """The state after an event (None before the first), or InvalidTransition."""
+    """The state after an event. `state` is None for a new request. Raises InvalidTransition."""
     after = _NEXT.get((state, event))
     if after is None:
         raise InvalidTransition(state, event)
@@ -92,5 +92,5 @@ _WIRE: Final = {
 
 
 def on_the_wire(state: RequestState) -> tuple[str, str]:
-    """The status of a state in Aileron's protocol, and the failure class for states that share a status."""
+    """The status of a state in Aileron's protocol, and a failure class that tells states with the same status apart."""
     return _WIRE[state]

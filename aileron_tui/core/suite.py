@@ -21,7 +21,7 @@ class Suite:
 
     @property
     def paths(self) -> tuple[tuple[int, str], ...]:
-        """The entries that are paths, with their index in the list."""
+        """The entries that are paths, each with its index in the list."""
         entries = enumerate(self.actions)
         return tuple((index, _normalised(entry)) for index, entry in entries if "://" not in entry)
 

@@ -11,7 +11,7 @@ def minutes_and_seconds(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long ago something happened; less exact, and so updated less often, the longer ago it was."""
+    """How long ago something happened. The longer ago, the less exact, so that it changes less often on screen."""
     if seconds < 1:
         return "just now"
     if seconds < 60:

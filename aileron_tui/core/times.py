@@ -1,4 +1,4 @@
-"""Times as decisions, entries and the wire write them."""
+"""Times in the format of decisions, ledger entries and the protocol."""
 
 import re
 from datetime import UTC, datetime
@@ -9,18 +9,18 @@ TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
 def utc_now() -> datetime:
-    """The time by the system's clock."""
+    """The current time by the system's clock, in UTC."""
     return datetime.now(UTC)
 
 
 def timestamp(moment: datetime) -> str:
-    """A moment as decisions and ledger entries write it: UTC, microseconds, `Z`."""
+    """Formats a time as decisions and ledger entries contain it: UTC, microseconds, `Z`."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @lru_cache(maxsize=4096)
 def moment(text: str) -> datetime:
-    """The moment a `timestamp` names, or a ValueError. Other spellings of it take longer to read."""
+    """Parses a time. Raises ValueError. Other ISO 8601 formats than that of `timestamp` take longer."""
     if TIME.fullmatch(text):
         year, month, day, hour, minute, second, micro = map(int, re.split("[-T:.]", text[:-1]))
         return datetime(year, month, day, hour, minute, second, micro, UTC)

@@ -36,7 +36,7 @@ class Position(NamedTuple):
 
 
 def locate(toml: str) -> dict[Path, Position]:
-    """Returns the first position of every key path; items of arrays are counted from 0."""
+    """Returns the first position of every key path; array items are counted from 0."""
     return _scanned(toml).found
 
 
@@ -47,7 +47,7 @@ def last_key(toml: str) -> Position:
 
 def _scanned(toml: str) -> "_Scanner":
     scanner = _Scanner(toml)
-    with suppress(RecursionError):  # with hundreds of nested brackets, the position of the outer ones is enough
+    with suppress(RecursionError):  # with hundreds of nested brackets, the positions of the outer ones are enough
         scanner.document()
     return scanner
 

@@ -161,7 +161,7 @@ def _unknown(path: Path, fields: Fields, problems: Problems) -> None:
 def _wrong_type(
     value: object, wanted: str, path: Path, problems: Problems, dropped: Path | None = None
 ) -> Literal[False]:
-    """Reports a value of the wrong type; `dropped` is what is removed because of it, if more than the value."""
+    """Reports a value of the wrong type; `dropped` is the path that is removed because of it, if not `path` itself."""
     message = f"{dotted(path)} must be {wanted}, not {_NAMES.get(value.__class__, 'a date or time')}"
     problems.wrong_type(path, message, f"Write {wanted} here.", dropped)
     return False

@@ -1,8 +1,8 @@
-"""`dataclass`, with what all such classes have in common written once instead of compiled for each.
+"""A faster `dataclass`: methods that are the same for all classes are written once instead of compiled for each.
 
 The standard library compiles six functions for a frozen class, and the console defines about fifty such classes before
-its first frame: that takes 28 ms, and 10 ms with this module, which compiles only `__init__`. A frozen class is really
-frozen: its attributes can be neither assigned nor deleted. `core/frozen_json.py` does the same for JSON inside them.
+its first frame. That takes 28 ms, but only 10 ms with this module, which compiles only `__init__`. The attributes of a
+frozen class can be neither assigned nor deleted. `core/frozen_json.py` does the same for JSON inside them.
 """
 
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ else:
     from operator import attrgetter
 
     def dataclass(*, frozen=False, slots=False, eq=True):
-        """The standard library's decorator, for the options that are used here."""
+        """The standard library's decorator, limited to the options that are used here."""
 
         def decorate(cls):
             made = dataclasses.dataclass(slots=slots, eq=False, repr=False, init=not frozen)(cls)
@@ -38,7 +38,7 @@ else:
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
     def _comparison(cls, frozen):
-        """How two of a class are equal and, if they cannot change, how one is hashed."""
+        """The `__eq__` of a class, and its `__hash__` if it is frozen."""
         names = [field.name for field in dataclasses.fields(cls) if field.compare]
         values = attrgetter(*names) if names else type
 
@@ -51,7 +51,7 @@ else:
         return {"__eq__": equal, "__hash__": hashed if frozen else None}
 
     def _init(cls):
-        """An `__init__` that sets each field although the class refuses to."""
+        """An `__init__` that can set the fields of a frozen class."""
         names = {"_set": object.__setattr__, "_absent": dataclasses.MISSING}
         parameters, lines = [], []
         for field in dataclasses.fields(cls):

@@ -1,4 +1,4 @@
-"""Makes foreign text visible: the only way in which text that this program did not write reaches a terminal.
+"""Makes foreign text visible. Text that this program did not write reaches a terminal only through this module.
 
 Ordinary letters, marks, digits, punctuation and symbols of every script stay as they are, and so do the space
 and, in `visible` and `block`, the newline. Everything else is shown between ⟨ and ⟩ and never dropped:
@@ -8,8 +8,8 @@ and, in `visible` and `block`, the newline. Everything else is shown between ⟨
   surrogates, private use, and what Unicode 14.0 (`character_table`) had not assigned. The table decides, not the
   running Python, so the same text looks the same everywhere. More than three equal characters in a row are
   counted: `⟨U+200B ×412⟩`.
-- A tab is `⇥`, without padding: columns would depend on widths that terminals disagree about.
-- CR LF is a plain newline; a CR alone is shown.
+- A tab is `⇥`, without padding: its columns would depend on widths that terminals disagree about.
+- CR LF is a plain newline; a CR alone is shown by name.
 - Joined emoji: terminals also disagree about the width of a joined sequence, so the joiner is shown, but short,
   as `⟨+⟩` between two pictographs (`👩⟨+⟩💻`). For the same reason the selector that turns a symbol into an
   emoji is shown as `⟨emoji⟩` where it does that (`❤⟨emoji⟩`, `1⟨keycap⟩`) and by code elsewhere. Skin tones
@@ -76,7 +76,7 @@ _WORKING_MARK = re.compile(f"({_OPEN}[^{_CLOSE}]*{_CLOSE}|[\t\r])")
 
 
 def visible(text: str) -> Visible:
-    """The text with everything shown that a terminal would hide or obey; newlines stay."""
+    """The text with everything made visible that a terminal would hide or obey; newlines stay."""
     return _finish(_marked(text))
 
 
@@ -91,27 +91,27 @@ def block(text: str) -> tuple[Visible, ...]:
 
 
 def pieces(text: str) -> Iterator[tuple[Visible, bool]]:
-    """The parts of `visible(text)` in order, each with whether it is a real mark."""
+    """The parts of `visible(text)` in order; the flag is True for a real mark."""
     return _split(_marked(text))
 
 
 def inline_pieces(text: str) -> Iterator[tuple[Visible, bool]]:
-    """The parts of `inline(text)`, each with whether it is a real mark."""
+    """The parts of `inline(text)` in order; the flag is True for a real mark."""
     return _split(_one_line(text))
 
 
 def block_pieces(text: str) -> tuple[Pieces, ...]:
-    """The lines of `block(text)`, each as its parts with whether they are real marks."""
+    """The lines of `block(text)`, each as its parts; the flag is True for a real mark."""
     return tuple(tuple(_split(line)) for line in _folded(text).split("\n"))
 
 
 def count_not_plain(text: str) -> int:
-    """How many characters of a text are shown by name or code wherever they are."""
+    """The number of characters that are shown by name or code wherever they occur."""
     return len(_class(_NEVER_PLAIN if _BEYOND_BMP.search(text) else _within_bmp(_NEVER_PLAIN)).findall(text))
 
 
 def repeat_notice(character: str, number: int) -> Visible:
-    """The mark for this many of a character that is shown by name or code; "" for other characters."""
+    """The mark for a run of `number` equal characters that are shown by name or code; "" for other characters."""
     some = character * (MAX_EQUAL_IN_A_ROW + 1)
     return Visible("") if visible(some) == some else _finish(_named(character, number))
 
@@ -125,7 +125,7 @@ def cells(text: str) -> int:
 
 
 def clip(text: Visible, width: int) -> Visible:
-    """One line cut to `width` columns; the end says how many characters are hidden: `…⟨+123⟩`.
+    """One line cut to `width` columns; its end shows how many characters are hidden: `…⟨+123⟩`.
 
     Marks are never split. If not even the notice fits, the notice alone is returned.
     """
@@ -151,7 +151,7 @@ def clip(text: Visible, width: int) -> Visible:
 def wrap(text: Visible, width: int, hang: str) -> Iterator[Visible]:
     """One line as rows of at most `width` columns; all but the first begin with `hang`.
 
-    A terminal would continue in its first column, where foreign text could look like a line of ours. A `width` of 0
+    A terminal would wrap to its first column, where foreign text could look like a line of the program. A `width` of 0
     means no wrapping.
     """
     row, used, room = "", 0, max(width, cells(hang) + _MIN_ROW_WIDTH)
@@ -168,7 +168,7 @@ def wrap(text: Visible, width: int, hang: str) -> Iterator[Visible]:
 
 
 def clip_lines(lines: Sequence[Visible], height: int) -> tuple[Visible, ...]:
-    """At most `height` lines (at least one); the last one says how many are hidden."""
+    """At most `height` lines, but at least one; if lines are hidden, the last one shows how many."""
     if len(lines) <= height:
         return tuple(lines)
     kept = max(height - 1, 0)
@@ -176,7 +176,7 @@ def clip_lines(lines: Sequence[Visible], height: int) -> tuple[Visible, ...]:
 
 
 def prepare() -> Iterator[None]:
-    """Compiles the large character classes one by one, so that later no text has to wait for that."""
+    """Compiles the large character classes one by one, so that no text has to wait for that later."""
     for wanted in (
         (_within_bmp(_NOT_PLAIN), "+"),
         (_within_bmp(_NEVER_PLAIN),),
@@ -210,13 +210,13 @@ def _unit() -> re.Pattern[str]:
 
 @cache
 def _misplaced(not_plain: str) -> re.Pattern[str]:
-    """Combining marks without a base, and too many of them, in text that contains nothing else to show."""
+    """Matches combining marks without a base or beyond the limit, in text with no other characters to make visible."""
     mark = f"[{_literal(not_plain)}]"
     return re.compile(rf"(?:\A|[{_CANNOT_CARRY_MARKS}]|{mark}{{{MARKS_PER_BASE}}}){mark}")
 
 
 def _literal(inside: str) -> str:
-    """The inside of a class with its escapes decoded, which compiles in two thirds of the time."""
+    """The inside of a class with its escapes decoded, which compiles a third faster."""
     return inside.encode("ascii").decode("unicode_escape")
 
 
@@ -243,7 +243,7 @@ def _within_bmp(inside: str) -> str:
 
 
 def _show_match(match: re.Match[str]) -> str:
-    """Makes a run of characters visible that are marks or not plain."""
+    """Makes a run of combining marks or characters that are not plain visible."""
     run, start, end = match[0], match.start(), match.end()
     before = match.string[start - 1] if start else "\n"
     combining = _class(character_table.MARKS, "+").match(run) if before not in _CANNOT_CARRY_MARKS else None

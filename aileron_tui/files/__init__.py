@@ -1,1 +1,1 @@
-"""The only layer that knows paths, and that reads and writes configuration, manifests and private files."""
+"""Paths, and reading and writing the configuration, manifests and private files. No other layer does this."""

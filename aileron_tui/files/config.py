@@ -1,8 +1,8 @@
-"""The user's `config.toml` as values: each key with its type, its default, its meaning and its limits.
+"""The user's `config.toml` as values: each key with its type, default, meaning and limits.
 
-A key is defined here and nowhere else; only `[[risk]]` is in `config_schema`, because its values are not used as they
-are written. `config_reader` checks a file against these definitions, and `make configuration` writes
-docs/configuration.md from them.
+All keys are defined here, except those of `[[risk]]`: they are in `config_schema`, because their values are converted.
+`config_reader` checks a file against these definitions, and `make configuration` writes docs/configuration.md from
+them.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class ConfigError(AileronError):
-    """The configuration cannot be used as it is written."""
+    """An error in the configuration file."""
 
 
 def key(default: T, meaning: str, example: str = "", **limits: object) -> T:
@@ -84,7 +84,7 @@ class ConsoleConfig:
     keys: Mapping[str, str] = field(
         default_factory=dict,
         metadata={
-            "meaning": "Keys of your own for the console, by the id that [the list of keys](keys.md) shows.",
+            "meaning": "Your own key bindings for the console, by the ids in [the list of keys](keys.md).",
             "example": '{ history = "H", "history.export" = "E,f5" }',
         },
     )

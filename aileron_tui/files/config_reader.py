@@ -1,4 +1,4 @@
-"""Reads `config.toml`. Every error names the line and how to fix it."""
+"""Reads `config.toml`. Every error names the line and says how to fix it."""
 
 import re
 from pathlib import Path
@@ -26,11 +26,11 @@ from aileron_tui.files.manifest_files import UnreadableFile, read_file
 
 _CREDENTIAL_SOURCES: Final = ("env", "command", "keyring")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_TUNNEL: Final = "Use https, or an ssh tunnel and the address of its end on this machine."
+_TUNNEL: Final = "Use https, or an ssh tunnel and the address of its local end."
 
 
 def read_config(path: Path) -> Config:
-    """The configuration in this file."""
+    """Returns the configuration in a file. Raises ConfigError for the first problem."""
     try:
         source = TomlSource(str(path), frontmatter.decode(read_file(str(path)), str(path)))
         table = frontmatter.tables(source)
@@ -117,7 +117,7 @@ def _sources(tables: list[dict[str, Any]], problems: Problems) -> tuple[SourceCo
 
 
 def _source(table: dict[str, Any], index: int, address: Address | None, problems: Problems) -> SourceConfig | None:
-    """The source in one table, or None if its name or kind is not usable."""
+    """The source in one `[[sources]]` table, or None if its name or kind is not valid."""
     check_limits(table, SourceConfig, ("sources", index), problems)
     token_file = _token_file(table, index, address, problems)
     name, kind = table.get("name", ""), table.get("kind", "")
@@ -142,13 +142,13 @@ def _source_address(table: dict[str, Any], index: int, problems: Problems) -> Ad
 
 
 def _token_file(table: dict[str, Any], index: int, address: Address | None, problems: Problems) -> Path | None:
-    """The file with a daemon's token; reports everything that is wrong with the token's settings."""
+    """The file with a daemon's token. Reports every problem with the settings of the token."""
     path = ("sources", index)
     given = [key for key in ("token_file", "token_env") if key in table]
     if not given:
         return None
     if table.get("kind") == GATE:
-        message = "a gate needs no token, because it knows your key"
+        message = "a gate needs no token, because it identifies you by your key"
         problems.add((*path, given[0]), "source-token", message, f"Remove {given[0]}.")
     if len(given) > 1:
         message, fix = "the token has 2 sources instead of one", "Set only one of token_file and token_env."

@@ -38,9 +38,9 @@ class RiskConfig:
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One key: what it means, an example of its value as TOML, and its limits.
+    """One key: its meaning, an example of its value in TOML, and its limits.
 
-    `pattern` is a regular expression for the whole value, and `pattern_hint` says the same in words.
+    `pattern` is a regular expression for the whole value, and `pattern_hint` describes it in words.
     """
 
     name: str
@@ -69,7 +69,7 @@ class ConfigKey:
 
 @dataclass(frozen=True, slots=True)
 class ConfigTable:
-    """One table as its header is written, and the class that defines its keys."""
+    """One table: its header as written in the file, and the class that defines its keys."""
 
     header: str
     definition: type
@@ -81,7 +81,7 @@ class ConfigTable:
 
     @property
     def keys(self) -> tuple[ConfigKey, ...]:
-        """The keys in the order of their definition."""
+        """The keys in the order in which they are defined."""
         return tuple(_keys(self.definition))
 
 
@@ -96,7 +96,7 @@ TABLES: Final = (
 
 
 def check_limits(table: Mapping[str, Any], definition: type, path: Path, problems: Problems) -> None:
-    """Reports every value of a table that is missing or outside its limits; types were checked before."""
+    """Reports every value of a table that is missing or outside its limits. The types must have been checked before."""
     for each in _keys(definition):
         here = (*path, each.name)
         value = table.get(each.name)

@@ -1,7 +1,7 @@
 """Reads manifests from disk: single files, and folders with a bundle.
 
-A bundle folder contains `suite.toml`, `actions/*.md`, and `connectors/<name>/manifest.toml` with its `connector.wasm`.
-A folder without `actions/` contains its `*.md` directly. Everything but the actions is optional.
+A bundle folder contains `suite.toml`, `actions/*.md`, and `connectors/<name>/manifest.toml` with `connector.wasm` next
+to it. A folder without `actions/` contains the `*.md` files directly. Everything but the actions is optional.
 """
 
 import errno
@@ -37,7 +37,7 @@ class UnreadableFile(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """All manifests of a folder, valid or not, and what could not be read."""
+    """All manifests of a folder, valid or not, and findings for the folders that could not be read."""
 
     actions: tuple[Reading[Action], ...] = ()
     packages: tuple[BundledConnector, ...] = ()
@@ -57,7 +57,7 @@ class Manifests:
 
 
 def load_bundle(folder: Path) -> Bundle:
-    """Returns the bundle of a folder. A missing folder is an empty bundle; a bad file is a finding."""
+    """Returns the bundle in a folder. A missing folder gives an empty bundle; a bad file gives a finding."""
     return read_folder(folder).bundle()
 
 
@@ -82,7 +82,7 @@ def read_folder(folder: Path) -> Manifests:
 
 
 def read_file(file: str, limit: int = LARGEST_MANIFEST) -> bytes:
-    """Returns the bytes of an ordinary file or raises UnreadableFile; never waits on a pipe or device."""
+    """Returns the bytes of a regular file or raises UnreadableFile; never waits for a pipe or device."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
@@ -98,14 +98,14 @@ def read_file(file: str, limit: int = LARGEST_MANIFEST) -> bytes:
 def _read_all(descriptor: int, limit: int) -> bytes:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise UnreadableFile("it is a folder" if stat.S_ISDIR(status.st_mode) else "it is not an ordinary file")
+        raise UnreadableFile("it is a folder" if stat.S_ISDIR(status.st_mode) else "it is not a regular file")
     if status.st_size > limit:
         raise UnreadableFile(f"it has {status.st_size:,} bytes, but at most {limit:,} are allowed")
     data = os.read(descriptor, status.st_size + 1)
     if len(data) == status.st_size:
         return data
     chunks, size = [data], len(data)
-    while chunk := os.read(descriptor, _CHUNK):  # it grew, or its size was not known
+    while chunk := os.read(descriptor, _CHUNK):  # the file grew, or its size was unknown
         chunks.append(chunk)
         size += len(chunk)
         if size > limit:
@@ -115,12 +115,12 @@ def _read_all(descriptor: int, limit: int) -> bytes:
 
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, ValueError):
-        return "the name is not valid for a file"
+        return "the file name is not valid"
     return "its symbolic links form a loop" if error.errno == errno.ELOOP else (error.strerror or str(error)).lower()
 
 
 def read_manifest(file: str) -> Manifests:
-    """Reads one file: `suite.toml`, a connector's `.toml`, else an action."""
+    """Reads one file: a suite if its name is `suite.toml`, a connector if it is another `.toml`, or else an action."""
     path = Path(file)
     if path.name == SUITE_FILE:
         return Manifests(suite=_suite(file))
@@ -139,7 +139,7 @@ def _read(file: str, parse: Callable[[bytes, str], Reading[T]]) -> Reading[T]:
 
 
 def _list_folder(folder: str, unreadable: list[Finding]) -> tuple[list[str], list[str]]:
-    """Returns the sorted names in a folder: of everything that is not a folder, and of folders."""
+    """Returns the sorted names in a folder: first the files, then the subfolders."""
     files: list[str] = []
     folders: list[str] = []
     try:
@@ -149,7 +149,7 @@ def _list_folder(folder: str, unreadable: list[Finding]) -> tuple[list[str], lis
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError as error:
-        fix = "Give yourself permission to read the folder."
+        fix = "Check that you have permission to read the folder."
         unreadable.append(Finding("unreadable", f"cannot read the folder: {_reason(error)}", fix, folder))
     return sorted(files), sorted(folders)
 
@@ -168,7 +168,7 @@ def _suite(file: str) -> Reading[Suite]:
 def _resolve_paths(
     reading: Reading[Suite], suite: Suite, root: str, known: list[str]
 ) -> tuple[Reading[Suite], list[str]]:
-    """Resolves the paths in a suite: adds a finding for each without a file, and returns files not known yet."""
+    """Resolves the paths in a suite. Adds a finding for each path without a file; returns the files not in `known`."""
     problems, extra, seen = Problems(), [], set(known)
     for index, entry in suite.paths:
         candidates = [f"{root}/{entry}", f"{root}/{entry}.md", f"{root}/{entry}/action.md"]
@@ -199,7 +199,7 @@ def _package(folder: str, unreadable: list[Finding]) -> BundledConnector | None:
 
 
 def _hash(folder: str) -> str:
-    """Returns the hash of a connector, over its module and then its manifest; "" without a module."""
+    """Returns the hash of a connector, over its module followed by its manifest; "" if there is no module."""
     try:
         module = read_file(f"{folder}/{MODULE_FILE}", LARGEST_MODULE)
         digest = hashlib.sha256(module)

@@ -1,4 +1,4 @@
-"""The folders of configuration, data, keys and cache, and of the manifests and styles that ship with the program."""
+"""The folders for configuration, data, keys and cache, and those with the manifests and styles of the program."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ _APP: Final = "aileron-tui"
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The files and folders of one home. Folders may not exist yet."""
+    """The files and folders of one installation. The folders may not exist yet."""
 
     config: Path
     keyring: Path
@@ -23,7 +23,7 @@ class Paths:
 
 
 def paths() -> Paths:
-    """Returns paths in AILERON_TUI_HOME if it is set, or else in the user's standard folders."""
+    """Returns the paths in AILERON_TUI_HOME if it is set, or else in the user's standard folders."""
     if home := os.environ.get(HOME_VARIABLE):
         root = Path(home).expanduser().absolute()
         return Paths(root / "config.toml", root / "keyring.json", root / "data", root / "keys", root / "cache")

@@ -1,6 +1,6 @@
 """Files that only their owner can access: folders 0700, files 0600, owned by the user, no symbolic links.
 
-The opened file is checked, not its name, so that it cannot be replaced in between.
+The checks are made on the open file, not on its name, so that it cannot be replaced in between.
 """
 
 import errno
@@ -28,11 +28,11 @@ def private_folder(path: Path) -> Path:
         status = path.lstat()
     except OSError as error:
         raise PrivateFileError(
-            f"cannot use the folder {path}", _reason(error), "Give yourself permission to write there."
+            f"cannot use the folder {path}", _reason(error), "Check that you have permission to write there."
         ) from None
     if not stat.S_ISDIR(status.st_mode):
         what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a folder"
-        raise PrivateFileError(f"{path} is {what}", hint="Move it away. A private folder is created in its place.")
+        raise PrivateFileError(f"{path} is {what}", hint="Move it away. A private folder will be created instead.")
     _check_owner(path, status, "700")
     return path
 
@@ -46,7 +46,7 @@ def read_private(path: Path, limit: int = _LARGEST) -> bytes:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise PrivateFileError(f"{path} is not an ordinary file")
+            raise PrivateFileError(f"{path} is not a regular file")
         _check_owner(path, status, "600")
         if status.st_size > limit:
             raise PrivateFileError(
@@ -62,7 +62,7 @@ def read_private(path: Path, limit: int = _LARGEST) -> bytes:
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
-    """Writes the whole file or nothing, and returns once it is on disk."""
+    """Writes the whole file or nothing. When this returns, the file is on disk."""
     private_folder(path.parent)
     if replace and path.is_symlink():
         raise PrivateFileError(f"{path} is a symbolic link", hint="Move it away and try again.")
@@ -83,7 +83,7 @@ def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
         raise PrivateFileError(f"{path} already exists", hint="Choose another name, or move it away.") from None
     except OSError as error:
         raise PrivateFileError(
-            f"cannot write {path}", _reason(error), "Free some disk space, or give yourself permission to write there."
+            f"cannot write {path}", _reason(error), "Check the free disk space and your permission to write there."
         ) from None
     finally:
         temporary.unlink(missing_ok=True)

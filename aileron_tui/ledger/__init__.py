@@ -1,1 +1,1 @@
-"""The durable record of everything that was asked, shown, decided and done, and its search."""
+"""The ledger: the durable record of everything that was asked, shown, decided and done, and the search in it."""

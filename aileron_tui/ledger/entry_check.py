@@ -1,16 +1,16 @@
-"""Checking a ledger from the first entry to the last, in constant memory.
+"""Verifies a ledger from the first entry to the last, in constant memory.
 
 Four things are checked, entry by entry: that the hashes form one chain without gaps; that every decision has a valid
-signature of a key that was enrolled and not revoked at that point; that the head in the signed decision is a head of
-this chain not older than the request it answers (so the operator's signature covers the past, and no decision can be
-used twice); and that every request takes only allowed steps, runs at most once, and runs only what was approved. The
-first bad entry is named.
+signature by a key that was enrolled and not revoked at that point; that the head in the signed decision is a head of
+this chain and not older than the request it answers (so the operator's signature covers the past, and no decision can
+be used twice); and that every request takes only allowed steps, runs at most once, and runs only what was approved. The
+report names the first bad entry.
 
-For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest is what the
-daemon reported: it is checked for consistency and never counts as an approval. Ids of ended requests are on the disk.
+For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest was reported by
+the daemon: it is checked for consistency and never counts as an approval. The ids of ended requests are kept on disk.
 
-What the chain cannot show by itself: that its end was cut off, or that all of it was rewritten with other keys. The
-head noted beside the ledger or kept elsewhere (`expected`) shows the first, the list of keys the second.
+The chain alone cannot show that its end was cut off, or that all of it was rewritten with other keys. The head that is
+noted beside the ledger or kept elsewhere (`expected`) shows the former, the list of keys the latter.
 """
 
 from collections import Counter
@@ -54,18 +54,18 @@ Shown = Callable[[str], tuple[int, str] | None]
 
 
 class Signers(Protocol):
-    """Who may sign, learned entry by entry."""
+    """The keys that may sign, updated entry by entry."""
 
     def learn(self, entry: Entry) -> None:
-        """Processes an enrolment or a revocation; an AileronError means that the entry is not valid."""
+        """Processes an enrolment or a revocation. Raises AileronError if the entry is not valid."""
 
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
-        """The statement of a good envelope and its signer's name, or what is wrong with it."""
+        """The statement of a valid envelope and its signer's fingerprint, or what is wrong with the envelope."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a verification found; a ledger is good if `fault` is None."""
+    """The result of a verification; the ledger is good if `fault` is None."""
 
     head: Head
     entries: int
@@ -98,9 +98,9 @@ class _BadEntry(Exception):
 def verify(
     rows: Iterable[Stored], signers: Signers, expected: Sequence[Head] = (), shown: Shown | None = None
 ) -> CheckReport:
-    """Checks entries as they are stored.
+    """Verifies stored entries.
 
-    `expected` are heads the chain must contain; `shown` is compared with what the entries say about each request.
+    `expected` are heads that the chain must contain; `shown` is compared with what the entries say about each request.
     """
     verification = _Verification(signers, expected, shown)
     with closing(verification.finished):
@@ -139,7 +139,7 @@ class _Verification:
                 if watched and (stored in missing or seq in by_number):
                     missing.discard(stored)
                     if seq in by_number and by_number[seq].hash != stored:
-                        detail = f"the expected head is {by_number[seq].hash}, the entry has {stored}"
+                        detail = f"the expected head is {by_number[seq].hash}, but the entry has {stored}"
                         return self._report(ChainFault(seq, Damage.REWRITTEN, detail))
                 self._check(entry)
         except JsonError as error:
@@ -186,7 +186,7 @@ class _Verification:
     def _step(self, entry: Entry) -> None:
         known = self.requests.get(entry.request)
         if known is None and entry.request in self.finished:
-            raise _BadEntry(Damage.REPEATED, f"request {entry.request} goes on after its end")
+            raise _BadEntry(Damage.REPEATED, f"request {entry.request} has a step after its end")
         if known is None and ungated(entry):
             return
         if known is not None and known.daemon:
@@ -203,7 +203,7 @@ class _Verification:
             digest = entry.body.get("digest")
             if digest != known.digest:
                 raise _BadEntry(
-                    Damage.OTHER, f"{known.digest} was approved, {digest or 'something without a digest'} was started"
+                    Damage.OTHER, f"{known.digest} was approved, {digest or 'a call without a digest'} was started"
                 )
 
     def _decided(self, entry: Entry) -> None:
@@ -222,8 +222,8 @@ class _Verification:
     def _told(self, entry: Entry) -> None:
         told, known = read_told(entry.body), self.requests.get(entry.request)
         if known is None or not known.daemon:
-            after = "; its end was reported before" if entry.request in self.finished else ""
-            raise _BadEntry(Damage.TOLD, f"request {entry.request} is not open at a daemon{after}")
+            ended = "; its end was already reported" if entry.request in self.finished else ""
+            raise _BadEntry(Damage.TOLD, f"request {entry.request} is not an open request of a daemon{ended}")
         if told is None:
             raise _BadEntry(Damage.TOLD, f"request {entry.request}: the report has no outcome")
         if why := objection(known.state, known.told, told.outcome):
@@ -239,9 +239,9 @@ class _Verification:
         self._compare(request, known.seq, state)
 
     def _compare(self, request: str, seq: int, state: RequestState) -> None:
-        """Keeps the first difference for the end: damage to the entries themselves is reported first."""
+        """Keeps the first difference until the end, because damage to the entries themselves is reported first."""
         if self.shown is not None and self.differs is None and (shown := self.shown(request)) != (seq, state):
-            detail = f"request {request} is {state}, the history list says {shown[1] if shown else 'nothing'}"
+            detail = f"request {request} is {state}, but the history list says {shown[1] if shown else 'nothing'}"
             self.differs = ChainFault(seq, Damage.INDEX, detail)
 
     def _unfinished(self) -> ChainFault | None:
@@ -265,7 +265,7 @@ class _Verification:
             detail = f"not a valid time: {entry.time} or {statement.expires}"
             raise _BadEntry(Damage.UNREADABLE, detail) from None
         if late:
-            raise _BadEntry(Damage.SIGNATURE, f"it had expired at {statement.expires}")
+            raise _BadEntry(Damage.SIGNATURE, f"it expired at {statement.expires}")
         oldest = max(asked, entry.seq - WINDOW + 1)
         for seq in range(entry.seq - 1, oldest - 1, -1):
             if self.heads[seq % WINDOW] == statement.head:
@@ -286,7 +286,7 @@ class _Verification:
 
 
 def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterator[Stored]) -> ChainFault:
-    """Finds out from the entry itself and the next one what happened to it."""
+    """Determines from the bad entry and the next one what happened."""
     place = walker.seq + 1
     seq, data, raw = bad
     if fault.damage is Damage.NEWER:
@@ -295,7 +295,7 @@ def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterat
     if fault.damage is not Damage.CHANGED:
         return _misplaced(place, inside or seq, rest)
     if inside is None:
-        return ChainFault(place, Damage.CHANGED, f"its bytes are not an entry any more; {fault.detail}")
+        return ChainFault(place, Damage.CHANGED, f"its bytes are no longer a valid entry; {fault.detail}")
     if inside != place:
         return _misplaced(place, inside, rest)
     following = next(rest, None)
@@ -305,7 +305,7 @@ def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterat
 
 
 def _misplaced(place: int, found: int, rest: Iterator[Stored]) -> ChainFault:
-    """Another entry is in this place: the right one comes later, or is missing."""
+    """The fault if another entry is in this place: the right one comes later or is missing."""
     later = found < place or any(_number(data) == place for _, data, _ in rest)
     detail = f"entry {found} is in its place"
     return ChainFault(place, Damage.ORDER if later else Damage.GAP, detail)

@@ -1,7 +1,7 @@
-"""Which entries may follow in a ledger: the steps of a request, and the head that a signed decision must have.
+"""Which entries may be appended to a ledger: the steps of a request, and the head that a signed decision must have.
 
-The writer checks this inside the transaction that appends the entry, so the first decision wins however many come at
-once. Verification checks it again.
+The writer checks this inside the transaction that appends the entry, so if several decisions arrive at once, the first
+one wins. Verification checks it again.
 """
 
 from typing import Final
@@ -38,7 +38,7 @@ def ungated(entry: Entry) -> bool:
 
 
 def admit(ledger: RequestLookup, entry: Entry, decision: Decision | None) -> None:
-    """Refuses an entry that cannot follow; an InvalidTransition has the state the request is in."""
+    """Refuses an entry that must not be appended. An InvalidTransition has the current state of the request."""
     if entry.kind not in _CHECKED:
         return
     known = ledger.standing(entry.request)

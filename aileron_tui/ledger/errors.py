@@ -1,14 +1,14 @@
 """What can go wrong with the ledger.
 
 LedgerError
-├── LedgerHeld      another process writes it
-├── LedgerNewer     written by a later version of the program
-├── LedgerOlder     written by an earlier version, and this process only reads
-├── LedgerDamaged   the file is not what was written
-├── LedgerUnusable  the system does not let us write: disk full, no permission, input/output error
-├── EntryTooLarge   one entry beyond the limit
-├── EntryRefused    an entry that cannot follow: a request made twice, a nonce used twice
-└── ResultsUnusable results of requests can be neither stored nor found
+├── LedgerHeld      another process is writing to the ledger
+├── LedgerNewer     the ledger was written by a newer version of the program
+├── LedgerOlder     the ledger was written by an older version, and a reader cannot bring it up to date
+├── LedgerDamaged   the content of the file is not what was written
+├── LedgerUnusable  the system does not allow reading or writing: disk full, no permission, input/output error
+├── EntryTooLarge   an entry is above the size limit
+├── EntryRefused    an entry must not be appended: a request made twice, a nonce used twice
+└── ResultsUnusable the results of requests cannot be stored or read
 """
 
 from pathlib import Path
@@ -21,19 +21,19 @@ class LedgerError(AileronError):
 
 
 class LedgerHeld(LedgerError):
-    """Another process writes it."""
+    """Another process is writing to the ledger."""
 
 
 class LedgerNewer(LedgerError):
-    """Written by a later version of the program."""
+    """The ledger was written by a newer version of the program."""
 
 
 class LedgerOlder(LedgerError):
-    """Written by an earlier version, and this process only reads."""
+    """The ledger was written by an older version, and a reader cannot bring it up to date."""
 
 
 class LedgerDamaged(LedgerError):
-    """The file is not what was written."""
+    """The content of the file is not what was written."""
 
     def __init__(self, path: Path, detail: str) -> None:
         hint = (
@@ -44,16 +44,16 @@ class LedgerDamaged(LedgerError):
 
 
 class LedgerUnusable(LedgerError):
-    """The system does not let us write or read."""
+    """The system does not allow reading or writing."""
 
 
 class EntryTooLarge(LedgerError):
-    """An entry above the size limit."""
+    """An entry is above the size limit."""
 
 
 class EntryRefused(LedgerError):
-    """An entry that cannot follow the last one."""
+    """An entry must not be appended."""
 
 
 class ResultsUnusable(LedgerError):
-    """Results of requests can be neither stored nor found."""
+    """The results of requests cannot be stored or read."""

@@ -1,6 +1,6 @@
-"""The whole ledger as JSON lines, which can be verified elsewhere.
+"""Exports the whole ledger as JSON lines, which can be verified elsewhere.
 
-The JSON lines have the stored bytes of each entry unchanged, so the hash chain can be checked with the file alone:
+The lines contain the stored bytes of each entry unchanged, so the hash chain can be checked with the file alone:
 
     {"aileron_ledger":2,"exported":"…","head":"1042:sha256:…"}
     {"hash":"sha256:…","entry":{…the stored bytes…}}
@@ -21,13 +21,13 @@ from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.store import LARGEST_ENTRY, LedgerReader, Stored
 
 _LINE: Final = re.compile(rb'\{"hash":"sha256:([0-9a-f]{64})","entry":(\{.*\})\}\n', re.DOTALL)
-# Canonical JSON has the number close to the end.
+# In canonical JSON, the number of an entry is near its end.
 _NUMBER: Final = re.compile(rb'"seq":([0-9]{1,18}),"time":"[^"]*"(?:,"version":[0-9]{1,9})?\}\Z')
 _LONGEST_LINE: Final = LARGEST_ENTRY + 1024
 
 
 def write_jsonl(reader: LedgerReader, out: IO[bytes], now: datetime) -> Head:
-    """Writes every entry the ledger has at this moment; returns the head it ends with."""
+    """Writes every entry that the ledger has at this moment, and returns the head of the export."""
     with reader.snapshot():
         head = reader.head()
         about = {"aileron_ledger": VERSION, "exported": timestamp(now), "head": str(head)}
@@ -38,7 +38,7 @@ def write_jsonl(reader: LedgerReader, out: IO[bytes], now: datetime) -> Head:
 
 
 class Exported:
-    """An export in JSON lines, read for verification."""
+    """An export in JSON lines, opened for verification."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,11 +1,11 @@
-"""What the files of a ledger are called."""
+"""The names of a ledger's files."""
 
 from pathlib import Path
 from typing import Final
 
 FILE: Final = "ledger.db"
 DAEMONS: Final = "daemons"
-"""The folder beside the gate's ledger with one folder for each daemon, named after its source, that has its ledger."""
+"""The folder beside the gate's ledger that contains one folder per daemon, named after its source, with its ledger."""
 
 
 def lock_path(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Verifying a whole ledger or an export: the entries, and what is derived from them."""
+"""Verifies a whole ledger or an export: the entries and everything derived from them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ def _around(report: CheckReport, reader: LedgerReader) -> ChainFault | None:
         if differing := indexed ^ set(report.key_changes):
             return ChainFault(min(differing), Damage.INDEX, "the list of key changes differs from the entries")
         if found := reader.check_storage():
-            return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, the file is damaged: {found}")
+            return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, but the file is damaged: {found}")
     except LedgerDamaged as error:
-        return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, the file is damaged: {error.detail}")
+        return ChainFault(after, Damage.UNREADABLE, f"the entries are intact, but the file is damaged: {error.detail}")
     return None

@@ -1,4 +1,4 @@
-"""The head of the chain: the number of its last entry, and the hash that covers all of it."""
+"""The head of a chain: the number of its last entry, and the hash that covers the whole chain."""
 
 import re
 from typing import Final
@@ -22,9 +22,9 @@ class Head:
 
 
 def read_head(text: str) -> Head:
-    """A head as `history head` prints it, or a bare hash."""
+    """Parses a head as `history head` prints it, or a bare hash."""
     found = _HEAD.fullmatch(text.strip())
     if not found:
-        hint = "It looks like 1042:sha256:… as `aileron-tui history head` prints it."
+        hint = "Write it as `aileron-tui history head` prints it, such as 1042:sha256:…"
         raise LedgerError("not the head of a ledger", repr(text), hint)
     return Head(int(found[1]) if found[1] else -1, found[2])

@@ -1,4 +1,4 @@
-"""Which requests of the past are wanted."""
+"""The filter for the history."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ PAGE: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class HistoryFilter:
-    """What to look for; empty fields do not restrict. Times are as in entries, `since` included, `until` not."""
+    """Which requests to find. Empty fields match everything. `since` is inclusive, `until` is exclusive."""
 
     text: str = ""
     since: str = ""

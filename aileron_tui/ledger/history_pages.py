@@ -1,6 +1,6 @@
 """Pages of the history as JSON, and the queries for them.
 
-Everything here reads the ledger with a connection of its own and may take a while: call it from a thread.
+These functions open their own connection to the ledger and may take a while, so call them from a thread.
 """
 
 import re
@@ -37,7 +37,7 @@ class BadHistoryQuery(LedgerError):
 
 @dataclass(frozen=True, slots=True)
 class HistoryPageQuery:
-    """A page of the history."""
+    """The query for one page of the history."""
 
     filter: HistoryFilter
     before: int | None
@@ -45,7 +45,7 @@ class HistoryPageQuery:
 
 
 def read_search(query: Query) -> HistoryPageQuery:
-    """The search in a query string, or a BadHistoryQuery."""
+    """Parses the parameters of a query string. Raises BadHistoryQuery."""
     text = one(query, "text")
     if len(text) > _LONGEST_TEXT:
         raise BadHistoryQuery(f"text: longer than {_LONGEST_TEXT} characters")
@@ -65,7 +65,7 @@ def read_search(query: Query) -> HistoryPageQuery:
 
 
 def search(ledger: Path, wanted: HistoryPageQuery) -> JsonObject:
-    """One page, newest first; `next` is the `before` of the following one, or null at the end."""
+    """One page, newest first. `next` is the value of `before` for the following page, or null at the end."""
     with open_reader(ledger) as reader:
         found = reader.page(wanted.filter, before=wanted.before, limit=wanted.limit + 1)
     page = found[: wanted.limit]
@@ -74,7 +74,7 @@ def search(ledger: Path, wanted: HistoryPageQuery) -> JsonObject:
 
 
 def past(ledger: Path, request: str) -> JsonObject | None:
-    """One request with its entries in order, and what was edited before it was approved; None if there is none."""
+    """One request with its entries in order and its edit, if any. None if there is no such request."""
     with open_reader(ledger) as reader:
         record = reader.find(request)
         entries = reader.of_request(request)
@@ -85,7 +85,7 @@ def past(ledger: Path, request: str) -> JsonObject | None:
 
 
 def edit(record: HistoryRecord, entries: Sequence[Entry]) -> JsonObject | None:
-    """What was asked and what was approved, or None if nothing was edited or it was edited elsewhere."""
+    """The inputs as asked and as approved, or None if the call was not edited or was edited elsewhere."""
     if not record.edited or record.surface == ELSEWHERE:
         return None
     decided = [found for entry in entries if (found := decision_of(entry))]
@@ -95,7 +95,7 @@ def edit(record: HistoryRecord, entries: Sequence[Entry]) -> JsonObject | None:
 
 
 def one(query: Query, name: str) -> str:
-    """The value of a parameter that may be given once; empty if it is not."""
+    """The value of a parameter that may be given only once, or "" if it is not given."""
     values = query.get(name, ("",))
     if len(values) > 1:
         raise BadHistoryQuery(f"{name}: given more than once")
@@ -103,7 +103,7 @@ def one(query: Query, name: str) -> str:
 
 
 def time(query: Query, name: str) -> str:
-    """A date or a time, to be compared with those of entries."""
+    """A parameter that is a date or time, in a form that can be compared with the times of entries."""
     value = one(query, name)
     if value and not _TIME.fullmatch(value):
         raise BadHistoryQuery(f"{name}: expected a UTC date or time such as 2026-05-12 or 2026-05-12T10:15:30Z")
@@ -111,10 +111,10 @@ def time(query: Query, name: str) -> str:
 
 
 def number(query: Query, name: str, default: int, most: int | None) -> int:
-    """A number of 1 or more, or the default if none is given."""
+    """A parameter that is a number of 1 or more, or the default if it is not given."""
     value = one(query, name)
     if not value:
         return default
     if not _NUMBER.fullmatch(value) or not int(value) or (most is not None and int(value) > most):
-        raise BadHistoryQuery(f"{name}: expected a number from 1" + (f" to {most:,}" if most else ""))
+        raise BadHistoryQuery(f"{name}: expected a number " + (f"between 1 and {most:,}" if most else "of 1 or more"))
     return int(value)

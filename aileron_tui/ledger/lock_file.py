@@ -1,8 +1,8 @@
-"""The file beside the ledger that says which process writes it, and what its last entry is.
+"""The lock file beside the ledger: which process writes the ledger, and what its last entry is.
 
-The lock itself is `flock`, which the system releases when a process dies, however it dies. The text in the file is for
-people and to detect loss: the head is noted after each durable append, so a ledger that ends before it has lost
-acknowledged entries. The note is not synced; after a power failure it may be behind the ledger, never ahead.
+The lock itself is `flock`, which the system releases when the process ends for any reason. The text in the file is for
+error messages and to detect loss: the head is noted after each durable append, so a ledger that ends before that head
+has lost acknowledged entries. The note is not synced; after a power failure it may be behind the ledger, never ahead.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ _PAUSE: Final = 0.02
 
 
 class LockFile:
-    """The lock file of one ledger, open."""
+    """The open lock file of one ledger."""
 
     def __init__(self, path: Path, role: str) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -43,7 +43,7 @@ class LockFile:
         self._prefix = json.dumps(self._who, sort_keys=True)[:-1]
 
     def hold(self, wait: float, *, shared: bool = False) -> None:
-        """Takes the lock, alone or shared, and waits for it; a LedgerHeld names the process that has it."""
+        """Waits for the lock, exclusive or shared, and takes it. A LedgerHeld names the process that holds it."""
         deadline = time.monotonic() + wait
         while True:
             try:
@@ -56,7 +56,7 @@ class LockFile:
                 return
 
     def release(self) -> None:
-        """Lets another process become the writer."""
+        """Releases the lock, so that another process can become the writer."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def note(self, head: Head, *, guest: bool = False) -> None:
@@ -65,11 +65,11 @@ class LockFile:
         who.pop("head", None)
         prefix = json.dumps(who, sort_keys=True)[:-1] if who else self._prefix
         text = f'{prefix}, "head": "{head}"}}'
-        with contextlib.suppress(OSError):  # the entry itself is durable already
+        with contextlib.suppress(OSError):  # the entry itself is already on disk
             os.pwrite(self._file, text.ljust(_SIZE - 1).encode() + b"\n", 0)
 
     def noted(self) -> Head | None:
-        """The head that was last noted, or None if there never was a ledger."""
+        """The head that was last noted, or None if there was never a ledger."""
         return _head(os.pread(self._file, _SIZE, 0))
 
     def forget(self) -> None:
@@ -87,7 +87,7 @@ class LockFile:
         words = "by another process"
         if who:
             words = f"by {who.get('role')}, process {who.get('pid')} on {who.get('host')} since {who.get('since')}"
-        return LedgerHeld("the ledger is being written", words, "Stop that process, or wait until it ends.")
+        return LedgerHeld("the ledger is locked", words, "Stop that process, or wait until it ends.")
 
 
 def noted_head(path: Path) -> Head | None:

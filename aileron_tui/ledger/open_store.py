@@ -1,4 +1,4 @@
-"""Opens ledgers and results: the one place that chooses the database.
+"""Opens ledgers and results. Only this module chooses the database.
 
 The database is imported when it is opened, because the console paints its first frame without it.
 """
@@ -22,8 +22,8 @@ def open_ledger(  # noqa: PLR0913  # every option has a default that suits a gat
 ) -> Ledger:
     """Opens a ledger for writing, and creates it if there is none.
 
-    A gate is the only writer while it runs. A `guest` may record key and configuration changes beside it. A `shared`
-    ledger has any number of writers.
+    A gate is the only writer while it runs, but a `guest` may still record key and configuration changes. A `shared`
+    ledger can have any number of writers.
     """
     from aileron_tui.ledger.sqlite.writer import SqliteLedger  # noqa: PLC0415  # the database is loaded when needed
 
@@ -31,14 +31,14 @@ def open_ledger(  # noqa: PLR0913  # every option has a default that suits a gat
 
 
 def open_reader(path: Path, *, foreign: bool = False) -> LedgerReader:
-    """Opens a ledger for reading. A `foreign` one may belong to anybody and be readable by others."""
+    """Opens a ledger for reading. A `foreign` ledger may belong to any user and be readable by others."""
     from aileron_tui.ledger.sqlite.reader import SqliteReader  # noqa: PLC0415  # the database is loaded when needed
 
     return SqliteReader(path, foreign=foreign)
 
 
 def open_results(path: Path) -> ResultStore:
-    """Opens the results of a gate, and creates the file if there is none."""
+    """Opens the results of a gate, and creates their file if there is none."""
     from aileron_tui.ledger.sqlite.results import SqliteResults  # noqa: PLC0415  # the database is loaded when needed
 
     return SqliteResults(path)
@@ -52,14 +52,14 @@ def open_id_set() -> IdSet:
 
 
 def is_ledger(path: Path) -> bool:
-    """Whether a file is a ledger, and not for example an export of one."""
+    """Whether a file is a ledger, as opposed to an export of one."""
     from aileron_tui.ledger.sqlite.connection import is_database  # noqa: PLC0415  # the database is loaded when needed
 
     return is_database(path)
 
 
 def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:
-    """Moves a ledger that cannot be used into a folder beside it and begins a new one; returns the folder."""
+    """Moves an unusable ledger into a folder beside it and starts a new one. Returns the folder."""
     from aileron_tui.ledger.sqlite import writer  # noqa: PLC0415  # the database is loaded when needed
 
     return writer.set_aside(path, wait=wait, clock=clock)

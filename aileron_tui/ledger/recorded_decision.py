@@ -8,11 +8,11 @@ from aileron_tui.core.entry_chain import Entry, EntryKind
 from aileron_tui.core.jsontext import JsonError, JsonObject
 
 Decision = tuple[Statement, str]
-"""What an envelope says and the key it names."""
+"""The statement in an envelope, and the key that the envelope names."""
 
 
 def decision_of(entry: Entry) -> Decision | None:
-    """The decision in an entry, or None if it is not a decision or cannot be read."""
+    """The decision in an entry, or None if the entry has no decision or it cannot be read."""
     if entry.kind != EntryKind.DECIDED:
         return None
     match entry.body.get("envelope"):
@@ -26,5 +26,5 @@ def decision_of(entry: Entry) -> Decision | None:
 
 
 def edits_of(statement: Statement) -> JsonObject:
-    """The inputs that were changed before the call was approved; nothing runs if an edited call is denied."""
+    """The inputs that were changed before the call was approved. Empty for a denial, because nothing runs then."""
     return statement.edits or {} if statement.verdict is Verdict.APPROVE else {}

@@ -1,13 +1,13 @@
 """The state of a request, and what a daemon may report about it next.
 
-A request of a daemon has the text `daemon` in its `request.made`. It does not run here: what happens to it is what the
-daemon reports in `runtime.told`, whose body has
+A request of a daemon has the field `daemon` in its `request.made` entry. It does not run here: the daemon reports what
+happens to it, which is recorded as `runtime.told`, with this body:
 
-    outcome    one of OUTCOMES; `pending` means that it still waits, because our answer did not arrive
+    outcome    one of OUTCOMES; `pending` means that the request still waits, because our answer did not arrive
     elsewhere  whether somebody else gave the answer
     reason, error, at    text; `at` is a time as entries write it, or empty
 
-An end that the daemon reported is final. An answer that was given here is not, until the daemon has confirmed it.
+An end that the daemon reported is final. An answer that was given here is final only once the daemon has confirmed it.
 `runtime.edited` may follow either; it says that the call was edited before it was approved elsewhere.
 """
 
@@ -23,12 +23,12 @@ ENDS: Final = frozenset(
 )
 OUTCOMES: Final = ENDS | {RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING}
 ANSWERED: Final = OUTCOMES - {RequestState.PENDING, RequestState.WITHDRAWN}
-"""Outcomes that need an answer; only a failure is also possible without one."""
+"""Outcomes that are possible only after an answer, except for a failure, which is also possible before."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestStanding:
-    """The state of a request; `told` means that the daemon reported it, and that it is not an answer given here."""
+    """The state of a request; `told` means that the daemon reported the state, so it is not an answer given here."""
 
     seq: int
     state: RequestState
@@ -87,7 +87,7 @@ def objection(state: RequestState, told: bool, outcome: RequestState) -> str:
 
 
 def written_time(value: Json) -> str:
-    """The time if it is written as entries write it, else ""."""
+    """The value if it is a time in the format of entries, or else ""."""
     try:
         return value if isinstance(value, str) and timestamp(moment(value)) == value else ""
     except (ValueError, OverflowError):

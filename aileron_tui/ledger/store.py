@@ -1,13 +1,13 @@
-"""What the program needs from the database that keeps its ledgers.
+"""The interface to the database that stores the ledgers.
 
-Everything outside `ledger/` uses these protocols and opens them with `ledger/open_store.py`. A second database
-implements the protocols, passes `tests/ledger/store_contract.py`, and is chosen there.
+Everything outside `ledger/` uses these protocols and opens them with `ledger/open_store.py`. Another database would
+implement the protocols, pass `tests/ledger/store_contract.py`, and be chosen in `ledger/open_store.py`.
 
     LedgerView     what can be read
     LedgerReader   a LedgerView with a connection of its own
     Ledger         the writer
     ResultStore    results that agents have not fetched yet
-    IdSet          ids that do not fit into memory
+    IdSet          a set of ids that may not fit into memory
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +34,7 @@ Stored = tuple[int, bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class EntryDraft:
-    """A fact that is not yet in the ledger."""
+    """An entry that is not in the ledger yet, so it has no number or time."""
 
     kind: EntryKind
     body: JsonObject = field(default_factory=dict)
@@ -43,7 +43,7 @@ class EntryDraft:
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """How a request ended, as its agent is told."""
+    """How a request ended, as it is reported to the agent."""
 
     request: str
     body: JsonObject
@@ -51,13 +51,13 @@ class StoredResult:
 
 
 class RequestLookup(Protocol):
-    """What must be known of a ledger to decide whether an entry may follow."""
+    """What the checks need from a ledger to decide whether an entry may be appended."""
 
     def standing(self, request: str) -> RequestStanding | None:
         """The state of a request, or None if it was never made."""
 
     def position(self, digest: str, oldest: int, before: int) -> int | None:
-        """The number of the entry with this hash, `oldest` included and `before` not, or None."""
+        """The number of the entry with this hash, or None. Searches from `oldest` up to but not including `before`."""
 
 
 class LedgerView(RequestLookup, Protocol):
@@ -65,32 +65,32 @@ class LedgerView(RequestLookup, Protocol):
 
     @property
     def path(self) -> Path:
-        """Where the ledger is."""
+        """The path of the ledger's file."""
 
     def head(self) -> Head:
-        """The last entry."""
+        """The number and hash of the last entry."""
 
     def rows(self, after: int = 0) -> Iterator[Stored]:
-        """Every entry after a number as it is stored, in order, a few at a time."""
+        """Yields every stored entry after number `after`, in order, a few at a time."""
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
-        """Every entry after a number, in order."""
+        """Yields every entry after number `after`, in order."""
 
     def newest_entries(self, connector: str = "", text: str = "") -> Iterator[Entry]:
-        """Entries, newest first.
+        """Yields entries, newest first.
 
-        May leave out those of requests for other connectors than `connector`, and those that do not have the ASCII
-        `text` in their bytes. The caller still has to look at what comes.
+        May leave out entries of requests for connectors other than `connector`, and entries whose bytes do not contain
+        the ASCII `text`. The caller must still check each entry.
         """
 
     def entry(self, seq: int) -> Entry | None:
-        """One entry."""
+        """The entry with this number, or None."""
 
     def of_request(self, request: str) -> tuple[Entry, ...]:
         """Every entry about a request, in order."""
 
     def unfinished(self, most: int) -> tuple[str, ...]:
-        """Requests of daemons that were approved and whose end is not known, newest first."""
+        """The ids of daemons' requests that were approved and whose end is not known, newest first."""
 
     def key_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes who may approve, in order."""
@@ -110,94 +110,94 @@ class LedgerView(RequestLookup, Protocol):
         """All requests that match, newest first."""
 
     def find(self, request: str) -> HistoryRecord | None:
-        """The request with this id."""
+        """The request with this id, or None."""
 
     def shown(self, request: str) -> tuple[int, str] | None:
-        """Only what verification compares: the entry that made the request, and its outcome."""
+        """What the history list says about a request: the number of the entry that made it, and its outcome."""
 
 
 class LedgerReader(LedgerView, Protocol):
     """A read-only view with a connection of its own. It neither blocks the writer nor waits for it."""
 
     def __enter__(self) -> Self:
-        """Opens nothing more."""
+        """Returns itself, already open."""
 
     def __exit__(self, *_: object) -> None:
-        """Closes it."""
+        """Closes the ledger."""
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Everything read inside sees the ledger at the same moment."""
+        """All reads inside this context see the ledger as it is at the same moment."""
 
     def noted(self) -> Head | None:
-        """The head that was noted beside the ledger when it was last written."""
+        """The head that was noted in the lock file when the ledger was last written."""
 
     def indexed(self) -> bool:
-        """Whether history and search were made by this version of the program."""
+        """Whether the index for history and search was built by this version of the program."""
 
     def check_storage(self) -> str:
         """What the database finds wrong with its own file, or ""."""
 
 
 class Ledger(Protocol):
-    """The writer. Safe to use from several threads; what it has acknowledged is on the disk."""
+    """The writer. Safe to use from several threads; everything it has acknowledged is on disk."""
 
     @property
     def path(self) -> Path:
-        """Where the ledger is."""
+        """The path of the ledger's file."""
 
     def __enter__(self) -> Self:
-        """Opens nothing more."""
+        """Returns itself, already open."""
 
     def __exit__(self, *_: object) -> None:
-        """Closes it."""
+        """Closes the ledger."""
 
     @property
     def head(self) -> Head:
-        """The last entry that is on the disk, not one that another thread is about to record."""
+        """The last entry that is on disk, not one that another thread is still recording."""
 
     def append(self, kind: EntryKind, body: JsonObject, request: str = "") -> Head:
-        """Records one fact; when this returns it is on the disk."""
+        """Appends one entry. When this returns, the entry is on disk."""
 
     def append_all(self, drafts: Sequence[EntryDraft]) -> Head:
-        """Records several facts in order, all or none."""
+        """Appends several entries in order, all or none."""
 
     def append_given(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
-        """Records what is chosen after a look at the ledger; nothing can come between the look and the record."""
+        """Appends the entries that `choose` returns for the current ledger. No other entry can come in between."""
 
     def rebuild_index(self) -> None:
-        """Builds everything that is derived from the entries again."""
+        """Rebuilds everything that is derived from the entries."""
 
     def close(self) -> None:
-        """Ends writing; another process may take over. Closing twice does no harm."""
+        """Closes the ledger, so that another process may write to it. Closing twice does no harm."""
 
 
 class ResultStore(Protocol):
     """Results that agents have not fetched yet. They survive a restart. Safe to use from several threads."""
 
     def put(self, result: StoredResult, call: str, ended: str) -> None:
-        """Keeps a result; the first one for a request stays."""
+        """Stores a result. If the request already has one, the first is kept."""
 
     def find(self, request: str) -> StoredResult | None:
-        """The result of a request."""
+        """The result of a request, or None."""
 
     def undelivered(self, call: str) -> StoredResult | None:
-        """The newest result that this call has not been given yet."""
+        """The newest result of this call that has not been delivered yet, or None."""
 
     def deliver(self, request: str) -> bool:
-        """Marks a result as delivered; False if it was delivered before."""
+        """Marks a result as delivered. Returns False if it was delivered before."""
 
     def forget(self, delivered: str, uncollected: str) -> None:
-        """Deletes results of requests that ended before these times: delivered ones, and ones nobody fetched."""
+        """Deletes old results: delivered ones that ended before `delivered`, others that ended before `uncollected`."""
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
 
 
 class IdSet(Protocol):
-    """A set of ids that takes the same memory however large it is."""
+    """A set of ids that takes the same memory at any size."""
 
     def add(self, request: str) -> None:
         """Adds an id; adding it twice does no harm."""
@@ -206,4 +206,4 @@ class IdSet(Protocol):
         """Whether an id was added."""
 
     def close(self) -> None:
-        """Deletes everything."""
+        """Deletes the set."""

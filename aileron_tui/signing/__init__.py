@@ -1,1 +1,1 @@
-"""Signing keys, who may approve, and signed decisions."""
+"""Signing keys, the keys that may approve, and signed decisions."""

@@ -1,8 +1,8 @@
 """The keys that may approve on a gate, as the ledger lists them.
 
-There is no second list: a key may approve exactly from its `key.enrolled` entry to its `key.revoked` entry. So a
-change takes effect at once in every process that reads the ledger and cannot be undone secretly, and whether a key was
-valid at the time of a decision depends on the order of entries, not on a clock.
+The ledger is the only list: a key may approve from its `key.enrolled` entry to its `key.revoked` entry. So a change
+takes effect at once in every process that reads the ledger and cannot be undone secretly. Whether a key was valid at
+the time of a decision depends on the order of the entries, not on a clock.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from aileron_tui.signing.public_key import PublicKey, read_public
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """A key that may approve, or could until `revoked` (times of the ledger entries)."""
+    """A key that may approve, or that could until it was `revoked`. The times are those of the ledger entries."""
 
     name: str
     public: PublicKey
@@ -28,18 +28,18 @@ class Approver:
 
 
 class Approvers(dict[str, Approver]):
-    """The approvers by fingerprint. Revoked ones are kept, to tell their decisions from those of unknown keys."""
+    """Approvers by fingerprint. Revoked keys are kept, so that their decisions differ from those of unknown keys."""
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> "Approvers":
-        """The approvers after these entries."""
+        """The approvers according to these entries."""
         approvers = cls()
         for entry in entries:
             approvers.learn(entry)
         return approvers
 
     def learn(self, entry: Entry) -> None:
-        """Processes one entry; only key changes matter. A KeyFault means that the entry is not valid."""
+        """Processes one entry and ignores all but key changes. Raises KeyFault if the entry is not valid."""
         if entry.kind == EntryKind.KEY_ENROLLED:
             name, line = entry.body.get("name"), entry.body.get("key")
             if not isinstance(name, str) or not isinstance(line, str):
@@ -63,15 +63,15 @@ class Approvers(dict[str, Approver]):
         for approver in self.active:
             if name in {approver.name, approver.public.fingerprint}:
                 return approver
-        raise NoKey(f"no key {name!r} may approve here", hint="`aileron-tui key list` shows the keys that may.")
+        raise NoKey(f"no key {name!r} may approve here", hint="Run `aileron-tui key list` to see which may.")
 
     def enrolment(self, name: str, public: PublicKey, *, insecure: bool = False) -> JsonObject:
-        """The body of the entry that lets a key approve."""
+        """The body of the entry that enrolls a key."""
         for approver in self.active:
             if approver.public == public:
-                raise KeyFault(f"this key may already approve, as {approver.name}")
+                raise KeyFault(f"this key is already enrolled, as {approver.name}")
             if approver.name == name:
-                raise KeyFault(f"another key named {name} may already approve", hint="Choose another name with --name.")
+                raise KeyFault(f"another key named {name} is already enrolled", hint="Choose another name with --name.")
         body: JsonObject = {"name": key_name(name), "key": public.line(), "fingerprint": public.fingerprint}
         return body | {"insecure": True} if insecure else body
 

@@ -1,4 +1,4 @@
-"""Decisions in DSSE envelopes: signed as opaque bytes, and read only after the signature was verified."""
+"""Decisions in DSSE envelopes: signed as opaque bytes, and parsed only after the signature was verified."""
 
 import base64
 import binascii
@@ -24,7 +24,7 @@ _FROM_URL_SAFE: Final = str.maketrans("-_", "+/")
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A payload with exactly one signature over it and its type."""
+    """A payload and its type, with exactly one signature that covers both."""
 
     payload: bytes
     type: str
@@ -45,13 +45,13 @@ class Envelope:
 
 
 def sign(statement: Statement, key: UnlockedKey) -> Envelope:
-    """The statement, signed."""
+    """Signs a statement."""
     payload, type_ = statement.payload(), statement.payload_type
     return Envelope(payload, type_, key.public.fingerprint, key.sign(pae(type_, payload)))
 
 
 def read_envelope(data: bytes | Json) -> Envelope:
-    """The envelope in these bytes, or in JSON that was already read; nothing in it is verified yet."""
+    """Reads an envelope from bytes, or from JSON that was already parsed. Nothing in it is verified yet."""
     if isinstance(data, bytes):
         try:
             data = read(data, _LIMITS)
@@ -73,7 +73,7 @@ def read_envelope(data: bytes | Json) -> Envelope:
 
 
 def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
-    """The statement of an envelope with a valid type, key and signature; time and purpose are not checked."""
+    """The statement in an envelope, after checking type, key and signature. Time, request and nonce are not checked."""
     version = _version(envelope)
     approver = keys.get(envelope.keyid)
     if approver is None:
@@ -90,13 +90,13 @@ def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
     except JsonError as error:
         raise EnvelopeRefused(RefusalReason.MALFORMED, str(error)) from None
     if statement.version != version:
-        detail = f"the type is that of version {version}, the statement is version {statement.version}"
+        detail = f"the payload type is for version {version}, but the statement has version {statement.version}"
         raise EnvelopeRefused(RefusalReason.WRONG_TYPE, detail)
     return statement
 
 
 def _version(envelope: Envelope) -> int:
-    """The format version that the payload type states."""
+    """The format version in the payload type."""
     try:
         version = statement_version(envelope.type)
     except NewerFormat as error:
@@ -116,15 +116,15 @@ def verify(  # noqa: PLR0913  # everything a decision is bound to must be named 
     digest: str,
     seen_nonce: Callable[[str], bool],
 ) -> Statement:
-    """The statement of a decision that is valid now for this request, or an EnvelopeRefused with the first reason."""
+    """The statement of a decision that is valid now for this request. Raises EnvelopeRefused with the first reason."""
     statement = opened(read_envelope(data), keys)
     if statement.instance != instance:
-        raise EnvelopeRefused(RefusalReason.WRONG_INSTANCE, f"it names {statement.instance!r}, this is {instance!r}")
+        raise EnvelopeRefused(RefusalReason.WRONG_INSTANCE, f"it names {statement.instance!r} instead of {instance!r}")
     if statement.request != request:
         raise EnvelopeRefused(RefusalReason.WRONG_REQUEST, f"it names {statement.request!r} instead of {request!r}")
     if statement.digest != digest:
-        detail = f"it covers {statement.digest}, the request is {digest}"
-        raise EnvelopeRefused(RefusalReason.DIGEST_DIFFERS, detail, "Look at the request again, then decide.")
+        detail = f"it covers {statement.digest}, but the request has {digest}"
+        raise EnvelopeRefused(RefusalReason.DIGEST_DIFFERS, detail, "Review the request again, then decide.")
     _check_time(statement, now)
     if seen_nonce(statement.nonce):
         raise EnvelopeRefused(RefusalReason.REPLAYED, f"nonce {statement.nonce}")
@@ -135,7 +135,7 @@ def _check_time(statement: Statement, now: datetime) -> None:
     try:
         made, end = moment(statement.time), moment(statement.expires)
     except ValueError:
-        raise EnvelopeRefused(RefusalReason.MALFORMED, "a time that is not valid") from None
+        raise EnvelopeRefused(RefusalReason.MALFORMED, "invalid time") from None
     if made > now + SKEW:
         ahead = (made - now).total_seconds()
         hint = "Check the clocks of both machines."
@@ -147,8 +147,8 @@ def _check_time(statement: Statement, now: datetime) -> None:
 
 
 def _decoded(text: str) -> bytes:
-    """Standard or URL-safe base64; DSSE requires readers to accept both."""
+    """Decodes standard or URL-safe base64; DSSE requires readers to accept both."""
     try:
         return base64.b64decode(text.translate(_FROM_URL_SAFE), validate=True)
     except (binascii.Error, ValueError):
-        raise EnvelopeRefused(RefusalReason.MALFORMED, "damaged base64") from None
+        raise EnvelopeRefused(RefusalReason.MALFORMED, "invalid base64") from None

@@ -3,9 +3,9 @@
 SigningError
 ├── KeyFault         a key file, a key name or a public key cannot be used
 │   └── NoKey        there is no such key
-├── NoTerminal       a passphrase is needed and there is no terminal to ask on
-├── WrongSecret      the passphrase does not open the key
-├── KeyLocked        a locked key was asked to sign
+├── NoTerminal       there is no terminal to ask the user for something
+├── WrongSecret      the passphrase is wrong or missing
+├── KeyLocked        a key that is locked cannot sign
 └── EnvelopeRefused  an envelope is not a valid decision; `reason` says why
 """
 
@@ -27,19 +27,19 @@ class NoKey(KeyFault):
 
 
 class NoTerminal(SigningError):
-    """A passphrase is needed and there is no terminal to ask on."""
+    """There is no terminal to ask the user for something."""
 
 
 class WrongSecret(SigningError):
-    """The passphrase does not open the key."""
+    """The passphrase is wrong or missing."""
 
 
 class KeyLocked(SigningError):
-    """A locked key was asked to sign."""
+    """A key that is locked cannot sign."""
 
 
 class RefusalReason(StrEnum):
-    """Why an envelope is refused, in words for a person."""
+    """Why an envelope is refused, in words for users."""
 
     MALFORMED = "malformed envelope"
     WRONG_TYPE = "wrong payload type"

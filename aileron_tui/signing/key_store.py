@@ -1,7 +1,7 @@
-"""The keys of this machine: creating, listing, unlocking and re-encrypting them.
+"""The keys on this machine: creating, listing, unlocking and re-encrypting them.
 
-A key `NAME` is two private files, `NAME.pem` (the private key) and `NAME.pub` (the public one, readable without the
-passphrase; it is compared with the private one at every unlock, so a changed `.pub` file is noticed).
+A key `NAME` consists of two files that only the user can access: `NAME.pem`, the private key, and `NAME.pub`, the
+public key, which can be read without the passphrase. Each unlock compares the two, so a changed `.pub` file is noticed.
 """
 
 import re
@@ -25,7 +25,7 @@ _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9])){0,31}", re.ASC
 
 
 def key_name(text: str) -> str:
-    """The name if it is valid. It becomes part of a file name, so nothing with a meaning in paths is allowed."""
+    """Returns the name if it is valid. It becomes a file name, so characters with a meaning in paths are refused."""
     if not _NAME.fullmatch(text):
         hint = "Use 1 to 32 lowercase letters, digits, dots, dashes and underscores, and begin with a letter or digit."
         raise KeyFault("invalid key name", repr(text), hint)
@@ -33,18 +33,18 @@ def key_name(text: str) -> str:
 
 
 def check_passphrase(passphrase: bytearray) -> None:
-    """Refuses a passphrase too short to protect anything."""
+    """Refuses a passphrase that is too short to protect a key."""
     if len(passphrase) < SHORTEST_PASSPHRASE:
         raise KeyFault(
             "the passphrase is too short",
             f"it needs at least {SHORTEST_PASSPHRASE} characters",
-            "Use several words. `--no-passphrase` makes a key that is marked as insecure wherever it is shown.",
+            "Use several words. `--no-passphrase` creates a key that is always shown as insecure.",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """What is known about a key of this machine without its passphrase."""
+    """A key on this machine, as far as it is known without its passphrase."""
 
     name: str
     public: PublicKey
@@ -53,15 +53,15 @@ class StoredKey:
 
     @property
     def protection(self) -> str:
-        """How the private key is kept, in words."""
+        """How the private key is protected, in words."""
         return INSECURE if self.insecure else ENCRYPTED
 
 
 class UnlockedKey:
     """A private key that can sign until it is locked.
 
-    The private half exists only inside OpenSSL, which overwrites it when the last reference goes; `lock` drops that
-    reference. What Python cannot promise: buffers that libraries copied while the file was decrypted.
+    The private key exists only inside OpenSSL, which overwrites it when the last reference is dropped; `lock` drops
+    that reference. Copies that libraries made while decrypting the file cannot be wiped from Python.
     """
 
     __slots__ = ("_private", "insecure", "name", "public")
@@ -74,11 +74,11 @@ class UnlockedKey:
 
     @property
     def locked(self) -> bool:
-        """Whether it can no longer sign."""
+        """Whether the key can no longer sign."""
         return self._private is None
 
     def lock(self) -> None:
-        """Drops the private half; to sign again, the key must be unlocked again."""
+        """Drops the private key. To sign again, the key must be unlocked again."""
         self._private = None
 
     def sign(self, data: bytes) -> bytes:
@@ -110,7 +110,7 @@ def new_seed() -> bytearray:
 
 
 def for_this_run(name: str = "this-run") -> UnlockedKey:
-    """A key that is never written to disk and ends with the process."""
+    """A new key that is never written to disk and exists only as long as the process."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415  # 25 ms
 
     return UnlockedKey(key_name(name), Ed25519PrivateKey.generate(), insecure=False)
@@ -134,20 +134,20 @@ def create(folder: Path, name: str, passphrase: bytearray | None) -> StoredKey:
     finally:
         wipe(seed)
     public = PublicKey(private.public_key().public_bytes_raw())
-    # The public half first: a crash in between leaves nothing that looks like a key.
+    # The public key is written first, so that a crash in between leaves nothing that looks like a key.
     write_private(path.with_suffix(".pub"), f"{public.line(name)}\n".encode(), replace=True)
     write_private(path, pem)
     return StoredKey(name, public, passphrase is None, path)
 
 
 def exists(folder: Path, name: str) -> bool:
-    """Whether the name is taken."""
+    """Whether there is a key with this name."""
     path = folder / f"{key_name(name)}.pem"
     return path.exists() or path.is_symlink()
 
 
 def stored(folder: Path) -> tuple[StoredKey, ...]:
-    """Every key of the folder, by name; none if the folder does not exist."""
+    """Every key in a folder, sorted by name. Empty if the folder does not exist."""
     if not folder.exists():
         return ()
     private_folder(folder)
@@ -155,7 +155,7 @@ def stored(folder: Path) -> tuple[StoredKey, ...]:
 
 
 def find(folder: Path, name: str) -> StoredKey:
-    """The key of this name."""
+    """The key with this name. Raises NoKey if there is none."""
     pem, path = _read_pem(folder, name)
     public = path.with_suffix(".pub")
     try:
@@ -166,19 +166,19 @@ def find(folder: Path, name: str) -> StoredKey:
 
 
 def choose(folder: Path, name: str | None, how: str = "with --key") -> StoredKey:
-    """The key of this name, or the only one there is; `how` tells the user where to name one."""
+    """The key with this name, or the only key if `name` is None. `how` tells the user how to name one."""
     if name is not None:
         return find(folder, name)
     found = stored(folder)
     if not found:
-        raise NoKey("there is no key to sign with", hint="`aileron-tui key init` makes one.")
+        raise NoKey("there is no key to sign with", hint="Create one with `aileron-tui key init`.")
     if len(found) > 1:
         raise NoKey("there are several keys", hint=f"Choose one {how}: {', '.join(key.name for key in found)}.")
     return found[0]
 
 
 def unlock(folder: Path, name: str, passphrase: bytearray | None) -> UnlockedKey:
-    """The key ready to sign; `passphrase` is None for a key without one. The caller wipes the passphrase."""
+    """Unlocks a key for signing. `passphrase` is None for a key without one. The caller wipes the passphrase."""
     from aileron_tui.signing import pkcs8  # noqa: PLC0415  # needs cryptography
 
     pem, _ = _read_pem(folder, name)
@@ -187,9 +187,9 @@ def unlock(folder: Path, name: str, passphrase: bytearray | None) -> UnlockedKey
     if key.public != known.public:
         key.lock()
         raise KeyFault(
-            "the public and the private file of the key do not match",
+            "the private and the public file of the key do not match",
             str(known.path.with_suffix(".pub")),
-            "Someone changed one of them. Revoke the key and make a new one.",
+            "One of them was changed. Revoke the key and create a new one.",
         )
     return key
 

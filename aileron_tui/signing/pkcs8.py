@@ -1,9 +1,9 @@
 """Private keys as PKCS#8 PEM, encrypted with a key that scrypt derives from the passphrase.
 
-`cryptography` writes encrypted PKCS#8 with 2,048 rounds of PBKDF2, and OpenSSH's format only with a further package.
-Both are easier to guess with graphics cards than scrypt, which needs 128 MiB for every guess. RFC 7914 defines scrypt
-for PKCS#8, so this is a standard file and only the few bytes of DER around the ciphertext are written here. (The
-`openssl` command uses at most 32 MiB and so does not open it; the library does.)
+`cryptography` writes encrypted PKCS#8 with only 2,048 rounds of PBKDF2, and needs another package for OpenSSH's format.
+Passphrases of both are easier to guess with graphics cards than with scrypt, which needs 128 MiB for every guess. RFC
+7914 defines scrypt for PKCS#8, so this is a standard file, and only the few bytes of DER around the ciphertext are
+written here. (The `openssl` command cannot open it, because it uses at most 32 MiB; the OpenSSL library can.)
 """
 
 import base64
@@ -32,7 +32,7 @@ _OPEN: Final = "PRIVATE KEY"
 
 
 def write(seed: bytearray, passphrase: bytearray | None, work: int = WORK) -> bytes:
-    """The PEM file of a 32-byte seed; `work` is scrypt's cost. The caller wipes both secrets."""
+    """Returns a 32-byte seed as a PEM file; `work` is scrypt's cost. The caller wipes both secrets."""
     plain = bytearray(_PLAIN) + seed
     try:
         if passphrase is None:
@@ -43,16 +43,16 @@ def write(seed: bytearray, passphrase: bytearray | None, work: int = WORK) -> by
 
 
 def read(pem: bytes, passphrase: bytearray | None) -> Ed25519PrivateKey:
-    """The key in a PEM file."""
+    """Returns the key in a PEM file. Raises WrongSecret or KeyFault."""
     try:
-        # Any buffer will do; only the annotation says bytes, which could not be wiped.
+        # The function accepts any buffer, although its annotation says bytes, which could not be wiped.
         key = load_pem_private_key(pem, cast("bytes | None", passphrase))
     except TypeError:
         if passphrase is None:
             raise WrongSecret("the key needs its passphrase") from None
         raise KeyFault("a passphrase was given, but the key has none") from None
     except ValueError as error:
-        # One wrong passphrase in 256 decrypts to something that only looks like a key until it is read.
+        # One wrong passphrase in 256 decrypts to bytes that look like a key until they are parsed.
         if "password" in str(error).lower() or (passphrase is not None and _is_locked(pem)):
             raise WrongSecret("wrong passphrase") from None
         raise KeyFault("the key file is damaged", "it is not a PKCS#8 private key") from None

@@ -17,7 +17,7 @@ _SPKI: Final = bytes.fromhex("302a300506032b6570032100")  # SubjectPublicKeyInfo
 _LONGEST: Final = 4096
 _HINT: Final = 'Give a line such as "ssh-ed25519 AAAA… name" (`aileron-tui key show` prints it) or a PEM public key.'
 
-# Points of small order (sign bit cleared). A signature under such a key can be made by anyone.
+# Points of small order (sign bit cleared). Anyone can forge a signature for such a key.
 _SMALL_ORDER: Final = frozenset(
     bytes.fromhex(point)
     for point in (
@@ -51,7 +51,7 @@ class PublicKey:
     @property
     def fingerprint(self) -> str:
         """`SHA256:…` as `ssh-keygen -l` prints it."""
-        import hashlib  # noqa: PLC0415  # few ask for it
+        import hashlib  # noqa: PLC0415  # rarely needed
 
         return "SHA256:" + base64.b64encode(hashlib.sha256(self._wire).digest()).decode().rstrip("=")
 
@@ -67,7 +67,7 @@ class PublicKey:
 
     def accepts(self, signature: bytes, data: bytes) -> bool:
         """Whether this key made the signature over the data."""
-        from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  # loaded only by who verifies
+        from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  # only needed to verify
 
         try:
             self._verifier.verify(signature, data)
@@ -77,7 +77,7 @@ class PublicKey:
 
 
 def read_public(text: str) -> PublicKey:
-    """The key in an OpenSSH line or a PEM block, or a KeyFault."""
+    """Reads a key from an OpenSSH line or a PEM block. Raises KeyFault."""
     text = text.strip()
     if len(text) > _LONGEST:
         raise KeyFault("not a public key", "the text is too long", _HINT)
@@ -97,7 +97,7 @@ def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise KeyFault("not a public key", "its base64 is damaged", _HINT) from None
+        raise KeyFault("not a public key", "its base64 is not valid", _HINT) from None
 
 
 def _after(prefix: bytes, data: bytes) -> bytes:

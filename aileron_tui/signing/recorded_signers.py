@@ -1,4 +1,4 @@
-"""The signers of a recorded history: each decision is checked against the keys enrolled at that point."""
+"""The signers in a ledger: each recorded decision is checked against the keys that were enrolled at that point."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ class RecordedSigners:
         self.approvers.learn(entry)
 
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
-        """The statement and the signer's fingerprint, or what is wrong."""
+        """The statement and the signer's fingerprint, or what is wrong with the envelope."""
         try:
             signed = read_envelope(envelope)
             return opened(signed, self.approvers), signed.keyid

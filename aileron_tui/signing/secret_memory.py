@@ -1,7 +1,7 @@
-"""Keeping secrets out of dumps and wiping what Python lets us wipe.
+"""Keeps secrets out of core dumps, and wipes them from memory where Python allows it.
 
-A `bytearray` can be overwritten; `str` and `bytes` cannot, nor copies that libraries make on the way. So passphrases
-and seeds are handled in bytearrays, and the unlocked key itself exists only inside OpenSSL, which clears it when freed.
+A `bytearray` can be overwritten; `str`, `bytes` and copies made by libraries cannot. So passphrases and seeds are kept
+in bytearrays, and an unlocked key exists only inside OpenSSL, which clears it when it is freed.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ _PR_SET_DUMPABLE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What the operating system granted: no core dumps, and memory not readable by other processes of the user."""
+    """Which protection is on: no core dumps, and memory that other processes of the user cannot read."""
 
     no_core_dumps: bool
     not_dumpable: bool
@@ -29,7 +29,7 @@ def wipe(secret: bytearray) -> None:
 
 
 def protect_process() -> Protection:
-    """Turns core dumps off and, on Linux, makes the process undumpable, which also stops ptrace by the same user."""
+    """Turns off core dumps and, on Linux, makes the process undumpable, which also stops ptrace by the same user."""
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     undumpable = False

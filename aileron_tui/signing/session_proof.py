@@ -1,4 +1,4 @@
-"""What a key signs to open a session as an approver."""
+"""The bytes that a key signs to open a session as an approver."""
 
 from typing import Final
 

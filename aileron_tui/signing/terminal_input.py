@@ -1,4 +1,4 @@
-"""Questions on the terminal itself, never answered from arguments, environment or standard input."""
+"""Asks questions on the terminal. Answers are never read from arguments, the environment or standard input."""
 
 import os
 import termios
@@ -12,17 +12,17 @@ _MARK_PASTES: Final = (b"\x1b[?2004h", b"\x1b[?2004l")
 
 
 def ask_passphrase(question: str) -> bytearray:
-    """What is typed, not echoed, in memory the caller can wipe. Earlier input is dropped."""
+    """Asks for a passphrase without echo, and returns it in memory that the caller can wipe. Drops earlier input."""
     line = _asked(f"{question}: ", echo=False)
     if not line:
         raise NoTerminal("no passphrase was given")
     while line.endswith((b"\r", b"\n")):
-        line.pop()  # in place: a copy would stay in memory
+        line.pop()  # in place, because a copy would stay in memory
     return line
 
 
 def ask_line(question: str) -> str:
-    """What is typed, echoed. Input from before the question is dropped, and pasted text is returned as "".
+    """Asks for a line with echo. Input from before the question is dropped, and pasted text is returned as "".
 
     The terminal is asked to mark pasted text, so that a pasted line never counts as an answer.
     """
@@ -31,7 +31,7 @@ def ask_line(question: str) -> str:
 
 
 def ask_new_passphrase(name: str) -> bytearray:
-    """A new passphrase, asked twice."""
+    """Asks twice for a new passphrase. Raises KeyFault if the answers differ."""
     first = ask_passphrase(f"New passphrase for {name}")
     second = ask_passphrase("Repeat the passphrase")
     same = first == second
@@ -43,12 +43,12 @@ def ask_new_passphrase(name: str) -> bytearray:
 
 
 def _asked(question: str, *, echo: bool) -> bytearray:
-    """One line from the terminal, empty if it was closed. The caller wipes it."""
+    """Reads one line from the terminal, empty if the terminal was closed. The caller wipes it."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         hint = "Run the command in a terminal. Passphrases are never read from anywhere else."
-        raise NoTerminal(f"there is no terminal to ask {'' if echo else 'for the passphrase '}on", hint=hint) from None
+        raise NoTerminal(f"cannot ask {'' if echo else 'for the passphrase '}without a terminal", hint=hint) from None
     line = bytearray(_LONGEST_LINE)
     begin, end = _MARK_PASTES if echo and os.environ.get("TERM", "dumb") != "dumb" else (b"", b"")
     try:

@@ -399,7 +399,7 @@ def test_on_a_terminal_the_passphrase_is_asked_and_high_risk_once_more(tmp_path:
         id_ = json.loads(asked.stdout)["approval_id"]
 
         blind = command(home, "list", input=PASSPHRASE, start_new_session=True)
-        assert (blind.returncode, "no terminal to ask for the passphrase on" in blind.stderr) == (1, True)
+        assert (blind.returncode, "cannot ask for the passphrase without a terminal" in blind.stderr) == (1, True)
 
         wrong = Terminal(home, "list")
         wrong.until("Passphrase of default: ")

@@ -107,7 +107,7 @@ def test_without_a_terminal_no_passphrase_is_taken_from_anywhere(home: Path) -> 
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no terminal to ask for the passphrase on" in done.stderr
+    assert "cannot ask for the passphrase without a terminal" in done.stderr
     assert not (home / "keys").exists()
 
 
@@ -145,7 +145,7 @@ def test_another_machines_key_is_enrolled_and_revoked(
         ("phone", FINGERPRINT, "not on this machine")
     ]
     assert cli.main(["key", "enroll", str(public), "--name", "again"]) == 1
-    assert "may already approve, as phone" in capsys.readouterr().err
+    assert "is already enrolled, as phone" in capsys.readouterr().err
     assert cli.main(["key", "revoke", "phone"]) == 0
     assert cli.main(["key", "revoke", "phone"]) == 5
     capsys.readouterr()

@@ -122,7 +122,7 @@ def gaps() -> Request:
         Row("Size", "12 KB"),
         Row("Body", missing=True, multiline=True),
     )
-    return item(prompt(rows=rows, risk=Risk(RiskLevel.NORMAL, '"create_draft" makes something new')), id_="act-3")
+    return item(prompt(rows=rows, risk=Risk(RiskLevel.NORMAL, '"create_draft" creates something new')), id_="act-3")
 
 
 def fetching() -> Request:

@@ -53,7 +53,7 @@ def test_the_users_first_matching_rule_wins() -> None:
         RiskRule(RiskLevel.HIGH),
     ]
     risk = assess(action(), rules)
-    assert (risk.level, risk.reason) == (RiskLevel.LOW, "your risk rule 2")
+    assert (risk.level, risk.reason) == (RiskLevel.LOW, "entry 2 of [[risk]] in your configuration")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_agents_side_can_raise_and_never_lower(said: RiskLevel | None) -> No
 
 def test_a_rule_that_lowers_can_still_be_raised_by_the_agents_side() -> None:
     risk = assess(action(), [RiskRule(RiskLevel.LOW)], annotation=RiskLevel.HIGH)
-    assert (risk.level, risk.reason) == (RiskLevel.HIGH, "the agent's side calls it high")
+    assert (risk.level, risk.reason) == (RiskLevel.HIGH, "the agent's side rates it high")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_rules_need_only_a_name_and_steps() -> None:
     rules = [RiskRule(RiskLevel.HIGH, op="send_*"), RiskRule(RiskLevel.LOW, action="any-*", connector=MAIL)]
     found = by_rule("any-name", steps, rules)
     assert found is not None
-    assert (found.level, found.reason) == (RiskLevel.LOW, "your risk rule 2")
+    assert (found.level, found.reason) == (RiskLevel.LOW, "entry 2 of [[risk]] in your configuration")
     assert by_rule("other-name", steps, rules) is None
     assert by_rule("any-name", (), [RiskRule(RiskLevel.LOW)]) is None
     assert by_steps(()).level is RiskLevel.NORMAL

@@ -136,7 +136,7 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         bare = daemon.register("http_request", args={"method": "POST", "url": "https://api.example.com/v1", "body": ""})
         terminal.until("1 waiting")
         terminal.press("j")
-        terminal.until("goes out without a credential")
+        terminal.until("it is sent without a credential")
         assert "https://api.example.com/v1" in terminal.until(READY)
         terminal.press("d")
         terminal.until("nothing waits")

@@ -101,8 +101,8 @@ def test_special_files_are_reported_and_do_not_block(folder: Path) -> None:
         "loop.md": "cannot read the file: its symbolic links form a loop",
         "one.md": "cannot read the file: its symbolic links form a loop",
         "two.md": "cannot read the file: its symbolic links form a loop",
-        "pipe.md": "cannot read the file: it is not an ordinary file",
-        "device.md": "cannot read the file: it is not an ordinary file",
+        "pipe.md": "cannot read the file: it is not a regular file",
+        "device.md": "cannot read the file: it is not a regular file",
         "s.md": "cannot read the file: no such device or address",
     }
 
@@ -259,7 +259,7 @@ def test_reading_bytes(tmp_path: Path) -> None:
         read_file(str(file), 10)
     with pytest.raises(UnreadableFile, match="it is a folder"):
         read_file(str(tmp_path))
-    with pytest.raises(UnreadableFile, match="the name is not valid for a file"):
+    with pytest.raises(UnreadableFile, match="the file name is not valid"):
         read_file("a\0b")
     with pytest.raises(UnreadableFile, match="file name too long"):
         read_file("x" * 5000)

@@ -130,9 +130,9 @@ def test_a_link_is_not_read(home: Path) -> None:
 def test_special_files_are_refused_and_do_not_block(home: Path) -> None:
     os.mkfifo(home / "pipe", 0o600)
     (home / "folder").mkdir()
-    with pytest.raises(PrivateFileError, match="not an ordinary file"):
+    with pytest.raises(PrivateFileError, match="not a regular file"):
         read_private(home / "pipe")
-    with pytest.raises(PrivateFileError, match="not an ordinary file"):
+    with pytest.raises(PrivateFileError, match="not a regular file"):
         read_private(home / "folder")
     with pytest.raises(PrivateFileError, match="cannot read"):
         read_private(home / "absent")

@@ -177,7 +177,7 @@ def test_a_truncated_wal_is_noticed(tmp_path: Path) -> None:
     assert report.fault is not None
     assert report.fault.damage is Damage.CUT
     assert 0 < report.fault.seq <= last
-    with pytest.raises(LedgerDamaged, match=rf"entries {report.fault.seq} to {last} were recorded and are missing"):
+    with pytest.raises(LedgerDamaged, match=rf"entries {report.fault.seq} to {last} were recorded but are missing"):
         SqliteLedger(path)
 
 

@@ -42,7 +42,7 @@ def test_names_and_keys_are_unique_among_those_who_may_approve() -> None:
     laptop, other, approvers = key(), key("other"), Approvers()
     approvers.learn(entry(1, EntryKind.KEY_ENROLLED, approvers.enrolment("laptop", laptop.public, insecure=True)))
     assert approvers.active[0].insecure
-    with pytest.raises(KeyFault, match="approve, as laptop"):
+    with pytest.raises(KeyFault, match="already enrolled, as laptop"):
         approvers.enrolment("second", laptop.public)
     with pytest.raises(KeyFault, match="another key named laptop"):
         approvers.enrolment("laptop", other.public)

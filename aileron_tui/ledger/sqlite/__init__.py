@@ -1,1 +1,1 @@
-"""The ledger in SQLite. Nothing outside this folder sees a connection, a query or an error of SQLite."""
+"""The ledger in SQLite. No connection, query or error of SQLite is visible outside this package."""

@@ -1,4 +1,4 @@
-"""Connections to the ledger's file: private, and with the settings every one needs."""
+"""Opens connections to the ledger's file: checks that the file is private, and applies the common settings."""
 
 import os
 import sqlite3
@@ -18,7 +18,7 @@ _PAUSE: Final = 0.01
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is a database of SQLite."""
+    """Whether a file is an SQLite database."""
     try:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -27,10 +27,10 @@ def is_database(path: Path) -> bool:
 
 
 def check_file(path: Path) -> None:
-    """Refuses a ledger that is a link, another user's, open to others, or empty.
+    """Refuses a ledger file that is a link, belongs to another user, is open to others, or is empty.
 
-    It does not open the file: closing any descriptor of it would release the locks that SQLite has on it for the whole
-    process, and the next process to close the ledger would delete the log that this one still writes.
+    The check does not open the file: closing any descriptor of the file would release SQLite's locks on it for the
+    whole process, and the next process to close the ledger would delete the log that this process still writes.
     """
     try:
         status = path.lstat()
@@ -40,7 +40,7 @@ def check_file(path: Path) -> None:
         raise PrivateFileError(f"cannot read {path}", str(error.strerror), "Check that it is yours.") from None
     mode = stat.S_IMODE(status.st_mode)
     if not stat.S_ISREG(status.st_mode):
-        raise PrivateFileError(f"{path} is not an ordinary file")
+        raise PrivateFileError(f"{path} is not a regular file")
     if status.st_uid != os.geteuid():
         raise PrivateFileError(f"{path} belongs to another user", f"user {status.st_uid}")
     if mode & 0o077:
@@ -50,13 +50,13 @@ def check_file(path: Path) -> None:
 
 
 def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
-    """A connection in WAL mode. A writer's commit returns only when the entry is on the disk (`synchronous=FULL`)."""
+    """Opens a connection in WAL mode. A writer's commit returns only when the entry is on disk (`synchronous=FULL`)."""
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             return _connect(path, writing=writing)
         except sqlite3.Error as error:
-            # SQLite does not wait by itself for everything that others do while they open or close the log.
+            # SQLite does not always wait by itself while another process opens or closes the log.
             if not is_busy(error) or time.monotonic() >= deadline:
                 raise translated(error, path) from None
         time.sleep(_PAUSE)
@@ -88,5 +88,5 @@ def _connect(path: Path, *, writing: bool) -> sqlite3.Connection:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another process has the file locked, for any reason: the low byte of the code is the kind of error."""
+    """Whether another process has locked the file. The low byte of the error code is the same for all such errors."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY

@@ -1,4 +1,4 @@
-"""The ids of ended requests on the disk: verifying takes the same memory however long the ledger is."""
+"""The ids of ended requests on disk, so that verification takes the same memory for a ledger of any length."""
 
 import hashlib
 import sqlite3
@@ -10,7 +10,7 @@ _CACHE_KIBIBYTES: Final = 2048
 
 
 class EndedRequests:
-    """An IdSet in a temporary file that is deleted by itself. It stores digests instead of ids."""
+    """An IdSet in a temporary file that is deleted automatically. It stores digests instead of ids."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect("", isolation_level=None)
@@ -27,7 +27,7 @@ class EndedRequests:
         return self._execute("SELECT 1 FROM finished WHERE id = ?", request) is not None
 
     def close(self) -> None:
-        """Deletes everything."""
+        """Deletes the set."""
         self._db.close()
 
     def _execute(self, query: str, request: str) -> object:
@@ -35,5 +35,5 @@ class EndedRequests:
         try:
             return self._db.execute(query, (id_,)).fetchone()
         except sqlite3.Error as error:
-            hint = "Make room in the folder for temporary files, or set TMPDIR to another one."
-            raise LedgerUnusable("there is no room to verify the ledger", str(error), hint) from None
+            hint = "Free some space in the folder for temporary files, or set TMPDIR to another folder."
+            raise LedgerUnusable("there is not enough disk space to verify the ledger", str(error), hint) from None

@@ -1,4 +1,4 @@
-"""SQLite's failures as the ledger's."""
+"""Converts errors of SQLite to errors of the ledger."""
 
 import contextlib
 import sqlite3
@@ -14,7 +14,7 @@ _MISSING: Final = "no such table"
 
 @contextlib.contextmanager
 def translating(path: Path) -> Iterator[None]:
-    """Raises SQLite's failures as the ledger's."""
+    """Converts errors of SQLite inside this context to errors of the ledger."""
     try:
         yield
     except sqlite3.Error as error:
@@ -24,17 +24,17 @@ def translating(path: Path) -> Iterator[None]:
 
 
 def translated(error: sqlite3.Error, path: Path) -> LedgerError:
-    """One of SQLite's failures in words for a person."""
+    """The ledger's error for an error of SQLite, in words for users."""
     name = getattr(error, "sqlite_errorname", "") or ""
     text = str(error)
     if any(name.startswith(kind) for kind in _DAMAGE) or text.startswith(_MISSING):
         return LedgerDamaged(path, text)
     if name.startswith("SQLITE_FULL"):
-        return LedgerUnusable("the ledger cannot grow because the disk is full", str(path), "Make room and try again.")
+        return LedgerUnusable("cannot write the ledger: the disk is full", str(path), "Free some space and try again.")
     if name.startswith("SQLITE_BUSY"):
         return LedgerHeld("the ledger is busy", str(path), "Another process is writing. Try again.")
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN", "SQLITE_AUTH")):
-        return LedgerUnusable("the ledger cannot be opened or written", f"{path}: {text}", "Check owner and mode.")
+        return LedgerUnusable("the ledger cannot be opened or written", f"{path}: {text}", "Check its owner and mode.")
     if name.startswith("SQLITE_CONSTRAINT"):
-        return EntryRefused("the ledger refuses the entry", text)
+        return EntryRefused("the ledger rejected the entry", text)
     return LedgerUnusable("the ledger cannot be used", f"{path}: {text}", "Check the disk; nothing was recorded.")

@@ -28,7 +28,7 @@ def every(db: sqlite3.Connection, wanted: HistoryFilter) -> Iterator[HistoryReco
 
 
 def find(db: sqlite3.Connection, request: str) -> HistoryRecord | None:
-    """The request with this id."""
+    """The request with this id, or None."""
     row = db.execute(_FIND, (request,)).fetchone()
     return _record(row) if row else None
 
@@ -39,7 +39,7 @@ def _record(row: tuple[Any, ...]) -> HistoryRecord:
 
 
 def match_expression(text: str) -> str:
-    """A person's words as an FTS5 expression: every word must occur; a word ending in `*` stands for its beginning.
+    """Search words as an FTS5 expression. Every word must occur; `word*` matches every word that begins with `word`.
 
     Each word becomes a quoted string, so nothing in it is an operator; `team@example.com` matches as a phrase.
     """
@@ -76,9 +76,10 @@ def _query(db: sqlite3.Connection, wanted: HistoryFilter, before: int | None) ->
 
 
 def _time(db: sqlite3.Connection, wanted: HistoryFilter, key: str, clauses: list[str], values: list[object]) -> None:
-    """Numbers grow with time except where a clock was set back, so a range of time is also a range of numbers.
+    """Adds the range of time, and the range of entry numbers that belongs to it.
 
-    Giving SQLite both lets it stop at the edge of the range instead of looking through everything older.
+    Numbers increase with time unless a clock was set back. With both ranges, SQLite can stop at the end of the range
+    instead of scanning everything older.
     """
     for edge, compare, bound, find_bound in (
         (wanted.since, ">=", ">=", "SELECT min(seq) FROM requests WHERE asked >= ?"),

@@ -1,4 +1,4 @@
-"""Reading a ledger in SQLite. A reader has a connection of its own; in WAL mode it never waits for the writer."""
+"""Reads a ledger in SQLite. A reader has its own connection; in WAL mode it never waits for the writer."""
 
 import contextlib
 import sqlite3
@@ -25,7 +25,7 @@ from aileron_tui.ledger.store import Stored
 
 _BATCH: Final = 500
 
-# Whatever a changed file may hold in place of bytes, bytes come out.
+# A tampered file may have values of other types here; the casts make sure that the queries return bytes.
 _ROWS: Final = (
     "SELECT seq, CAST(ifnull(data, '') AS BLOB), CAST(ifnull(hash, '') AS BLOB) FROM entries WHERE seq > ? ORDER BY seq"
 )
@@ -52,7 +52,7 @@ _POSITION: Final = "SELECT seq FROM entries WHERE seq >= ? AND seq < ? AND +hash
 _SHOWN: Final = "SELECT seq, outcome FROM requests WHERE id = ?"
 
 _FEW: Final = 1000
-_REBUILD: Final = "`aileron-tui history rebuild` builds it again from the entries."
+_REBUILD: Final = "Rebuild it from the entries with `aileron-tui history rebuild`."
 
 
 class SqliteView:
@@ -63,21 +63,21 @@ class SqliteView:
         self.path = path
 
     def head(self) -> Head:
-        """The last entry."""
+        """The number and hash of the last entry."""
         return head_of(self.db, self.path)
 
     def rows(self, after: int = 0) -> Iterator[Stored]:
-        """Every entry after a number as it is stored, in order, a few at a time."""
+        """Yields every stored entry after number `after`, in order, a few at a time."""
         with translating(self.path):
             yield from rows_after(self.db, after)
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
-        """Every entry after a number, in order."""
+        """Yields every entry after number `after`, in order."""
         for seq, data, _ in self.rows(after):
             yield read_entry(self.path, seq, data)
 
     def newest_entries(self, connector: str = "", text: str = "") -> Iterator[Entry]:
-        """Entries, newest first; leaves out others where SQLite can tell faster than their reader could."""
+        """Yields entries, newest first; leaves out unwanted ones where SQLite can filter faster than the caller."""
         with translating(self.path):
             if connector and self._is_rare(connector):
                 rows = self.db.execute(_NEWEST_OF_CONNECTOR, (connector,))
@@ -89,11 +89,11 @@ class SqliteView:
                 yield read_entry(self.path, seq, data)
 
     def _is_rare(self, connector: str) -> bool:
-        """Whether it is faster to look for the requests of a connector than to go through the newest entries."""
+        """Whether it is faster to look up the requests of a connector than to scan the newest entries."""
         return int(self.db.execute(_COUNT_OF_CONNECTOR, (connector, _FEW + 1)).fetchone()[0]) <= _FEW
 
     def entry(self, seq: int) -> Entry | None:
-        """One entry."""
+        """The entry with this number, or None."""
         with translating(self.path):
             row = self.db.execute(_ENTRY, (seq,)).fetchone()
         return read_entry(self.path, seq, row[0]) if row else None
@@ -104,7 +104,7 @@ class SqliteView:
             return tuple(read_entry(self.path, *row) for row in self.db.execute(_OF_REQUEST, (request,)))
 
     def standing(self, request: str) -> RequestStanding | None:
-        """The state of a request as the index has it, or None if it was never made."""
+        """The state of a request according to the index, or None if it was never made."""
         with translating(self.path):
             row = self.db.execute(_STANDING, (request,)).fetchone()
         if row is None:
@@ -115,14 +115,14 @@ class SqliteView:
             raise EntryRefused("the history of this request is damaged", hint=_REBUILD) from None
 
     def position(self, digest: str, oldest: int, before: int) -> int | None:
-        """The number of the entry with this hash in a range, looked for from its end."""
+        """The number of the newest entry in a range that has this hash, or None."""
         raw = bytes.fromhex(digest.removeprefix("sha256:"))
         with translating(self.path):
             row = self.db.execute(_POSITION, (oldest, before, raw)).fetchone()
         return row[0] if row else None
 
     def unfinished(self, most: int) -> tuple[str, ...]:
-        """Requests of daemons that were approved and whose end is not known, newest first."""
+        """The ids of daemons' requests that were approved and whose end is not known, newest first."""
         with translating(self.path):
             rows = self.db.execute(_UNFINISHED, (RequestState.APPROVED, RequestState.RUNNING, most))
             return tuple(row[0] for row in rows)
@@ -138,7 +138,7 @@ class SqliteView:
             return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM keys").fetchone()[0])
 
     def nonce_used(self, nonce: str) -> bool:
-        """Whether a recorded decision carries this nonce."""
+        """Whether a recorded decision has this nonce."""
         with translating(self.path):
             return self.db.execute("SELECT 1 FROM nonces WHERE nonce = ?", (nonce,)).fetchone() is not None
 
@@ -155,21 +155,21 @@ class SqliteView:
             yield from history_queries.every(self.db, wanted)
 
     def find(self, request: str) -> HistoryRecord | None:
-        """The request with this id."""
+        """The request with this id, or None."""
         with translating(self.path):
             return history_queries.find(self.db, request)
 
     def shown(self, request: str) -> tuple[int, str] | None:
-        """Only what verification compares: the entry that made the request, and its outcome."""
+        """What the history list says about a request: the number of the entry that made it, and its outcome."""
         with translating(self.path):
             row: tuple[int, str] | None = self.db.execute(_SHOWN, (request,)).fetchone()
         return row
 
 
 class SqliteReader(SqliteView):
-    """A LedgerReader with a connection of its own.
+    """A LedgerReader with its own connection.
 
-    A `foreign` ledger is only read, so it may belong to anybody and be readable by others.
+    A `foreign` ledger is only read, so it may belong to any user and be readable by others.
     """
 
     def __init__(self, path: Path, *, foreign: bool = False) -> None:
@@ -186,7 +186,7 @@ class SqliteReader(SqliteView):
             raise LedgerOlder(
                 "the ledger was written by an older version",
                 str(path),
-                "`aileron-tui history rebuild` brings it up to date.",
+                "Bring it up to date with `aileron-tui history rebuild`.",
             )
 
     def __enter__(self) -> Self:
@@ -196,12 +196,12 @@ class SqliteReader(SqliteView):
         self.close()
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         self.db.close()
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Everything read inside sees the same moment of the ledger."""
+        """All reads inside this context see the ledger as it is at the same moment."""
         with translating(self.path):
             self.db.execute("BEGIN")
             try:
@@ -210,11 +210,11 @@ class SqliteReader(SqliteView):
                 self.db.execute("ROLLBACK")
 
     def noted(self) -> Head | None:
-        """How far the ledger had come when it was last written, as noted beside it."""
+        """The head that was noted in the lock file when the ledger was last written."""
         return noted_head(lock_path(self.path))
 
     def indexed(self) -> bool:
-        """Whether the history and its search were made by this version."""
+        """Whether the index for history and search was built by this version of the program."""
         with translating(self.path):
             return index_is_current(self.db)
 
@@ -226,7 +226,7 @@ class SqliteReader(SqliteView):
 
 
 def read_entry(path: Path, seq: int, data: bytes) -> Entry:
-    """The entry in stored bytes."""
+    """Parses a stored entry. Raises LedgerNewer or LedgerDamaged."""
     try:
         return decode(data)
     except NewerFormat as error:
@@ -236,14 +236,14 @@ def read_entry(path: Path, seq: int, data: bytes) -> Entry:
 
 
 def rows_after(db: sqlite3.Connection, seq: int) -> Iterator[Stored]:
-    """The stored entries after a number."""
+    """Yields the stored entries after number `seq`."""
     cursor = db.execute(_ROWS, (seq,))
     while batch := cursor.fetchmany(_BATCH):
         yield from batch
 
 
 def head_of(db: sqlite3.Connection, path: Path) -> Head:
-    """The last entry of a connection's ledger."""
+    """The number and hash of the last entry in a database."""
     with translating(path):
         row = db.execute(_HEAD).fetchone()
     return Head(row[0], f"sha256:{row[1].hex()}") if row else Head()

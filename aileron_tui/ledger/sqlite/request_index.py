@@ -1,9 +1,9 @@
-"""What is derived from each entry: one row per request for the history, its words for the search, used nonces.
+"""The tables derived from the entries: one row per request for the history, its words for the search, and used nonces.
 
-The index reads these fields of an entry's body, all optional text unless said otherwise:
+The index reads these fields of an entry's body. They are optional text unless noted otherwise:
 
     request.made      action, connector (text or an object with `name`), agent, risk, args (object);
-                      of a daemon also `daemon`, `kind`, and `asked`, the time at which it says it was asked
+                      of a daemon also `daemon`, `kind`, and `asked`, the time of the request according to the daemon
     decision.made     envelope (DSSE object): verdict, edits, surface, reason and nonce come from the signed statement
     op.failed         error
     runtime.told      as in `ledger/request_standing.py`
@@ -91,7 +91,7 @@ def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer:
     try:
         db.execute("INSERT INTO nonces VALUES (?, ?)", (statement.nonce, entry.seq))
     except sqlite3.IntegrityError:
-        raise EntryRefused("the nonce of this decision was used before", statement.nonce) from None
+        raise EntryRefused("the nonce of this decision was already used", statement.nonce) from None
     row = db.execute("SELECT seq, asked, shown FROM requests WHERE id = ?", (entry.request,)).fetchone()
     if row is None:
         return
@@ -110,7 +110,7 @@ def _decided(db: sqlite3.Connection, entry: Entry, statement: Statement, signer:
 
 
 def _edit(db: sqlite3.Connection, seq: int, text: str) -> None:
-    """Marks a call as edited, with the words to find it by; "" if it was not edited."""
+    """Marks a call as edited and stores the words to search for; with "" marks it as not edited."""
     db.execute("UPDATE requests SET edited = ? WHERE seq = ?", (bool(text), seq))
     db.execute("UPDATE search SET edits = ? WHERE rowid = ?", (text, seq))
 
@@ -122,7 +122,7 @@ def _edited_elsewhere(db: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _told(db: sqlite3.Connection, entry: Entry) -> None:
-    """What a daemon reports. An answer from elsewhere replaces ours, which then did not count."""
+    """Records a daemon's report. An answer given elsewhere replaces the one given here, which then did not count."""
     told = read_told(entry.body)
     query = (
         "SELECT seq, asked, shown, outcome, decided, took, surface, signer, reason, ended FROM requests WHERE id = ?"

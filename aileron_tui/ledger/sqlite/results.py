@@ -1,7 +1,7 @@
-"""Results that agents have not fetched yet, in SQLite. They survive a restart; delivered ones are deleted when old.
+"""Results for agents, in SQLite. They survive a restart and are deleted some time after their request ended.
 
-A result is written here before the ledger says that the request ended. So a crash in between loses nothing: the outcome
-is known, and the missing entry can be added.
+A result is stored here before the ledger records the end of the request. So a crash in between loses nothing: the
+outcome is known, and the missing entry can be added.
 """
 
 import sqlite3
@@ -27,7 +27,7 @@ _INDEX: Final = "CREATE INDEX IF NOT EXISTS answers_by_call ON answers (call) WH
 
 
 class SqliteResults:
-    """A ResultStore. Reading has a connection of its own and never waits for the disk."""
+    """A ResultStore. Reads use their own connection and never wait for a write."""
 
     def __init__(self, path: Path) -> None:
         private_folder(path.parent)
@@ -44,32 +44,32 @@ class SqliteResults:
         self._view.execute("PRAGMA query_only = ON")
 
     def put(self, result: StoredResult, call: str, ended: str) -> None:
-        """Keeps a result; the first one for a request stays."""
+        """Stores a result. If the request already has one, the first is kept."""
         body = canonical(result.body)
         self._do("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 0)", result.request, call, ended, body)
 
     def find(self, request: str) -> StoredResult | None:
-        """The result of a request."""
+        """The result of a request, or None."""
         return self._one("SELECT request, body, delivered FROM answers WHERE request = ?", request)
 
     def undelivered(self, call: str) -> StoredResult | None:
-        """The newest result that this call has not been given yet."""
+        """The newest result of this call that has not been delivered yet, or None."""
         query = (
             "SELECT request, body, delivered FROM answers WHERE call = ? AND delivered = 0 ORDER BY ended DESC LIMIT 1"
         )
         return self._one(query, call)
 
     def deliver(self, request: str) -> bool:
-        """Marks a result as delivered; False if it was delivered before."""
+        """Marks a result as delivered. Returns False if it was delivered before."""
         return bool(self._do("UPDATE answers SET delivered = 1 WHERE request = ? AND delivered = 0", request))
 
     def forget(self, delivered: str, uncollected: str) -> None:
-        """Deletes results of requests that ended before these times: delivered ones, and ones nobody fetched."""
+        """Deletes old results: delivered ones that ended before `delivered`, others that ended before `uncollected`."""
         statement = "DELETE FROM answers WHERE ended < CASE delivered WHEN 1 THEN ? ELSE ? END"
         self._do(statement, delivered, uncollected)
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connections."""
         with self._guard:
             self._view.close()
             self._db.close()
@@ -89,5 +89,5 @@ class SqliteResults:
                 raise self._failed(error) from None
 
     def _failed(self, error: sqlite3.Error) -> ResultsUnusable:
-        hint = "Check that there is room on the disk and that the file is yours."
+        hint = "Check that there is free disk space and that the file is yours."
         return ResultsUnusable("results cannot be stored or read", f"{self._path}: {error}", hint)

@@ -1,4 +1,4 @@
-"""The tables. `entries` is the record; everything else is derived from it and can be rebuilt at any time."""
+"""The tables of a ledger. `entries` is the record; everything else is derived from it and can be rebuilt anytime."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 # `steps` finds the entries of a request, `keys` those that change who may approve. `daemon` names the daemon that runs
 # a request, if it is not the gate; `told` means that the daemon reported the outcome. `edited` means that the inputs
-# were changed before the call was approved, and `edits` has the words of the changes.
+# were changed before the call was approved, and `edits` has the changed inputs as text for the search.
 INDEX: Final = """
 DROP TABLE IF EXISTS steps;
 DROP TABLE IF EXISTS keys;
@@ -78,17 +78,17 @@ def _first(db: sqlite3.Connection) -> None:
 
 
 def _second(_: sqlite3.Connection) -> None:
-    """The tables stay as they are. From here on entries of version 2 are written, which older programs cannot read."""
+    """Leaves the tables unchanged. Entries now have version 2, which older versions of the program cannot read."""
 
 
 MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _second)
 VERSION: Final = len(MIGRATIONS)
 OLDEST_READABLE: Final = 1
-"""A reader changes nothing, so it must also read the tables of ledgers that no writer has brought up to date."""
+"""The oldest schema version that can be read. A reader changes nothing, so it must also read outdated ledgers."""
 
 
 def version(db: sqlite3.Connection) -> int:
-    """The schema version of a file that is ours; a foreign or a newer file raises."""
+    """The schema version of a ledger. Raises LedgerDamaged if the file is not one, and LedgerNewer if it is too new."""
     found = int(db.execute("PRAGMA user_version").fetchone()[0])
     owner = int(db.execute("PRAGMA application_id").fetchone()[0])
     path = _path(db)
@@ -104,14 +104,14 @@ def version(db: sqlite3.Connection) -> int:
 
 
 def migrate(db: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> bool:
-    """Brings a file up to date, each step in one transaction; returns whether anything was done."""
+    """Brings a ledger up to date, each migration in its own transaction. Returns whether anything was done."""
     start = int(db.execute("PRAGMA user_version").fetchone()[0])
     for number, step in enumerate(migrations[start:], start=start + 1):
         db.execute("BEGIN IMMEDIATE")
         try:
             if int(db.execute("PRAGMA user_version").fetchone()[0]) >= number:
                 db.execute("ROLLBACK")
-                continue  # another process did it meanwhile
+                continue  # another process did it in the meantime
             step(db)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {number}")
@@ -124,13 +124,13 @@ def migrate(db: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS
 
 
 def reset_index(db: sqlite3.Connection) -> None:
-    """Empties all derived tables, inside the caller's transaction."""
+    """Recreates all derived tables empty, inside the caller's transaction."""
     _run(db, INDEX)
     db.execute("INSERT OR REPLACE INTO meta VALUES ('index', ?)", (INDEX_VERSION,))
 
 
 def index_is_current(db: sqlite3.Connection) -> bool:
-    """Whether the derived tables exist in this version's form."""
+    """Whether the derived tables have the format of this version."""
     row = db.execute("SELECT value FROM meta WHERE name = 'index'").fetchone()
     wanted = {"steps", "keys", "nonces", "requests", "search"}
     return row is not None and row[0] == INDEX_VERSION and wanted <= _tables(db)

@@ -1,10 +1,10 @@
-"""Writing the ledger: durable before it is acknowledged, in one unbroken chain.
+"""Writes the ledger. Every entry is on disk before it is acknowledged, and all entries form one unbroken chain.
 
-One process, the gate, writes as long as it runs and holds the lock. Key and configuration changes may also come from a
-guest, a short command beside a running gate: it must be possible to revoke a key at any moment. That is safe because
+The gate holds the lock and writes as long as it runs. A guest, a short command that runs beside the gate, may also
+record key and configuration changes, because it must be possible to revoke a key at any moment. That is safe because
 every append reads the head inside its own transaction, and only one transaction can write at a time.
 
-The ledger of a daemon has no gate. Any number of consoles share it, each may record everything, and none can be the
+The ledger of a daemon has no gate. Any number of consoles share it, each may record any entry, and none can become the
 only writer while another has it open.
 """
 
@@ -41,7 +41,7 @@ _PAUSE: Final = 0.002
 
 
 class SqliteLedger:
-    """The writer. Safe to use from several threads; every append is one transaction on the disk."""
+    """The writer. Safe to use from several threads; every append is one durable transaction."""
 
     def __init__(  # noqa: PLR0913  # every option has a default that suits a gate
         self,
@@ -84,31 +84,31 @@ class SqliteLedger:
 
     @property
     def head(self) -> Head:
-        """The last entry that is on the disk, not one that another thread is about to record."""
+        """The last entry that is on disk, not one that another thread is still recording."""
         with self._guard:
             return head_of(self._db, self.path)
 
     def append(self, kind: EntryKind, body: JsonObject, request: str = "") -> Head:
-        """Records one fact; when this returns it is on the disk."""
+        """Appends one entry. When this returns, the entry is on disk."""
         return self.append_all([EntryDraft(kind, body, request)])
 
     def append_all(self, drafts: Sequence[EntryDraft]) -> Head:
-        """Records several facts in order, all or none."""
+        """Appends several entries in order, all or none."""
         return self.append_given(lambda _: drafts)
 
     def append_given(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
-        """Records what is chosen after a look at the ledger; nothing can come between the look and the record."""
+        """Appends the entries that `choose` returns for the current ledger. No other entry can come in between."""
         with self._guard, translating(self.path):
             return self._commit(choose)
 
     def close(self) -> None:
-        """Ends writing; another process may take over. Closing twice does no harm."""
+        """Closes the ledger, so that another process may write to it. Closing twice does no harm."""
         with self._guard:
             self._db.close()
             self._holder.close()
 
     def rebuild_index(self) -> None:
-        """Builds everything that is derived from the entries again."""
+        """Rebuilds everything that is derived from the entries."""
         with self._guard, translating(self.path):
             self._begin()
             _rebuild(self._db, self.path)
@@ -129,7 +129,7 @@ class SqliteLedger:
         return head
 
     def _note_shared(self) -> None:
-        """Notes the head while no other process can append. A process that is writing notes a later one itself."""
+        """Notes the head while no other process can append. If another process is writing, it notes a later head."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
@@ -142,7 +142,7 @@ class SqliteLedger:
             self._db.execute("ROLLBACK")
 
     def _begin(self) -> None:
-        """Begins the transaction; with several writers it retries often, because SQLite's own waiting is too slow."""
+        """Begins a transaction. With several writers it retries often, because SQLite itself waits too long."""
         deadline = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
@@ -165,8 +165,8 @@ class SqliteLedger:
             entry = Entry(seq, now, draft.kind, draft.request, draft.body)
             data = encode(entry)
             if len(data) > LARGEST_ENTRY:
-                limit = f"{len(data):,} bytes; {LARGEST_ENTRY:,} are allowed"
-                raise EntryTooLarge(f"an entry of kind {draft.kind} is too large", limit, "Send less at once.")
+                limit = f"{len(data):,} bytes, but at most {LARGEST_ENTRY:,} are allowed"
+                raise EntryTooLarge(f"an entry of kind {draft.kind} is too large", limit, "Send less data at once.")
             decision = decision_of(entry)
             entry_rules.admit(view, entry, decision)
             previous = link(previous, data)
@@ -175,7 +175,7 @@ class SqliteLedger:
         return Head(seq, previous)
 
     def _share(self, wait: float) -> None:
-        """Joins a shared ledger; the first process creates it while the others wait."""
+        """Opens a shared ledger. The first process creates it while the others wait."""
         deadline = time.monotonic() + wait
         while not self.path.exists():
             try:
@@ -217,7 +217,7 @@ class SqliteLedger:
 
 
 def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], datetime] = utc_now) -> Path:
-    """Moves a ledger that cannot be used into a folder beside it and begins a new one; returns the folder."""
+    """Moves an unusable ledger into a folder beside it and starts a new one. Returns the folder."""
     private_folder(path.parent)
     holder = LockFile(lock_path(path), "history set-aside")
     try:
@@ -241,7 +241,7 @@ def set_aside(path: Path, *, wait: float = LOCK_SECONDS, clock: Callable[[], dat
 
 
 def _create(path: Path) -> None:
-    """Creates an empty ledger under another name and then renames it, so that nobody opens an unfinished one."""
+    """Creates an empty ledger under another name and then renames it, so that no process opens an unfinished one."""
     draft = path.with_name(f".{path.name}.new")
     draft.unlink(missing_ok=True)
     write_private(draft, b"")
@@ -266,7 +266,7 @@ def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
     """Checks that no acknowledged entry is missing at the end, and that the last entry has the right hash."""
     head = head_of(db, path)
     if noted and noted.seq > head.seq:
-        raise LedgerDamaged(path, f"entries {head.seq + 1} to {noted.seq} were recorded and are missing")
+        raise LedgerDamaged(path, f"entries {head.seq + 1} to {noted.seq} were recorded but are missing")
     if noted and noted.seq == head.seq and noted.hash != head.hash:
         raise LedgerDamaged(path, f"entry {head.seq} is not the one that was recorded")
     walker = ChainWalker()
@@ -277,7 +277,7 @@ def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
 
 
 def _rebuild(db: sqlite3.Connection, path: Path) -> None:
-    """Rebuilds the index in a transaction that has begun, and ends it."""
+    """Rebuilds the index in the open transaction, and commits it."""
     try:
         reset_index(db)
         for seq, data, _ in rows_after(db, 0):

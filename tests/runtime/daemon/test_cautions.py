@@ -22,7 +22,7 @@ def test_an_unknown_kind_is_named() -> None:
 @pytest.mark.parametrize(("secret", "said"), [("", True), (None, True), ("example-api", False)])
 def test_a_call_without_a_credential_is_pointed_out(secret: Json, said: bool) -> None:
     made = item("http_request", args=ARGS["http_request"] | {"secret_name": secret})
-    assert ("goes out without a credential" in made.cautions_at(SEEN)) is said
+    assert ("it is sent without a credential" in made.cautions_at(SEEN)) is said
 
 
 def test_a_shell_waits_five_minutes() -> None:
