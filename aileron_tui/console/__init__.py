@@ -1,1 +1,1 @@
-"""The console: Textual, and nothing that decides by itself."""
+"""The console: the Textual app in which the operator answers requests. It decides nothing on its own."""

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _ANSWERS: Final = "answers"
 _REDRAW_DELAY: Final = 0.05
-_CHANGED: Final = "it changed before it was sent: look again"
+_CHANGED: Final = "the request changed before your answer was sent: look again"
 
 
 class AnswerFlow:
-    """The answers of one console. Sending is work of the app, so it outlives every screen.
+    """The answers of one console. Answers are sent by the app, so that this continues when a screen closes.
 
-    `not_taken` is called with the name of a source that did not take an answer.
+    `not_taken` is called with the name of a source that did not accept an answer.
     """
 
     def __init__(self, port: "ConsolePort", dialogs: "Dialogs", not_taken: Callable[[str], None]) -> None:
@@ -42,7 +42,7 @@ class AnswerFlow:
 
     @property
     def shown(self) -> "Request | None":
-        """The request to draw: with its edits, if the edited call will be or is being approved."""
+        """The request to draw; with its edits if the edited call is shown, held or being sent."""
         request = self._board.current
         if request is None or (request.edited_from and not request.state.decidable):
             return request
@@ -55,7 +55,7 @@ class AnswerFlow:
     # one answer
 
     def approve(self) -> None:
-        """Approves the request that is shown; high risk must be confirmed."""
+        """Approves the request that is shown; asks for confirmation if the risk is high."""
         answer = self.edited or self._answer(Verdict.APPROVE)
         if answer is None:
             return
@@ -71,12 +71,12 @@ class AnswerFlow:
             self._hold(answer)
 
     def deny(self) -> None:
-        """Denies the request that is shown, at once: nothing runs."""
+        """Denies the request that is shown, without an undo window: nothing runs."""
         if answer := self._answer(Verdict.DENY):
             self._send(answer)
 
     def deny_with_reason(self) -> None:
-        """Asks for the reason, then denies."""
+        """Asks for a reason, then denies the request that is shown."""
         if answer := self._answer(Verdict.DENY):
             self._dialogs.ask_reason(answer.request, partial(self._deny_because, answer))
 
@@ -91,7 +91,7 @@ class AnswerFlow:
     # the undo window
 
     def _hold(self, answer: Answer) -> None:
-        """Holds an approval for the undo window; low risk is sent at once. A second approval sends the first."""
+        """Holds an approval for the undo window; low risk is sent at once. The next approval sends a held one."""
         seconds = self._port.settings.undo_seconds
         if self._held:
             self._send(self._release(self._held))
@@ -113,21 +113,21 @@ class AnswerFlow:
         return self._held.seconds_left if self._held else 0.0
 
     def take_back(self) -> None:
-        """Undo: nothing is sent."""
+        """Cancels a held approval: nothing is sent."""
         if self._held:
             answer = self._release(self._held)
             self._board.clear_pill(answer.request.key)
-            self._port.show_message("taken back: nothing was sent")
+            self._port.show_message("undone: nothing was sent")
             self._port.redraw()
 
     def _release(self, held: HeldApproval) -> Answer:
         held.timer.stop()
         self._held = None
-        self._port.arming.keys_moved()  # another key may be now where its undo could be clicked
+        self._port.arming.keys_moved()  # another key may now be where `undo` could be clicked
         return held.answer
 
     def board_changed(self) -> None:
-        """After events from a source: drops an edit or a held approval of something that is no longer what is shown."""
+        """Call after events from a source. Drops an edit or a held approval if its request ended or changed."""
         if self.edited and not self._board.is_waiting(self.edited.request.key):
             self.edited = None
         if self._held and is_outdated(self._board, self._held.answer):
@@ -148,7 +148,7 @@ class AnswerFlow:
         self._redraw_soon()
 
     def _redraw_soon(self) -> None:
-        """The answer is sent before the screen is drawn: most are taken before `sending…` would be visible."""
+        """Redraws a moment later: most answers are accepted before `sending…` would be visible."""
         if self._redraw_timer is None:
             self._redraw_timer = self._port.call_after(_REDRAW_DELAY, self._redraw)
 
@@ -171,7 +171,7 @@ class AnswerFlow:
             self._port.report(delivered, delivery)
 
     def _delivered(self, delivery: Delivery) -> None:
-        """The pill shows what really happened."""
+        """Shows on the request what really happened to its answer."""
         key = delivery.answer.request.key
         edited = self._edits_being_sent.pop(key, None)
         if delivery.taken:
@@ -188,7 +188,7 @@ class AnswerFlow:
     # editing
 
     def edit(self) -> None:
-        """Opens the form; the edited call is shown with its differences before it can be approved."""
+        """Opens the form for the inputs; the edited call is shown with its changes before it can be approved."""
         request = self._board.current
         if request is None:
             return
@@ -202,12 +202,12 @@ class AnswerFlow:
             self._port.run_blocking(_ANSWERS, request.source, partial(self._preview_edited, request, edits))
 
     def _preview_edited(self, request: "Request", edits: JsonObject) -> None:
-        """In a thread: the request as it would be with the edits."""
+        """In a thread: fetches the request with the edits applied."""
         source = self._port.source(request.source)
         try:
             if source is None:
                 raise AileronError("not connected")
-            # It is compared with what was shown here, not with what the source says was asked.
+            # Compared with the prompt that was shown here, not with what the source says was asked.
             edited = replace(source.refresh(request.id, edits), source=request.source)
             edited = replace(edited, edited_from=request.edited_from or request.prompt)
             answer = Answer(edited, Verdict.APPROVE, "", edits)
@@ -228,7 +228,7 @@ class AnswerFlow:
         self._port.redraw()
 
     def discard_edit(self) -> None:
-        """Shows again what the agent sent."""
+        """Discards the edit, so that the original call is shown again."""
         self.edited = None
 
     # previews
@@ -236,7 +236,7 @@ class AnswerFlow:
     def refresh_preview(self) -> None:
         """Fetches the preview of the selected request again."""
         if request := self._board.current:
-            self._board.set_pill(request.key, "fetching again…")
+            self._board.set_pill(request.key, "refreshing…")
             self._port.redraw()
             self._port.run_blocking("previews", request.source, partial(self._refresh, request))
 
@@ -263,7 +263,7 @@ class AnswerFlow:
         self._port.redraw()
 
     def batch(self, verdict: Verdict) -> None:
-        """Opens the sheet of marked requests, without those that are being answered already."""
+        """Opens the sheet of marked requests, without those that are already being answered."""
         requests = ready_marked(self._board)
         problems = {request.key: why for request in requests if (why := self._port.answer_problem(request))}
         self._dialogs.review_batch(requests, verdict, problems, self._send_batch)
@@ -289,12 +289,12 @@ class AnswerFlow:
 
 
 def ready_marked(board: Board) -> "list[Request]":
-    """The marked requests that wait and about which nothing is being done."""
+    """The marked requests that wait and are not being answered or refreshed."""
     return [board.requests[key] for key in waiting_marked(board) if not board.pill(key).words]
 
 
 def waiting_marked(board: Board) -> list[str]:
-    """The keys of the marked and listed requests that wait."""
+    """The keys of the listed requests that are marked and wait."""
     if not board.marked:
         return []
     return [key for key in board.listed if key in board.marked and board.is_waiting(key)]

@@ -1,4 +1,4 @@
-"""The console: builds its parts, connects them, and holds what outlives every screen."""
+"""The console: builds its parts, connects them, and keeps the state that outlives single screens."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,10 +58,10 @@ def _action_commands() -> "type[Provider]":
 
 
 class Console(App[None]):
-    """One operator's console on one source or several. It is the `ConsolePort` of its parts."""
+    """One operator's console for one or more sources. Its parts see it as their `ConsolePort`."""
 
     TITLE = "aileron"
-    CSS_PATH: ClassVar[list[str]] = [  # type: ignore[assignment]  # Textual says so of its own subclasses too
+    CSS_PATH: ClassVar[list[str]] = [  # type: ignore[assignment]  # as in Textual's own subclasses
         str(bundled("styles") / name) for name in ("base.tcss", "main.tcss")
     ]
     COMMANDS = {_action_commands}  # noqa: RUF012  # as Textual declares it
@@ -71,7 +71,7 @@ class Console(App[None]):
         """A source reported events, or its connection changed; its listener has the details."""
 
         def can_replace(self, message: Message) -> bool:
-            """One of these stands for many."""
+            """One queued message is enough, however often sources report."""
             return isinstance(message, Console.SourcesReported)
 
     def __init__(
@@ -85,7 +85,7 @@ class Console(App[None]):
     ) -> None:
         self.settings = settings or ConsoleSettings()
         super().__init__(driver_class=TerminalDriver, ansi_color=uses_terminal_colours(self.settings.theme))
-        self.set_reactive(App.ansi_color, None)  # from now on the theme decides, which can be changed
+        self.set_reactive(App.ansi_color, None)  # from now on the theme decides, and it can change
         self.arming = Arming(self.settings.arm_seconds)
         self.keymap_in_use = checked_keymap(self.settings.keymap)
         self.keys = keys
@@ -109,12 +109,12 @@ class Console(App[None]):
     # start and end
 
     def get_default_screen(self) -> "Screen[None]":
-        """The screen under all others."""
+        """The main screen, which is below all others."""
         return self._main
 
     def get_system_commands(self, screen: "Screen[object]") -> Iterator[SystemCommand]:  # noqa: ARG002  # Textual's
-        """What the palette offers besides the table of keys."""
-        yield SystemCommand("theme", "Other colours, until you quit.", self.search_themes)
+        """The palette's commands that have no key."""
+        yield SystemCommand("theme", "Change the colours until you quit.", self.search_themes)
 
     def _apply_dark_theme_early(self) -> None:
         """Applies an ordinary dark theme before anything is drawn, so that the styles are not computed twice."""
@@ -124,7 +124,7 @@ class Console(App[None]):
             self.stylesheet.set_variables(self.get_css_variables())
 
     def on_mount(self) -> None:
-        """Draws the frame first: nothing else is loaded before it is on the terminal."""
+        """Sets up only what the first frame needs; everything else loads after it is drawn."""
         self.theme = self.settings.theme
         self.set_keymap(self.keymap_in_use)
         self.app_resume_signal.subscribe(self, self._resumed)
@@ -138,7 +138,7 @@ class Console(App[None]):
         self._check_loop()
 
     def on_ready(self) -> None:
-        """Starts to listen after the first frame is drawn."""
+        """Connects to the sources once the first frame is drawn."""
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
@@ -147,7 +147,7 @@ class Console(App[None]):
         call_after(self, _PREPARE_DELAY, self._prepare_text)
 
     def _prepare_text(self) -> None:
-        """Builds what the first text in another script would wait for, a little at a time and off the loop."""
+        """Compiles the large character classes step by step in a thread, so that no text has to wait for them."""
 
         def work() -> None:
             worker = get_current_worker()
@@ -174,7 +174,7 @@ class Console(App[None]):
             self.exit()
             return
         question = trusted(f"{_waiting(waiting)}. Quit anyway?", "bold")
-        gate_is_here = self.log_lines is not None  # only a gate in this window has its log here
+        gate_is_here = self.log_lines is not None  # there is a log only if the gate runs in this window
         rest = "the gate in this window stops too" if gate_is_here else "they keep waiting until they time out"
         detail = trusted(f"Quitting decides nothing; {rest}.", MUTED)
         self.push_screen(ConfirmScreen(question, detail), lambda sure: self.exit() if sure else None)
@@ -185,7 +185,7 @@ class Console(App[None]):
         self.post_message(self.SourcesReported())
 
     def on_console_sources_reported(self) -> None:
-        """Processes events at once, but no more often than they can be drawn."""
+        """Processes events at once, but at most once per frame."""
         if self._processing_timer is not None:
             return
         wait = self._last_processed + _FRAME - monotonic()
@@ -224,7 +224,7 @@ class Console(App[None]):
             self.board.source_lost(status.since, name)
 
     def _announce(self, count: int) -> None:
-        """Rings the bell and notifies. Only a number goes into an escape sequence, never foreign text."""
+        """Rings the bell and sends a notification. Only a number goes into the escape sequence, never foreign text."""
         if self.settings.bell:
             self.bell()
         if self.settings.notify:
@@ -240,7 +240,7 @@ class Console(App[None]):
         if driver and not self.is_headless:
             driver.write(sequence)
 
-    # the port of the console's parts
+    # the `ConsolePort`
 
     @property
     def statuses(self) -> Mapping[str, SourceStatus]:
@@ -253,11 +253,11 @@ class Console(App[None]):
         return listener.source if listener else None
 
     def source_label(self, name: str) -> str:
-        """What kind of source it is: `daemon` or `gate`."""
+        """The kind of this source: `daemon` or `gate`."""
         return self.sources.listeners[name].kind
 
     def answer_problem(self, request: "Request | None" = None) -> str:
-        """Why this request, or any at all, cannot be answered now, or ""."""
+        """Why this request (without one: any request) cannot be answered now, "" if it can."""
         if self.read_only:
             return "this console is read-only"
         if self.keys.lockable and self.keys.key is None:
@@ -269,31 +269,31 @@ class Console(App[None]):
         self._main.redraw()
 
     def show_message(self, words: str, tone: Tone = Tone.QUIET) -> None:
-        """Shows a short message for a moment, in place of the one before."""
+        """Shows a short message for a few seconds; replaces the previous one."""
         self.clear_message()
         severity = _SEVERITY.get(tone, "information")
         self.notify(foreign_line(words).plain, severity=severity, timeout=_MESSAGE_SECONDS, markup=False)
 
     def clear_message(self) -> None:
         """Removes the message."""
-        self.call_later(self.clear_notifications)  # queued, because Textual queues what it is to show too
+        self.call_later(self.clear_notifications)  # queued, because Textual queues new notifications too
 
     def call_after(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Calls back once on the loop."""
+        """Calls `callback` once on the loop, after this many seconds."""
         return call_after(self, seconds, callback)
 
     def run_blocking(self, kind: str, source: str, task: Callable[[], None]) -> None:
-        """Runs work that waits for a source in a thread."""
+        """Runs a task that waits for a source in a thread."""
         self.threads.run(kind, source, task)
 
     def report(self, callback: Callable[..., object], *values: object) -> None:
-        """Calls back on the loop, from any thread."""
+        """Calls `callback` on the loop; may be used from any thread."""
         self.call_later(callback, *values)
 
     # the lock
 
     def lock(self, why: str = "Locked") -> None:
-        """Wipes the key and covers the screen; a held approval is taken back."""
+        """Wipes the key, covers the screen and cancels a held approval."""
         self.answers.take_back()
         self.keys.lock()
         self.sources.disconnect()
@@ -306,12 +306,12 @@ class Console(App[None]):
 
     def _lock_when_idle(self) -> None:
         if self.keys.key is not None and monotonic() - self._last_input > self.settings.lock_minutes * 60:
-            self.lock("Locked after some time without input")
+            self.lock("Locked due to inactivity")
 
-    # what shows that somebody is there, and what may make an answer an accident
+    # input: postpones the lock, and disarms answers that could be accidental
 
     async def on_event(self, event: events.Event) -> None:
-        """Looks at every key, click and paste before anything else does."""
+        """Notes every key, click and paste before it is handled."""
         if isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded:
             self._last_input = monotonic()
             self._input_received(event)
@@ -331,22 +331,22 @@ class Console(App[None]):
             self._main.show_status()
 
     def on_app_focus(self) -> None:
-        """The click or switch that brought the window to the front is not an answer."""
+        """Disarms, because the click or key that brought the window to the front is not an answer."""
         self.arming.focused()
         self._main.show_status()
 
     def on_app_blur(self) -> None:
-        """From now on the focus is known."""
+        """Notes that the window is no longer in front."""
         self.arming.blurred()
 
     def _resumed(self, _: object) -> None:
-        """After ctrl+z or SIGSTOP the terminal has lost what was drawn."""
+        """Redraws everything, because the terminal lost it during ctrl+z or SIGSTOP."""
         self.arming.console_paused()
         self._main.show_status()
         self.screen.refresh(layout=True)
 
     def _check_loop(self) -> None:
-        """Tells the arming that the loop runs. Not a Textual timer: this happens often and must cost nothing."""
+        """Reports that the loop is running. Not a Textual timer, because it runs often and must be cheap."""
         self.arming.heartbeat()
         if seconds := self.settings.arm_seconds:
             self._loop_check = asyncio.get_running_loop().call_later(seconds, self._check_loop)

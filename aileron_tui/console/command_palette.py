@@ -1,4 +1,4 @@
-"""The command palette, from the table of keys. What cannot be done now is listed with the reason.
+"""The command palette, filled from the key table. Commands that cannot be used now are listed with the reason.
 
 The palette never answers: Enter there would decide on a request that the palette covers.
 """
@@ -17,12 +17,12 @@ from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import keys_of, of
 from aileron_tui.console.render import MUTED, foreign_line, trusted
 
-_ANSWERS_BY_KEY_ONLY: Final = "by its key only: the palette never answers"
+_ANSWERS_BY_KEY_ONLY: Final = "press its key: the palette never answers"
 
 
 @runtime_checkable
 class Scoped(Protocol):
-    """A screen whose keys can be changed, and which knows what decides whether they can be used now."""
+    """A screen with keys of its own that knows which of them can be used now."""
 
     SCOPE: KeyScope
 
@@ -32,9 +32,9 @@ class Scoped(Protocol):
 
 
 class ActionCommands(Provider):
-    """Every action of the screen from which the palette was opened, then what else the app offers.
+    """Every action of the screen below the palette, then the app's other commands.
 
-    One provider for both, because Textual asks several in an order that differs at each start.
+    One provider for both, because Textual asks several providers in a random order.
     """
 
     async def discover(self) -> Hits:

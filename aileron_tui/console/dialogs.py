@@ -1,4 +1,4 @@
-"""Opens the dialogs in which the operator confirms, explains, edits and unlocks. Their screens load when opened."""
+"""Opens the dialogs: confirmation, reason, edit form, batch sheet and passphrase. Their screens load when opened."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ class ConsoleDialogs:
         self._arming = arming
 
     def confirm_high_risk(self, request: "Request", done: Callable[[bool | None], None]) -> None:
-        """Asks again before a request of high risk is approved: for a key, the action's name or the passphrase."""
+        """Asks for confirmation before high risk is approved: by a key, the action's name or the passphrase."""
         from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen  # noqa: PLC0415
         from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415
 
@@ -60,7 +60,7 @@ class ConsoleDialogs:
         problems: Mapping[str, str],
         done: "Callable[[list[tuple[Request, Verdict]] | None], None]",
     ) -> None:
-        """Shows the sheet of marked requests; `problems` says by key why some cannot be answered now."""
+        """Shows the sheet of marked requests; `problems` gives, by request key, why some cannot be answered."""
         from aileron_tui.console.screens.batch import BatchChoice, BatchScreen  # noqa: PLC0415
 
         start = BatchChoice.APPROVE if verdict is Verdict.APPROVE else BatchChoice.DENY

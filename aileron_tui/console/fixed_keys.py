@@ -1,4 +1,4 @@
-"""The keys that users cannot change: those of dialogs, lists and texts, and those that work everywhere."""
+"""The keys that users cannot change: in dialogs, lists and texts, and those that work everywhere."""
 
 from typing import Final, TypeAlias
 
@@ -19,7 +19,7 @@ def _key(  # noqa: PLR0913, PLR0917  # one row of the table
     bound: bool = True,
     priority: bool = False,
 ) -> KeyAction:
-    """An entry of one scope, with an id after it; `rank` is its place at the bottom of a dialog (0: not there)."""
+    """An action of one scope, with the scope in its id; `rank` is its order in a dialog's key line (0: not shown)."""
     return KeyAction(
         f"{scope.name.lower()}.{name}",
         key,
@@ -43,15 +43,15 @@ _ANSWER, _MOVE = KeyGroup.ANSWER, KeyGroup.MOVE
 
 FIXED_KEYS: Final = (
     # the same everywhere
-    _key(S.EVERYWHERE, "quit", "ctrl+c", "quit", "Quit at once. Nothing is decided by quitting.", priority=True),
+    _key(S.EVERYWHERE, "quit", "ctrl+c", "quit", "Quit at once. Quitting decides nothing.", priority=True),
     _key(S.EVERYWHERE, "quit_too", "ctrl+q", "quit", "Quit at once, like ctrl+c.", runs="quit", bound=False),
-    _key(S.EVERYWHERE, "suspend_process", "ctrl+z", "suspend", "Suspend the console; `fg` brings it back."),
+    _key(S.EVERYWHERE, "suspend_process", "ctrl+z", "suspend", "Suspend the console; `fg` resumes it."),
     # the list of waiting requests
     _key(S.REQUEST_LIST, "page_up", "pageup", "page up", "Go up by one page.", _MOVE, runs="page(-1)"),
     _key(S.REQUEST_LIST, "page_down", "pagedown", "page down", "Go down by one page.", _MOVE, runs="page(1)"),
     _key(S.REQUEST_LIST, "first", "home", "first", "Go to the first request.", _MOVE, runs="edge(-1)"),
     _key(S.REQUEST_LIST, "last", "end", "last", "Go to the last request.", _MOVE, runs="edge(1)"),
-    _key(S.FILTER, "leave_filter", "enter", "back to the list", "Go back to the list; the filter stays.", bound=False),
+    _key(S.FILTER, "leave_filter", "enter", "back", "Go back to the list; the filter stays.", bound=False),
     # the prompt, and the texts quoted in it
     _key(S.PROMPT, "up", "up", "up", "Scroll up by one line.", _MOVE, runs="travel(-1)"),
     _key(S.PROMPT, "down", "down", "down", "Scroll down by one line.", _MOVE, runs="travel(1)"),
@@ -59,8 +59,8 @@ FIXED_KEYS: Final = (
     _key(S.PROMPT, "page_down", "pagedown", "page down", "Scroll down by one page.", _MOVE, runs="page(1)"),
     _key(S.PROMPT, "start", "home", "start", "Scroll to the start.", _MOVE, runs="travel(-1000000000)"),
     _key(S.PROMPT, "end", "end", "end", "Scroll to the end.", _MOVE, runs="travel(1000000000)"),
-    _key(S.PROMPT, "enter_outline", "right", "into JSON", "Move into the JSON that is shown.", _MOVE),
-    _key(S.PROMPT, "leave_outline", "left", "out of JSON", "Move out of the JSON again.", _MOVE),
+    _key(S.PROMPT, "enter_outline", "right", "enter JSON", "Move into the JSON, to fold parts of it.", _MOVE),
+    _key(S.PROMPT, "leave_outline", "left", "leave JSON", "Move back from the JSON to the prompt.", _MOVE),
     _key(S.QUOTE, "up", "up", "up", "Go up by one line.", _MOVE, runs="step(-1)"),
     _key(S.QUOTE, "down", "down", "down", "Go down by one line.", _MOVE, runs="step(1)"),
     _key(S.QUOTE, "page_up", "pageup", "page up", "Go up by one page.", _MOVE, runs="page(-1)"),
@@ -72,7 +72,7 @@ FIXED_KEYS: Final = (
     # history and help
     _key(S.HISTORY_TABLE, "page_up", "pageup", "page up", "Go up by one page.", _MOVE, runs="page(-1)"),
     _key(S.HISTORY_TABLE, "page_down", "pagedown", "page down", "Go down by one page.", _MOVE, runs="page(1)"),
-    _key(S.EXPORT, "close", "escape", "cancel", "Close the dialog. An unfinished file is removed."),
+    _key(S.EXPORT, "close", "escape", "cancel", "Cancel the export. An unfinished file is deleted."),
     _key(S.HELP, "close", "question_mark,f1", "back", "Close the help.", runs="back"),
     _key(S.HELP, "scroll_down", "j,down", "down", "Scroll down by one line.", _MOVE, runs="scroll(1)"),
     _key(S.HELP, "scroll_up", "k,up", "up", "Scroll up by one line.", _MOVE, runs="scroll(-1)"),
@@ -80,27 +80,27 @@ FIXED_KEYS: Final = (
     _key(S.LOG, "scroll_down", "j", "down", "Scroll down by one line.", _MOVE, runs="scroll(1)"),
     _key(S.LOG, "scroll_up", "k", "up", "Scroll up by one line.", _MOVE, runs="scroll(-1)"),
     # dialogs that decide
-    _key(S.CONFIRM, "no", "n", "no, go back", "Go back. Every key except y does this.", _ANSWER, 1, bound=False),
+    _key(S.CONFIRM, "no", "n", "no", "Go back. Every key except y does this.", _ANSWER, 1, bound=False),
     _key(S.CONFIRM, "yes", "y", "yes", "Confirm.", _ANSWER, 2, armed=True, bound=False),
     _key(S.TYPED_CONFIRM, "cancel", "escape", "cancel", "Go back.", _ANSWER, 1, "dismiss(False)"),
-    _key(S.TYPED_CONFIRM, "submit", "enter", "confirm", "Confirm, if the name is typed exactly.", _ANSWER, 2),
+    _key(S.TYPED_CONFIRM, "submit", "enter", "confirm", "Confirm if the name is typed exactly.", _ANSWER, 2),
     _key(S.REASON, "cancel", "escape", "cancel", "Go back. Nothing is denied.", _ANSWER, 1, "dismiss"),
     _key(S.REASON, "submit", "enter", "deny", "Deny the request with this reason.", _ANSWER, 2, armed=True),
-    _key(S.EDIT, "submit", "ctrl+s", "show the changes", "Show how the edited call differs.", _ANSWER, 1),
+    _key(S.EDIT, "submit", "ctrl+s", "review changes", "Show how the edited call differs.", _ANSWER, 1),
     _key(S.EDIT, "choose", "space", "choose", "Choose the highlighted value.", _ANSWER, 2, bound=False),
     _key(S.EDIT, "next_field", "tab", "next field", "Go to the next field.", _MOVE, 3, "app.focus_next"),
     _key(S.EDIT, "cancel", "escape", "cancel", "Go back. Nothing is changed.", _ANSWER, 4, "dismiss"),
     _key(S.BATCH, "cancel", "escape", "cancel", "Go back. Nothing is answered.", _ANSWER, 1, "dismiss"),
     _key(S.BATCH, "switch", "space", "switch", "Switch between approve, deny and leave.", _ANSWER, 2),
-    _key(S.BATCH, "submit", "ctrl+s", "send", "Send every answer of the sheet.", _ANSWER, 3, armed=True),
+    _key(S.BATCH, "submit", "ctrl+s", "send", "Send all answers on the sheet.", _ANSWER, 3, armed=True),
     _key(S.BATCH, "down", "j", "down", "Go to the next request.", _MOVE),
     _key(S.BATCH, "up", "k", "up", "Go to the previous request.", _MOVE),
-    # passphrases, and the first start
+    # passphrases, and the first run
     _key(S.LOCK, "submit", "enter", "unlock", "Unlock your key with the passphrase.", rank=1),
     _key(S.LOCK, "quit", "ctrl+q", "quit", "Quit at once.", rank=2, runs="app.quit", bound=False),
     _key(S.VAULT, "submit", "enter", "unlock", "Unlock the vault with the passphrase.", rank=1),
     _key(S.VAULT, "cancel", "escape", "cancel", "Go back. The vault stays locked.", rank=2, runs="dismiss(False)"),
-    _key(S.FIRST_RUN, "go_on", "enter", "choose", "Choose what is highlighted, or use what was typed.", bound=False),
+    _key(S.FIRST_RUN, "go_on", "enter", "choose", "Take the highlighted choice, or the typed passphrase.", bound=False),
     _key(S.FIRST_RUN, "back", "escape", "back", "Go back to the choices."),
     _key(S.FIRST_RUN, "leave", "q", "quit", "Quit. Nothing is changed."),
     _key(S.FIRST_RUN, "interrupt", "ctrl+c", "quit", "Quit at once.", runs="leave", priority=True),

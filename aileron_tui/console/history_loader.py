@@ -40,7 +40,7 @@ class PageFailed(Message):
 
 
 class HistoryLoader:
-    """The search of a history screen and how far its result is loaded.
+    """Loads the results of the history screen's search page by page.
 
     Posts `PageLoaded` or `PageFailed` to the screen, and calls `state_changed` when a load starts or cannot start.
     """
@@ -63,7 +63,7 @@ class HistoryLoader:
         return self._older is not None
 
     def search(self, query: HistoryQuery) -> None:
-        """Starts another search."""
+        """Starts a new search."""
         self.query, self.error = query, None
         self.load(first=True)
 
@@ -89,7 +89,7 @@ class HistoryLoader:
         )
 
     def load_older(self) -> None:
-        """Loads the next page if there is one and nothing is wrong."""
+        """Loads the next page if there is one, nothing is loading, and there was no error."""
         if self.has_older and not self.is_loading and self.error is None:
             self.load(first=False)
 
@@ -102,7 +102,7 @@ class HistoryLoader:
             self._screen.post_message(PageLoaded(search, page, first=before is None))
 
     def finish(self, event: PageLoaded) -> bool:
-        """Takes the state of a loaded page; returns False if there was another search since."""
+        """Records that a page is loaded; returns False if another search was started since."""
         if event.search != self._search:
             return False
         self.is_loading = False
@@ -112,7 +112,7 @@ class HistoryLoader:
         return True
 
     def fail(self, event: PageFailed) -> bool:
-        """Takes an error, and retries if the source cannot be reached; returns False if there was another search."""
+        """Records an error; retries if there was no connection. Returns False if another search was started since."""
         if event.search != self._search:
             return False
         self.is_loading = False

@@ -16,7 +16,7 @@ _MAX_WIDTH: Final = 120
 
 
 class HistoryListState(NamedTuple):
-    """How many requests are loaded, and whether there are older ones, some are loading, or something is wrong."""
+    """The state of the list: how many requests are loaded, whether there are more, and whether there was an error."""
 
     loaded: int
     has_older: bool
@@ -26,7 +26,7 @@ class HistoryListState(NamedTuple):
 
 
 def title(state: HistoryListState, message: Content) -> Content:
-    """The first line; `message` is the result of the last key."""
+    """The title line; `message` says what the last key did."""
     if state.is_loading:
         words = "loading…"
     elif state.has_older:
@@ -51,7 +51,7 @@ def empty_text(state: HistoryListState) -> Content:
     if state.is_loading:
         return trusted("loading…", MUTED)
     if state.has_error:
-        return trusted("Nothing could be loaded.", MUTED)
+        return trusted("The history could not be loaded.", MUTED)
     if state.query.all:
         more = "Requests and their outcomes will appear here."
         return trusted("No requests yet.\n", STRONG) + trusted(more, MUTED)
@@ -59,17 +59,17 @@ def empty_text(state: HistoryListState) -> Content:
 
 
 def error_line(error: AileronError) -> Content:
-    """What is wrong, and what to do about it."""
+    """The error, and what to do about it."""
     line = trusted("⚠ ", WARNING) + foreign_line(clip(inline(error.title), 300), WARNING)
     if error.detail:
         line += trusted(": ") + foreign_line(clip(inline(error.detail), 300))
     disconnected = isinstance(error, NoGate | NoReply)
-    more = "The list may be out of date; trying again." if disconnected else error.hint
+    more = "The list may be out of date; retrying." if disconnected else error.hint
     return line + trusted("  ") + foreign_line(more, MUTED) if more else line
 
 
 def incomplete_line(missing: Mapping[str, AileronError]) -> Content:
-    """Which sources are missing from the list, or incomplete, and why."""
+    """Names the sources whose requests are missing or incomplete, and why."""
     parts = [
         foreign_line(name, STRONG) + trusted(": ") + foreign_line(clip(inline(error.title), _MAX_WIDTH))
         for name, error in missing.items()
@@ -79,6 +79,6 @@ def incomplete_line(missing: Mapping[str, AileronError]) -> Content:
 
 
 def outcome_filter(outcome: str) -> Content:
-    """The outcome that the list is limited to."""
+    """The outcome by which the list is filtered."""
     glyph, word = OUTCOMES.get(outcome, ("", "all"))
     return trusted("outcome ", MUTED) + trusted(f"{glyph} {word}".strip(), STRONG if glyph else "")

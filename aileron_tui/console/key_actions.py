@@ -1,4 +1,4 @@
-"""What a key of the console is: where it means something, what it does, and when it can be used."""
+"""What a key of the console does, where it works, and when it can be used."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -8,20 +8,20 @@ from aileron_tui.console.key_reasons import KeyState, always_available
 from aileron_tui.core.values import dataclass
 
 Reason: TypeAlias = Callable[[KeyState], str]
-"""Why a key cannot be used now, or ""."""
+"""Returns why a key cannot be used now, "" if it can."""
 
 
 class KeyGroup(StrEnum):
-    """What an action is for."""
+    """Groups of actions in the help."""
 
     ANSWER = "Answer"
     MOVE = "Move"
-    LOOK = "Look"
+    LOOK = "View"
     CONSOLE = "Console"
 
 
 class KeyScope(StrEnum):
-    """Where a key means something."""
+    """The screens and widgets in which a key works, with their headings in the help."""
 
     MAIN = "Waiting requests"
     HISTORY = "History"
@@ -34,30 +34,30 @@ class KeyScope(StrEnum):
     FILTER = "Filter"
     HISTORY_TABLE = "List of past requests"
     CONFIRM = "Confirmation"
-    TYPED_CONFIRM = "Confirmation by typing the name"
-    REASON = "Reason for a denial"
+    TYPED_CONFIRM = "Typed confirmation"
+    REASON = "Denial reason"
     EDIT = "Edit form"
     BATCH = "Marked requests"
     LOCK = "Locked console"
-    VAULT = "Passphrase of a vault"
+    VAULT = "Vault passphrase"
     LOG = "Log"
     EXPORT = "Export"
-    FIRST_RUN = "First start"
+    FIRST_RUN = "First run"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyAction:
-    """One thing a key does.
+    """An action of the console, and the key that runs it.
 
-    - `short` is the label where room is scarce; `rank` orders the footer (0: not in it).
-    - `danger` marks what cannot be taken back later.
-    - `armed` marks what decides: the key counts only once its prompt has been on screen for a moment.
-    - `key_only` marks what the command palette must not do, because Enter never answers.
+    - `short` is the label for narrow screens; `rank` is the order in the footer (0: not shown there).
+    - `danger` marks actions that cannot be undone later.
+    - `armed` marks actions that decide: the key counts only once its prompt has been on screen for a moment.
+    - `key_only` marks actions that the command palette must not run, because Enter never answers.
     - `fixed` keys cannot be changed by the user; `bound` is False if Textual or the screen itself handles the key.
     - `optional` actions are left out of the footer where they cannot be used.
-    - `in_help` is False for keys that only repeat others.
-    - `runs` is Textual's name of the action, if it is not the last part of the id.
-    - `why_unavailable` says why it cannot be used now, "" if it can.
+    - `in_help` is False for keys that the help does not list.
+    - `runs` is Textual's name for the action if it differs from the last part of the id.
+    - `why_unavailable` returns why the action cannot be used now, "" if it can.
     """
 
     id: str
@@ -81,16 +81,16 @@ class KeyAction:
 
     @property
     def action(self) -> str:
-        """Textual's name of the action, with its arguments."""
+        """Textual's name for the action, with its arguments."""
         return self.runs or self.id.rpartition(".")[2]
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key that does it."""
+        """Every key that runs the action."""
         return tuple(self.key.split(","))
 
     def why_not(self, state: KeyState) -> str:
-        """Why the key does nothing now, or "": it is unavailable, or pressed too early."""
+        """Why the key does nothing now (it is unavailable or pressed too early), "" if it works."""
         if why := self.why_unavailable(state):
             return why
         early = state.arming.why_not_armed() if self.armed and state.arming else ""

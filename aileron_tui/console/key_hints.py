@@ -14,7 +14,7 @@ _ALWAYS_SHOWN: Final = 7
 
 
 class KeyHint(NamedTuple):
-    """A key, its label (empty where room is scarce) and the Textual action it runs."""
+    """A key, its label (empty if there is no room) and the Textual action it runs."""
 
     key: str
     label: str
@@ -27,18 +27,18 @@ class KeyHint(NamedTuple):
 
 
 def hint(id_: str, overrides: Mapping[str, str] | None = None, *, label: str = "") -> KeyHint:
-    """The key of an action; `label` replaces that of the table."""
+    """The hint for an action; `label` replaces the label from the key table."""
     return _hint(BY_ID[id_], overrides, label or BY_ID[id_].label)
 
 
 def _hint(action: KeyAction, overrides: Mapping[str, str] | None, label: str) -> KeyHint:
     key = keys_of(action, overrides)[0]
-    # In a dialog `ctrl+s` is written out, as there is room for it.
+    # Dialogs have room to write out `ctrl+s`.
     return KeyHint(key if action.fixed and "+" in key else display(key), label, action.action)
 
 
 def dialog_hints(scope: KeyScope) -> tuple[KeyHint, ...]:
-    """Every key of a dialog that deserves a place at its bottom, in the order of their ranks."""
+    """The keys at the bottom of a dialog, ordered by rank."""
     ranked = sorted((action for action in of(scope) if action.rank), key=lambda action: action.rank)
     return tuple(_hint(action, None, action.label) for action in ranked)
 
@@ -46,10 +46,10 @@ def dialog_hints(scope: KeyScope) -> tuple[KeyHint, ...]:
 def footer(
     scope: KeyScope, width: int, overrides: Mapping[str, str] | None = None, *, leave_out: Collection[str] = ()
 ) -> tuple[KeyHint, ...]:
-    """The keys for this width, without the ids to leave out, separated by `GAP`.
+    """The keys that fit in this width, separated by `GAP`; the ids in `leave_out` are not shown.
 
-    The keys that must always be shown come first, without labels if need be. Labels are added by rank while they fit,
-    short ones before long ones, and then the other keys.
+    The most important keys are always shown, without labels if there is no room. Labels are added by rank while they
+    fit, first short ones, then long ones; the remaining keys follow.
     """
     wanted = (action for action in of(scope) if action.rank and action.id not in leave_out)
     ranked = sorted(wanted, key=lambda action: action.rank)

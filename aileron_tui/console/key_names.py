@@ -1,4 +1,4 @@
-"""The names of keys: as Textual reports them, as users write them, and as people read them."""
+"""The names of keys: as Textual reports them, as users write them in a keymap, and as the console shows them."""
 
 from typing import Final
 
@@ -26,7 +26,7 @@ _ALIASES: Final = {alias: key for key, aliases in KEY_ALIASES.items() for alias 
 
 
 def display(key: str) -> str:
-    """A key as people know it: `?`, `esc`, `^p`."""
+    """A key as it is shown: `?`, `esc`, `^p`."""
     modifiers, last = split(key)
     name = _DISPLAYED.get(last) or (key_to_character(last) if last not in KNOWN else None) or last
     return "".join("^" if modifier == "ctrl" else f"{modifier}+" for modifier in modifiers) + name
@@ -39,7 +39,7 @@ def split(key: str) -> tuple[list[str], str]:
 
 
 def is_key(name: str) -> bool:
-    """Whether Textual knows a key of this name."""
+    """Whether Textual knows a key with this name."""
     modifiers, last = split(name)
     if not set(modifiers) <= MODIFIERS:
         return False
@@ -54,5 +54,5 @@ def reported(name: str) -> str:
 
 
 def same_form(key: str) -> str:
-    """One form for all names of a key: `question_mark` is `?`."""
+    """The same form for all names of a key: `question_mark` becomes `?`."""
     return _CHARACTERS.get(key) or key_to_character(key) or key

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from aileron_tui.surface.arming import Arming
 
 _LONGEST_REASON: Final = 120
-_NO_REQUEST: Final = "there is no request"
+_NO_REQUEST: Final = "no request is selected"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """What a screen knows that decides which of its keys can be used. The defaults rule out none of them.
+    """What decides which keys of a screen can be used. With the defaults, all of them can.
 
-    `request` is the selected request, `shown` the same as it is drawn, with its edits. `answer_problem` says why this
-    request cannot be answered whatever it is, `console_problem` why none can.
+    `request` is the selected request, `shown` the same request as drawn, with its edits. `answer_problem` says why the
+    console cannot answer this request now, `console_problem` why it cannot answer any.
     """
 
     has_request: bool = True
@@ -48,7 +48,7 @@ class KeyState:
 
 
 def always_available(_: KeyState) -> str:
-    """Nothing rules the key out."""
+    """The key can always be used."""
     return ""
 
 
@@ -63,18 +63,18 @@ def not_decidable(state: KeyState) -> str:
         return why
     if not state.is_waiting:
         return f"nothing to answer here: {state.pill.short}"
-    return state.pill.words or ("" if state.is_on_screen else "it is not on screen yet")
+    return state.pill.words or ("" if state.is_on_screen else "the request is not on screen yet")
 
 
 def not_approvable(state: KeyState) -> str:
-    """The key approves the request that is shown, which a person must be able to read in full."""
+    """The key approves the request that is shown; the operator must be able to read all of it."""
     request, shown = state.request, state.shown or state.request
     if (why := not_decidable(state)) or request is None or shown is None:
         return why
     if request.deny_only:
-        return f"it can only be denied here: {clip(inline(request.deny_only), _LONGEST_REASON)}"
+        return f"can only be denied here: {clip(inline(request.deny_only), _LONGEST_REASON)}"
     if state.window_too_small:
-        return "the window is too small to read it"
+        return "the window is too small to read the request"
     if shown.fetching:
         return "the preview is still being fetched"
     if shown.prompt.risk.level is RiskLevel.HIGH and not state.read_to_end:
@@ -94,7 +94,9 @@ def nothing_marked(state: KeyState) -> str:
     if state.console_problem or state.marked:
         return state.console_problem
     busy = state.marked_busy
-    return f"it cannot be answered now: {busy}" if busy else "nothing is marked: space marks a request"
+    if busy:
+        return f"the marked request cannot be answered now: {busy}"
+    return "nothing is marked: press space to mark a request"
 
 
 def not_refreshable(state: KeyState) -> str:
@@ -102,25 +104,25 @@ def not_refreshable(state: KeyState) -> str:
     if why := without_request(state) or state.answer_problem:
         return why
     once = state.request is not None and not state.request.refreshable
-    return "its preview was fetched once, before it was asked" if once else ""
+    return "the daemon fetched this preview once and cannot fetch it again" if once else ""
 
 
 def nothing_to_undo(state: KeyState) -> str:
-    """The key takes back an approval that is not sent yet."""
-    return "" if state.holds_approval else "there is nothing to take back"
+    """The key cancels an approval that is not sent yet."""
+    return "" if state.holds_approval else "there is nothing to undo"
 
 
 def no_raw_view(state: KeyState) -> str:
-    """The key shows the exact call of a request, which the history has to look up first."""
+    """The key shows the exact call of a request. The history must load it first."""
     if why := without_request(state):
         return why
     if not state.details_open:
-        return "open the detail first"
-    return "" if state.details_loaded else "the gate no longer has the exact call"
+        return "open the details first"
+    return "" if state.details_loaded else "the source no longer has the exact call"
 
 
 def not_copyable(state: KeyState) -> str:
-    """The key copies the request, or all of a text."""
+    """The key copies the request's id and digest, or a whole text."""
     if why := without_request(state):
         return why
     if not state.text_loaded:
@@ -130,12 +132,12 @@ def not_copyable(state: KeyState) -> str:
 
 def not_lockable(state: KeyState) -> str:
     """The key locks the console."""
-    return "" if state.lockable else "not locked: this key has no passphrase to unlock it with"
+    return "" if state.lockable else "cannot lock: your key has no passphrase"
 
 
 def no_log(state: KeyState) -> str:
     """The key shows the log."""
-    return "" if state.has_log else "there is a log only in the demo, and where the gate runs in this window"
+    return "" if state.has_log else "no log: only the demo and a gate in this window have one"
 
 
 def no_vault(state: KeyState) -> str:

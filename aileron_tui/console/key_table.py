@@ -1,7 +1,7 @@
 """Every key of the console in one table.
 
-Bindings, footers, help, command palette, docs/keys.md and the answer to "can this key be used now?" all come from it.
-An action's id is what a user's keymap names.
+Bindings, footers, help, the command palette, docs/keys.md and the check whether a key can be used now all come from it.
+Users name an action by its id in their keymap.
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ ACTIONS: Final = (
         "approve",
         "a",
         "approve",
-        "Approve the request that is shown. High risk asks once more.",
+        "Approve the request on screen. High risk must be confirmed.",
         KeyGroup.ANSWER,
         rank=1,
         danger=True,
@@ -36,7 +36,7 @@ ACTIONS: Final = (
         "deny",
         "d",
         "deny",
-        "Deny the request that is shown. Nothing runs.",
+        "Deny the request on screen. Nothing runs.",
         KeyGroup.ANSWER,
         rank=2,
         danger=True,
@@ -48,7 +48,7 @@ ACTIONS: Final = (
         "deny_reason",
         "D",
         "deny with reason",
-        "Deny the request that is shown and tell the agent why.",
+        "Deny the request on screen and tell the agent why.",
         KeyGroup.ANSWER,
         rank=3,
         short="reason",
@@ -96,18 +96,18 @@ ACTIONS: Final = (
         "undo",
         "u",
         "undo",
-        "Take back an approval that is not sent yet.",
+        "Cancel an approval that is not sent yet.",
         KeyGroup.ANSWER,
         rank=9,
         why_unavailable=reasons.nothing_to_undo,
     ),
-    KeyAction("down", "j,down", "down", "Go to the next one; pgdn and end go further.", KeyGroup.MOVE, _LISTS),
-    KeyAction("up", "k,up", "up", "Go to the previous one; pgup and home go further.", KeyGroup.MOVE, _LISTS),
+    KeyAction("down", "j,down", "down", "Go to the next request; pgdn and end go further.", KeyGroup.MOVE, _LISTS),
+    KeyAction("up", "k,up", "up", "Go to the previous request; pgup and home go further.", KeyGroup.MOVE, _LISTS),
     KeyAction("next_pane", "tab", "next pane", "Go to the next pane.", KeyGroup.MOVE, _LISTS),
     KeyAction("focus_prompt", "enter", "read", "Go into the prompt to read it. Enter never answers.", KeyGroup.MOVE),
     KeyAction("history.first", "g,home", "newest", "Go to the newest request.", KeyGroup.MOVE, _HISTORY),
     KeyAction("history.last", "G,end", "oldest", "Go to the oldest request loaded so far.", KeyGroup.MOVE, _HISTORY),
-    KeyAction("filter", "/", "filter", "Show only waiting requests that contain these words.", KeyGroup.LOOK, rank=6),
+    KeyAction("filter", "/", "filter", "Show only waiting requests that contain what you type.", KeyGroup.LOOK, rank=6),
     KeyAction("clear_filter", "escape", "clear filter", "Show all waiting requests again.", KeyGroup.LOOK),
     KeyAction("history", "h", "history", "Show everything that was asked, decided and done.", KeyGroup.LOOK, rank=8),
     KeyAction(
@@ -123,7 +123,7 @@ ACTIONS: Final = (
     KeyAction(
         "refresh",
         "r",
-        "fetch again",
+        "refresh",
         "Fetch the preview again.",
         KeyGroup.LOOK,
         rank=11,
@@ -133,7 +133,7 @@ ACTIONS: Final = (
         "log",
         "l",
         "log",
-        "Show the log of the demo's agent, or of the gate that runs in this window.",
+        "Show the log of the demo's agent, or of the gate in this window.",
         KeyGroup.LOOK,
         rank=8,
         optional=True,
@@ -143,7 +143,7 @@ ACTIONS: Final = (
         "history.search",
         "/",
         "search",
-        "Search action, connector, agent, inputs, edits, reason and outcome. `word*` finds words that start with it.",
+        "Search action, connector, agent, inputs, edits, reason and outcome. `rec*` finds words that start with rec.",
         KeyGroup.LOOK,
         _HISTORY,
         rank=1,
@@ -151,8 +151,8 @@ ACTIONS: Final = (
     KeyAction(
         "history.open",
         "enter",
-        "detail",
-        "Show everything about the request.",
+        "details",
+        "Show or hide everything about the request.",
         KeyGroup.LOOK,
         _HISTORY,
         rank=2,
@@ -162,7 +162,7 @@ ACTIONS: Final = (
         "history.outcome",
         "o",
         "outcome",
-        "Show only requests with one outcome; press again for the next.",
+        "Show only requests with one outcome; press again for the next outcome.",
         KeyGroup.LOOK,
         _HISTORY,
         rank=3,
@@ -171,18 +171,18 @@ ACTIONS: Final = (
         "history.chart",
         "c",
         "chart",
-        "Show decisions per day and the time to decide.",
+        "Show or hide decisions per day and the time to decide.",
         KeyGroup.LOOK,
         _HISTORY,
         rank=5,
     ),
-    KeyAction("history.export", "x", "export", "Write the requests found to a file.", KeyGroup.LOOK, _HISTORY, rank=4),
-    KeyAction("history.reload", "r", "reload", "Load the newest page again.", KeyGroup.LOOK, _HISTORY, rank=9),
+    KeyAction("history.export", "x", "export", "Write the search results to a file.", KeyGroup.LOOK, _HISTORY, rank=4),
+    KeyAction("history.reload", "r", "reload", "Load the newest requests again.", KeyGroup.LOOK, _HISTORY, rank=9),
     KeyAction(
         "help.search",
         "/",
         "search",
-        "Show only keys whose description matches.",
+        "Show only keys that match what you type.",
         KeyGroup.LOOK,
         (KeyScope.HELP,),
         rank=1,
@@ -209,7 +209,7 @@ ACTIONS: Final = (
     KeyAction(
         "vault",
         "U",
-        "unlock the daemon's vault",
+        "unlock vault",
         "Unlock a daemon's vault with its passphrase.",
         KeyGroup.CONSOLE,
         why_unavailable=reasons.no_vault,
@@ -224,7 +224,7 @@ ACTIONS: Final = (
         why_unavailable=reasons.not_lockable,
     ),
     KeyAction("quit", "q", "quit", "Quit. Asks first if requests are waiting.", KeyGroup.CONSOLE, rank=16),
-    KeyAction("back", "escape,q", "back", "Close this and go back.", KeyGroup.CONSOLE, _ASIDE, rank=6),
+    KeyAction("back", "escape,q", "back", "Close this screen and go back.", KeyGroup.CONSOLE, _ASIDE, rank=6),
     KeyAction(
         "command_palette",
         "ctrl+p",
@@ -241,15 +241,15 @@ ACTIONS: Final = (
 MOUSE: Final = (
     (
         "click a key",
-        "Does what the key does, under the same conditions; a click that brings the window to the front does nothing.",
+        "Does the same as pressing the key. A click that brings the window to the front does nothing.",
     ),
-    ("click a request", "Selects it; never answers. In a one-line list, goes to the next request, then to the first."),
-    ("click it again", "In the history: opens the details."),
-    ("click the word", "In the sheet of marked requests: switches between approve, deny and leave."),
+    ("click a request", "Selects it, but never answers. If the list is only one line, goes to the next request."),
+    ("click it again", "In the history, opens the details."),
+    ("click the word", "In the sheet of marked requests, switches between approve, deny and leave."),
     ("click ▾ or ▸", "Folds or unfolds a part of JSON."),
     ("wheel", "Scrolls what is under the pointer."),
 )
-"""What the mouse does, and with what."""
+"""What the mouse does: the gesture and its effect."""
 
 BY_ID: Final[Mapping[str, KeyAction]] = {action.id: action for action in ACTIONS}
 
@@ -271,7 +271,7 @@ def of(scope: KeyScope) -> tuple[KeyAction, ...]:
 
 
 def bindings(scope: KeyScope) -> list[Binding]:
-    """A scope's keys for Textual. A user's keymap changes them through their ids."""
+    """The bindings of a scope for Textual, with ids so that the user's keymap can change their keys."""
     return [
         Binding(
             action.key,
@@ -289,13 +289,13 @@ def bindings(scope: KeyScope) -> list[Binding]:
 
 
 def keys_of(action: KeyAction, overrides: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The keys of an action under a checked keymap."""
+    """The keys of an action with the user's checked keymap applied."""
     written = (overrides or {}).get(action.id)
     return action.keys if written is None else tuple(written.split(","))
 
 
 def at(scope: KeyScope, key: str, overrides: Mapping[str, str] | None = None) -> KeyAction | None:
-    """What a key does in a scope; `?` and `question_mark` are the same key."""
+    """The action that a key runs in a scope; `?` and `question_mark` are the same key."""
     wanted = same_form(key)
     for action in of(scope):
         if any(same_form(one) == wanted for one in keys_of(action, overrides)):
@@ -304,5 +304,5 @@ def at(scope: KeyScope, key: str, overrides: Mapping[str, str] | None = None) ->
 
 
 def running(scope: KeyScope, action: str) -> KeyAction | None:
-    """The entry of a scope that runs this Textual action."""
+    """The key action of a scope that runs this Textual action."""
     return next((one for one in of(scope) if one.action == action), None)

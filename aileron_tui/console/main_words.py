@@ -1,4 +1,4 @@
-"""What the main screen says: notes in the header, notes on the request, and the status line above the keys."""
+"""The texts of the main screen: notes in the header, notes on the request, and the status line above the keys."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -25,7 +25,7 @@ _READY: Final = "bold $text-success"
 
 
 class PromptOnScreen(NamedTuple):
-    """What the main screen knows about the prompt it draws; `changed_above` costs more, so it is asked last."""
+    """What the main screen knows about the prompt it draws. `changed_above` is slow, so it is called only if needed."""
 
     too_small: bool
     read_to_end: bool
@@ -33,7 +33,7 @@ class PromptOnScreen(NamedTuple):
 
 
 class StatusLine(NamedTuple):
-    """Whether an answer counts now, and keys that belong to that."""
+    """Text on whether an answer counts now, and the keys that go with it."""
 
     words: str
     style: str = MUTED
@@ -72,13 +72,13 @@ def _is_unread_high_risk(request: "Request", prompt: PromptOnScreen) -> bool:
 
 
 def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, filtering: bool) -> StatusLine:
-    """What to say about answering now."""
+    """Whether the shown request can be answered now, or why not."""
     keymap, board = port.keymap_in_use, port.board
     if seconds := answers.held_seconds:
-        undo = hint("undo", keymap, label="takes it back")
-        return StatusLine(f"approved, sent in {seconds:.0f} s —", "$text-warning", (undo,))
+        undo = hint("undo", keymap, label="undo")
+        return StatusLine(f"approved, sending in {seconds:.0f} s:", "$text-warning", (undo,))
     if filtering:
-        keys = hint("filter.leave_filter", label="goes back"), hint("clear_filter", keymap, label="shows all")
+        keys = hint("filter.leave_filter"), hint("clear_filter", keymap, label="clear")
         return StatusLine("filter:", MUTED, keys)
     if board.current is None:
         return StatusLine("nothing to answer")
@@ -87,22 +87,22 @@ def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, fi
     if why := BY_ID["approve"].why_not(state):
         return StatusLine(f"◌ {why}")
     if answers.edited:
-        approve = hint("approve", keymap, label="approves the edited call")
-        return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discards the edit")))
+        approve = hint("approve", keymap, label="approve edited call")
+        return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discard edit")))
     return StatusLine("● ready for your answer", _READY)
 
 
 def header_notes(port: "ConsolePort", vaults: VaultUnlocking, *, narrow: bool) -> tuple[str, ...]:
-    """What else the header says, most important first."""
+    """The notes in the header, most important first."""
     board = port.board
-    show_all = hint("clear_filter", port.keymap_in_use, label="shows all").text
+    how_to_clear = hint("clear_filter", port.keymap_in_use, label="to clear").text
     notes = {
         "⚠ vault locked": vaults.locked,
         f"⚠ {board.unreadable_count:,} unreadable": board.unreadable_count,
         "⚠ key" if narrow else "⚠ insecure key": port.keys.insecure,
-        "read only": port.read_only,
+        "read-only": port.read_only,
         f"{len(board.marked)} marked": board.marked,
-        "filtered" if narrow else f"filtered, {show_all}": board.filter,
+        "filtered" if narrow else f"filtered, {how_to_clear}": board.filter,
     }
     return tuple(words for words, applies in notes.items() if applies)
 
@@ -117,9 +117,9 @@ def request_note(port: "ConsolePort", request: "Request | None", *, name_source:
         name = trusted("from ", MUTED) + foreign_line(request.source, "bold")
         parts.append(name + trusted(f", a {label}", MUTED) if label else name)
     if (remark := port.board.remark(request.key)).words:
-        # A source's remark on a waiting request is foreign text, and must not take the room for the request itself.
+        # A source's remark on a waiting request is foreign text, and must leave room for the request itself.
         is_foreign = not port.board.pill(request.key).words
         room = _SHORT_REMARK if is_foreign and brief else cells(remark.words)
         shown = trusted(clip(Visible(remark.words), room), _TONES[remark.tone])
-        parts.append(trusted("it says: ", MUTED) + shown if is_foreign else shown)
+        parts.append(trusted("source says: ", MUTED) + shown if is_foreign else shown)
     return trusted(" · ", MUTED).join(parts) if parts else None

@@ -1,4 +1,4 @@
-"""What the parts of the console need from the app, so that they need not know the app itself."""
+"""What the parts of the console need from the app. They depend on these protocols, not on the app."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -21,15 +21,15 @@ class ConsolePort(Protocol):
 
     @property
     def board(self) -> Board:
-        """What the console knows about requests."""
+        """The requests and their state."""
 
     @property
     def arming(self) -> "Arming":
-        """Whether an answer counts now."""
+        """Decides whether an answer counts now."""
 
     @property
     def settings(self) -> "ConsoleSettings":
-        """How the user wants the console to behave."""
+        """The user's settings."""
 
     @property
     def keys(self) -> "OperatorKey":
@@ -57,10 +57,10 @@ class ConsolePort(Protocol):
         """The source with this name, while it is connected."""
 
     def source_label(self, name: str) -> str:
-        """What kind of source it is: `daemon` or `gate`."""
+        """The kind of this source: `daemon` or `gate`."""
 
     def answer_problem(self, request: "Request | None" = None) -> str:
-        """Why this request, or any at all, cannot be answered now, or ""."""
+        """Why this request (without one: any request) cannot be answered now, "" if it can."""
 
     # the screen
 
@@ -68,7 +68,7 @@ class ConsolePort(Protocol):
         """Shows the board as it is now."""
 
     def show_message(self, words: str, tone: Tone = Tone.QUIET) -> None:
-        """Shows a short message for a moment, in place of the one before."""
+        """Shows a short message for a few seconds; replaces the previous one."""
 
     def clear_message(self) -> None:
         """Removes the message."""
@@ -82,20 +82,20 @@ class ConsolePort(Protocol):
     # time and threads
 
     def call_after(self, seconds: float, callback: Callable[[], object]) -> "Stoppable":
-        """Calls back once on the loop."""
+        """Calls `callback` once on the loop, after this many seconds."""
 
     def run_blocking(self, kind: str, source: str, task: Callable[[], None]) -> None:
-        """Runs work that waits for a source in a thread. Neither other sources nor other kinds of work wait for it."""
+        """Runs a task that waits for a source in a thread. Other sources and other kinds of task do not wait for it."""
 
     def report(self, callback: Callable[..., object], *values: object) -> None:
-        """Calls back on the loop, from any thread."""
+        """Calls `callback` on the loop; may be used from any thread."""
 
 
 class Dialogs(Protocol):
-    """What the operator is asked. Each dialog calls `done` with its result, None if it was cancelled."""
+    """The dialogs. Each calls `done` with its result, or with None if it was cancelled."""
 
     def confirm_high_risk(self, request: "Request", done: Callable[[bool | None], None]) -> None:
-        """Asks again before a request of high risk is approved, in the way that the settings name."""
+        """Asks for confirmation before a high-risk request is approved, in the way chosen in the settings."""
 
     def ask_reason(self, request: "Request", done: Callable[[str | None], None]) -> None:
         """Asks why a request is denied."""
@@ -112,7 +112,7 @@ class Dialogs(Protocol):
         problems: Mapping[str, str],
         done: "Callable[[list[tuple[Request, Verdict]] | None], None]",
     ) -> None:
-        """Shows the sheet of marked requests; `problems` says by key why some cannot be answered now."""
+        """Shows the sheet of marked requests; `problems` gives, by request key, why some cannot be answered."""
 
     def ask_vault_passphrase(
         self, source: str, unlock: Callable[[bytearray], None], done: Callable[[bool | None], None]

@@ -1,4 +1,4 @@
-"""The one place where foreign text becomes something Textual draws.
+"""The only place where foreign text is turned into something that Textual draws.
 
 Textual reads a `str` as markup and passes escape sequences on to the terminal. So text that this program did not write
 goes through `core/visible_text.py` first and becomes `Content`, which is never read as markup, or segments without
@@ -15,7 +15,7 @@ from textual.content import Content, Span
 from aileron_tui.core.visible_text import block_pieces, clip, inline, inline_pieces, pieces
 
 TextPart = tuple[str, bool]
-"""A piece of visible text, and whether it is a mark that stands for a character."""
+"""A piece of visible text, and whether it is a mark shown in place of a character."""
 
 MARK: Final = "bold $text-warning"
 NEWLINE_MARK: Final = "dim $text-primary"
@@ -28,12 +28,12 @@ DANGER: Final = "bold $text-error"
 FOREIGN: Final = "$foreground on $surface"
 GUTTER_STYLE: Final = "$primary 60% on $surface"
 
-# Tabs and newlines are ordinary: their marks must differ from text but not draw attention.
+# Tabs and newlines are common, so their marks differ from text without drawing attention.
 _NEWLINE_MARKS: Final = frozenset("⇥⏎")
 
 
 def trusted(text: str, style: str = "") -> Content:
-    """Text that this program wrote. It is not read as markup either, so a bracket in it stays a bracket."""
+    """Text written by this program. It is not read as markup either, so a bracket stays a bracket."""
     return Content.styled(text, style)
 
 

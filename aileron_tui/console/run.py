@@ -1,4 +1,4 @@
-"""Runs a full-screen app so that it starts fast and a signal leaves the terminal and the files clean."""
+"""Runs a full-screen app: starts it fast, and shuts it down cleanly on a signal."""
 
 import asyncio
 import gc
@@ -28,7 +28,7 @@ def run_app(app: "App[T]") -> tuple[int, T | None]:
         loop.call_later(_LOADED_SECONDS, collect_rarely)
         return await app.run_async()
 
-    # A warning that is logged somewhere must not be printed over the screen.
+    # Without a handler, Python would print logged warnings over the screen.
     logging.getLogger("aileron_tui").addHandler(logging.NullHandler())
     with quick_start():
         result = asyncio.run(run())
@@ -37,7 +37,7 @@ def run_app(app: "App[T]") -> tuple[int, T | None]:
 
 @contextmanager
 def quick_start() -> Iterator[None]:
-    """Turns the garbage collector off while the program starts, because what is loaded then is kept anyway."""
+    """Turns the garbage collector off during startup, because everything loaded then is kept anyway."""
     usual = gc.get_threshold()
     gc.disable()
     try:
@@ -49,7 +49,7 @@ def quick_start() -> Iterator[None]:
 
 
 def collect_rarely() -> None:
-    """Excludes what is loaded from garbage collection: a full collection would block the loop noticeably."""
+    """Excludes what is loaded from garbage collection and makes full collections rare: these block the loop."""
     gc.freeze()
     gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION)
     gc.enable()

@@ -1,4 +1,4 @@
-"""How the user wants the console to look and behave."""
+"""The settings of the console."""
 
 import os
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ THEMES: Final = ("aileron-dark", "aileron-light", "aileron-contrast", "aileron-p
 
 
 def default_theme() -> str:
-    """The theme if the user chose none; NO_COLOR is a choice too."""
+    """The theme if the user has not chosen one: without colours if NO_COLOR is set."""
     return "aileron-plain" if os.environ.get("NO_COLOR") else "aileron-dark"
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSettings:
-    """Times are in seconds unless the name says otherwise; 0 turns a feature off."""
+    """How the console looks and behaves. A time of 0 turns the feature off."""
 
     theme: str = "aileron-dark"
     undo_seconds: float = 2.0

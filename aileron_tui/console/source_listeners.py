@@ -1,4 +1,4 @@
-"""The sources of one console: a listener for each, their connection status, and threads for blocking work."""
+"""The sources of one console: a listener for each, its connection status, and threads for blocking work."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ _LONGEST_REASON: Final = 200
 
 
 class SourceReport(NamedTuple):
-    """What a source reported since the last time; `status` only if it changed."""
+    """What a source reported since the last call; `status` is None if it did not change."""
 
     name: str
     events: "list[SourceEvent]"
@@ -26,7 +26,7 @@ class SourceReport(NamedTuple):
 
 
 class SourceListeners:
-    """One source or several. A source that cannot be reached does not hold up the others.
+    """The listeners of one or more sources. A source that cannot be reached does not delay the others.
 
     `reported` is called from the threads of the listeners.
     """
@@ -36,11 +36,11 @@ class SourceListeners:
         names = self.listeners
         # A request's key is the source's name, a space and an id, so that no source can use the keys of another.
         if len(names) < len(upstreams) or (len(names) > 1 and not all(names)) or any(" " in name for name in names):
-            raise AileronError("every source needs a name of its own, in one word")
+            raise AileronError("every source needs a unique name without spaces")
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one, so that a request must say where it comes from."""
+        """Whether there is more than one source, so that each request must show its source."""
         return len(self.listeners) > 1
 
     @property
@@ -49,7 +49,7 @@ class SourceListeners:
         return {name: listener.status for name, listener in self.listeners.items()}
 
     def start(self) -> None:
-        """Starts to listen."""
+        """Starts all listeners."""
         for listener in self.listeners.values():
             listener.start()
 
@@ -64,14 +64,14 @@ class SourceListeners:
             listener.disconnect()
 
     def reports(self) -> "Iterator[SourceReport]":
-        """What every source reported since the last time."""
+        """What each source reported since the last call."""
         for name, listener in self.listeners.items():
             before = listener.status
             events = listener.take_events()
             yield SourceReport(name, events, listener.status if listener.status is not before else None)
 
     def problem(self, request: "Request | None" = None) -> str:
-        """Why this request, or any at all, cannot be answered because of its connection, or ""."""
+        """Why the connection does not allow answering this request (without one: any request), "" if it does."""
         if request is None:
             return (
                 ""
@@ -86,19 +86,19 @@ class SourceListeners:
 
     @property
     def trouble(self) -> str:
-        """Why not every source is connected, or ""."""
+        """Why a source is not connected, "" if all are."""
         lost = [status for status in self.statuses.values() if status.state is not ConnectionState.LIVE]
         return next((status.why or status.state for status in lost), "")
 
 
 class SourceThreads:
-    """Threads for blocking work. Each kind of work has its own for each source, so that none waits for another."""
+    """Threads for blocking work. Each kind of work has its own threads for each source, so that none delays another."""
 
     def __init__(self) -> None:
         self._pools: dict[tuple[str, str], ThreadPoolExecutor] = {}
 
     def run(self, kind: str, source: str, task: Callable[[], None]) -> None:
-        """Runs a task."""
+        """Runs a task in one of the threads."""
         self.pool(kind, source).submit(task)
 
     def pool(self, kind: str, source: str) -> ThreadPoolExecutor:
@@ -108,6 +108,6 @@ class SourceThreads:
         return self._pools[kind, source]
 
     def close(self) -> None:
-        """Starts nothing more; running tasks are not interrupted."""
+        """Starts no more tasks; running ones are not interrupted."""
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)

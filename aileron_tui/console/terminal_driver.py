@@ -24,7 +24,7 @@ class IdleSelector(selectors.SelectSelector):
     _last_input = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """What is ready to be read."""
+        """Waits for input; returns what is ready to be read."""
         if timeout and monotonic() - self._last_input > _RECENT_INPUT_SECONDS:
             timeout = _IDLE_TIMEOUT
         ready = super().select(timeout)
@@ -37,9 +37,9 @@ poll_input_with(IdleSelector)
 
 
 class TerminalOutput:
-    """The terminal as a file. When it is closed, `closed` is called once and everything written later is discarded.
+    """The terminal as a file. Once it is gone, `closed` is called once and later output is discarded.
 
-    Textual's writer thread would end with an error instead, and the console would wait for it forever.
+    Otherwise Textual's writer thread would end with an error, and the console would wait for it forever.
     """
 
     def __init__(self, file: IO[str], closed: Callable[[], None]) -> None:
@@ -47,12 +47,12 @@ class TerminalOutput:
         self._closed: Callable[[], None] | None = closed
 
     def write(self, text: str) -> int:
-        """Writes, if the terminal is still open."""
+        """Writes if the terminal is still open."""
         self._try(lambda: self._file.write(text))
         return len(text)
 
     def flush(self) -> None:
-        """Flushes, if the terminal is still open."""
+        """Flushes if the terminal is still open."""
         self._try(self._file.flush)
 
     def fileno(self) -> int:
@@ -70,7 +70,7 @@ class TerminalOutput:
 
 
 class TerminalDriver(ResumableDriver):
-    """Restores the terminal after a plain SIGSTOP too; Textual does it only after ctrl+z."""
+    """Restores the terminal after a plain SIGSTOP too; Textual does so only after ctrl+z."""
 
     on_continue: Callable[[], None] | None = None
     """Called when the process continues, before any input that arrived meanwhile is read."""
@@ -84,7 +84,7 @@ class TerminalDriver(ResumableDriver):
             self.exit_app()
 
     def process_continued(self) -> None:
-        """Other programs may have changed the terminal's modes and drawn on it."""
+        """Restores the terminal, because other programs may have changed its modes and drawn on it."""
         if self.on_continue:
             self.on_continue()
         if self.was_suspended:

@@ -1,6 +1,6 @@
 """Every use of Textual's private names, so that an update of Textual can be checked in one place.
 
-Each of them has a test in tests/console/test_textual_internals.py that fails by name if Textual changes it.
+Each has a test in tests/console/test_textual_internals.py that fails if Textual changes it.
 """
 
 import selectors
@@ -39,17 +39,17 @@ def running_driver(app: App[Any]) -> Driver | None:
 
 
 def forget_measured_height(widget: Widget) -> None:
-    """Makes Textual measure a widget again; it keeps the old height if a layout was already pending."""
+    """Makes Textual measure a widget again; otherwise it keeps the old height if a layout was already pending."""
     widget._box_model_cache.clear()
 
 
 def update_scrollbars(widget: Widget, size: Size) -> None:
-    """Fits the scrollbars to a new virtual size; Textual does not if only the number of rows changed."""
+    """Fits the scrollbars to a new virtual size; Textual does not do so if only the number of rows changed."""
     widget._scroll_update(size)
 
 
 class RepaintHook(Widget):
-    """A widget that learns which of its regions must be drawn again."""
+    """A widget that is notified which of its regions must be drawn again."""
 
     def _set_dirty(self, *regions: Region) -> None:
         super()._set_dirty(*regions)
@@ -60,13 +60,13 @@ class RepaintHook(Widget):
 
 
 def poll_input_with(selector: type[selectors.SelectSelector]) -> None:
-    """Replaces the selector with which Textual's driver waits for input."""
+    """Replaces the selector that Textual's driver uses to wait for input."""
     names = SimpleNamespace(SelectSelector=selector, SelectorKey=selectors.SelectorKey, EVENT_READ=selectors.EVENT_READ)
     linux_driver.selectors = names  # type: ignore[assignment, attr-defined]
 
 
 class ResumableDriver(LinuxDriver):
-    """Textual's driver with public names for its output file and for what happens when the process continues."""
+    """Textual's driver with public names for its output file and for resuming after a stop."""
 
     @property
     def output(self) -> IO[str]:
@@ -78,7 +78,7 @@ class ResumableDriver(LinuxDriver):
         self._file = file
 
     def exit_app(self) -> None:
-        """Ends the app. May be called from any thread; RuntimeError if the loop is closed."""
+        """Ends the app. May be called from any thread; raises RuntimeError if the loop is closed."""
         self._loop.call_soon_threadsafe(self._app.exit)
 
     def process_continued(self) -> None:

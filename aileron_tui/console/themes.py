@@ -69,7 +69,7 @@ PLAIN: Final = Theme(
         "border": "ansi_default",
         "border-blurred": "ansi_default",
         "block-cursor-background": "ansi_default",
-        # The highlighted choice has no background here, and swapping two equal colours would not show.
+        # The highlighted choice has no background here, and swapping two equal colours would not be visible.
         "block-cursor-text-style": "bold underline",
         "block-cursor-blurred-text-style": "bold underline",
     },
@@ -78,8 +78,8 @@ THEMES: Final = (DARK, LIGHT, CONTRAST, PLAIN)
 
 
 def uses_terminal_colours(name: str) -> bool | None:
-    """True for a theme that leaves the colours to the terminal, None to let the theme decide, as Textual wants it.
+    """True for the theme that leaves the colours to the terminal, else None: Textual then asks the theme.
 
-    Textual must know this from the start: if it is set later, NO_COLOR turns everything black on black.
+    Textual must know this from the start. If it is set later, NO_COLOR makes everything black on black.
     """
     return name == PLAIN.name or None

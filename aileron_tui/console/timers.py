@@ -9,9 +9,9 @@ from aileron_tui.console.textual_internals import never_skip
 
 
 def call_after(pump: MessagePump, seconds: float, callback: Callable[[], object]) -> Timer:
-    """Calls back once after a number of seconds, even if the loop was blocked for longer than that.
+    """Calls `callback` once after this many seconds, even if the loop was blocked for longer.
 
-    Textual treats a late one-shot timer like one tick of many and skips it.
+    Textual would skip a one-shot timer that is late, as if it were one tick of a repeating timer.
     """
     timer = pump.set_timer(seconds, callback)
     never_skip(timer)

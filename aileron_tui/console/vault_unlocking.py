@@ -1,4 +1,4 @@
-"""The vaults of the sources: which are locked, as far as is known, and how to unlock one."""
+"""The vaults of the sources: checks which are locked, and unlocks them."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 _CHECK_SECONDS: Final = 5.0
 _PROBLEMS: Final = {
-    VaultState.MISSING: "it has no vault yet: there is nothing to unlock",
-    VaultState.UNLOCKED: "the vault is unlocked already",
+    VaultState.MISSING: "the daemon has no vault yet",
+    VaultState.UNLOCKED: "the vault is already unlocked",
 }
 
 
 class VaultUnlocking:
-    """Checks vaults in threads: after connecting, when a request says that it is stuck, and while one is locked."""
+    """Checks vaults in threads: after connecting, when an approved request is stuck, and while a vault is locked."""
 
     def __init__(self, port: "ConsolePort", dialogs: "Dialogs") -> None:
         self._port = port
@@ -42,12 +42,12 @@ class VaultUnlocking:
         ]
 
     def events_received(self, name: str, events: "Iterable[SourceEvent]") -> None:
-        """Checks the vault of a source if one of its approved requests says that it is stuck."""
+        """Checks the vault of a source if one of its approved requests is stuck."""
         if any(request.state in UNDER_WAY and request.reason for event in events for request in event.requests):
             self.check(name)
 
     def check(self, name: str) -> None:
-        """Asks a source for the state of its vault, unless it is being asked already."""
+        """Asks a source for the state of its vault, unless a check is already running."""
         if self._port.source(name) is not None and name not in self._checking:
             self._checking.add(name)
             self._port.run_blocking("vaults", name, partial(self._check, name))
@@ -72,7 +72,7 @@ class VaultUnlocking:
                 self._port.redraw()
         if self._next_check:
             self._next_check.stop()
-        # It may be unlocked elsewhere.
+        # The vault may be unlocked elsewhere.
         self._next_check = self._port.call_after(_CHECK_SECONDS, self._check_locked) if self.locked else None
 
     def _check_locked(self) -> None:
@@ -80,14 +80,14 @@ class VaultUnlocking:
             self.check(name)
 
     def to_unlock(self) -> str | None:
-        """Whose vault to unlock: that of the selected request, else the first that is locked."""
+        """The source whose vault to unlock: the selected request's if locked, else the first locked one."""
         request, locked = self._port.board.current, self.locked
         if request is not None and request.source in locked:
             return request.source
         return locked[0] if locked else None
 
     def problem(self) -> str:
-        """Why no vault can be unlocked, or ""."""
+        """Why no vault can be unlocked, "" if one can."""
         if self._port.read_only:
             return "this console is read-only"
         if self.to_unlock() is not None:
@@ -97,7 +97,7 @@ class VaultUnlocking:
         return _PROBLEMS.get(self._states.get(name, VaultState.NONE), "there is no vault to unlock")
 
     def open(self) -> None:
-        """Asks for the passphrase."""
+        """Asks for the passphrase of a locked vault, or says why there is nothing to unlock."""
         name, problem = self.to_unlock(), self.problem()
         if problem or name is None:
             self._port.show_message(problem)

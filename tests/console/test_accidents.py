@@ -267,5 +267,5 @@ async def test_what_a_source_says_takes_no_room_from_what_it_asks(size: tuple[in
     gate = ScriptedGate(replace(request(1, action="a b " * 40), reason="● ready for your answer " * 40))
     async with console(gate, size=size) as (app, pilot):
         view = app.screen.query_one(PromptView)
-        await wait_until(pilot, lambda: "it says: ● ready for your answer" in " ".join(shown(app).split()))
+        await wait_until(pilot, lambda: "source says: ● ready for your answer" in " ".join(shown(app).split()))
         assert view.query_one("#prompt-body").size.height >= 3

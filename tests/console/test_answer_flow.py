@@ -211,7 +211,7 @@ def test_a_held_approval_can_be_taken_back() -> None:
     flow.answers.take_back()
     assert flow.port.timers[0].stopped
     assert flow.decided == []
-    assert flow.port.messages == ["taken back: nothing was sent"]
+    assert flow.port.messages == ["undone: nothing was sent"]
 
 
 def test_a_second_approval_sends_the_first() -> None:
@@ -247,7 +247,7 @@ def test_what_changed_while_it_was_being_confirmed_is_not_approved() -> None:
     flow.dialogs.meanwhile = change
     flow.answers.approve()
     assert flow.answers.held_seconds == 0
-    assert flow.port.messages == ["it changed before it was sent: look again"]
+    assert flow.port.messages == ["the request changed before your answer was sent: look again"]
 
 
 def test_what_changed_while_it_was_held_is_not_sent() -> None:

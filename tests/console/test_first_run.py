@@ -126,7 +126,7 @@ def test_the_passphrase_is_not_on_the_screen() -> None:
 def test_everything_needed_is_on_screen_at_every_size(size: tuple[int, int]) -> None:
     async def steps(pilot: Pilot[FirstRunResult]) -> None:
         shown = text_of(pilot)
-        for words in ("aileron", "See the demo", "Create a key", "temporary key", "Quit", "enter choose"):
+        for words in ("aileron", "Try the demo", "Create a key", "temporary key", "Quit", "enter choose"):
             assert words in shown
         assert "no key yet" in shown
         await pilot.press("down", "enter")

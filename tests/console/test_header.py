@@ -23,7 +23,7 @@ class Top(App[None]):
         (40, (), " aileron  ● connected         3 waiting"),
         (40, ("⚠ vault locked",), " aileron  ●  ⚠ vault locked   3 waiting"),
         (40, ("⚠ vault locked", "⚠ key"), " ●  ⚠ vault locked  ⚠ key     3 waiting"),
-        (40, ("⚠ vault locked", "⚠ key", "2 marked", "read only"), " ●  ⚠ vault locked  ⚠ key  +2 3 waiting"),
+        (40, ("⚠ vault locked", "⚠ key", "2 marked", "read-only"), " ●  ⚠ vault locked  ⚠ key  +2 3 waiting"),
         (60, ("⚠ vault locked", "2 marked"), " aileron  ● connected  ⚠ vault locked  2 marked  3 waiting"),
     ],
 )

@@ -63,7 +63,7 @@ async def test_help_can_be_searched_and_left() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("slash", *"undo")
         await pilot.pause()
-        assert "Take back an approval" in text(app)
+        assert "Cancel an approval" in text(app)
         assert "approve marked" not in text(app)
         await pilot.press("space", *"zzz")
         await pilot.pause()
@@ -97,11 +97,11 @@ async def test_the_palette_runs_an_action_by_its_name() -> None:
         await wait_until(pilot, lambda: "20 in total" in text(app))
         await pilot.press("ctrl+p")
         await wait_until(
-            pilot, lambda: isinstance(app.screen, CommandPalette) and "Write the requests found" in text(app)
+            pilot, lambda: isinstance(app.screen, CommandPalette) and "Write the search results" in text(app)
         )
-        assert "open the detail first" in text(app)
+        assert "open the details first" in text(app)
         await pilot.press(*"outco")
-        await wait_until(pilot, lambda: "Write the requests found" not in text(app) and "outcome" in text(app))
+        await wait_until(pilot, lambda: "Write the search results" not in text(app) and "outcome" in text(app))
         await pilot.pause(0.3)
         await pilot.press("enter")
         await wait_until(pilot, lambda: "outcome ✓ done" in text(app))
@@ -113,7 +113,7 @@ async def test_all_of_the_palette_is_on_the_screen(size: tuple[int, int]) -> Non
     async with console(ScriptedGate(request(1)), size=size) as (app, pilot):
         under = lines(app)[-1]
         await pilot.press("ctrl+p")
-        await wait_until(pilot, lambda: isinstance(app.screen, CommandPalette) and "by its key only" in text(app))
+        await wait_until(pilot, lambda: isinstance(app.screen, CommandPalette) and "press its key" in text(app))
         assert lines(app)[-1] == under
 
 
@@ -134,7 +134,7 @@ async def test_the_palette_offers_other_themes() -> None:
     async with console(ScriptedGate(request(1)), size=(80, 60)) as (app, pilot):
         assert [command.title for command in app.get_system_commands(app.screen)] == ["theme"]
         await pilot.press("ctrl+p", *"theme")
-        await wait_until(pilot, lambda: "Other colours" in text(app) and "history" not in text(app))
+        await wait_until(pilot, lambda: "Change the colours" in text(app) and "history" not in text(app))
         await pilot.press("enter")
         await wait_until(pilot, lambda: "aileron-light" in text(app))
         await pilot.press(*"aileron-light")
@@ -180,12 +180,10 @@ async def test_the_palette_never_answers_and_says_why_something_cannot_be_done()
             await hits[label].command()
         assert screen.done == ["lock"]
         assert (
-            app.said[0]
-            == app.said[1].replace("deny", "approve")
-            == "approve: by its key only: the palette never answers"
+            app.said[0] == app.said[1].replace("deny", "approve") == "approve: press its key: the palette never answers"
         )
         assert app.said[2] == "approve marked: not connected [b]⟨ESC⟩[2J"
-        found = [hit.text async for hit in provider.search("taken back")]
+        found = [hit.text async for hit in provider.search("not sent yet")]
         assert found in ([], ["undo"])
         assert "undo" in [hit.text async for hit in provider.search("undo")]
         assert "down" in [hit.text async for hit in provider.search("down")]

@@ -286,7 +286,7 @@ async def test_a_refusal_is_shown_harmlessly(error: Rejected | InvalidReply) -> 
     app = staged(gate)
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: "⟨ESC⟩" in text(app))
-        assert "Nothing could be loaded." in text(app)
+        assert "The history could not be loaded." in text(app)
         assert unsafe(app) == []
         gate.error = None
         await pilot.press("r")
@@ -392,7 +392,7 @@ async def test_raw_view_and_copy_are_of_the_request_under_the_cursor() -> None:
         assert app.copied == "act-000004"
         await pilot.press("v")
         assert isinstance(app.screen, HistoryScreen)
-        assert "open the detail first" in text(app)
+        assert "open the details first" in text(app)
 
 
 @async_test
@@ -536,7 +536,7 @@ async def test_export_writes_what_is_found(tmp_path_factory: pytest.TempPathFact
         assert "JSON lines. Only you" in text(app).replace("\n", " ")
         screen.query_one(Input).value = str(folder / "past.csv")
         await pilot.pause()
-        assert "Writes CSV" in text(app)
+        assert "Format: CSV" in text(app)
         await pilot.press("enter")
         await wait_until(pilot, lambda: not isinstance(app.screen, ExportScreen))
         assert "1,200 written to" in text(app) or size[0] == 40

@@ -207,7 +207,7 @@ async def test_undo_takes_an_approval_back_and_low_risk_has_no_window() -> None:
     async with console(gate, replace(QUICK, undo_seconds=5.0)) as (app, pilot):
         await pilot.press("a")
         await pilot.pause(0.1)
-        assert "u takes it back" in shown(app)
+        assert "s: u undo" in shown(app)
         await pilot.press("u")
         await pilot.pause(0.1)
         assert gate.decided == []
@@ -225,7 +225,7 @@ async def test_how_it_ended_fits_the_list_and_the_bar_and_all_of_it_is_in_the_pr
     gate = ScriptedGate(request(1))
     async with console(gate, replace(QUICK, undo_seconds=5.0), size) as (app, pilot):
         await pilot.press("a")
-        await wait_until(pilot, lambda: "u takes it back" in shown(app))
+        await wait_until(pilot, lambda: "s: u undo" in shown(app))
         row = app.screen.query_one(RequestList).render_line(0).text
         assert "not sent yet" in row
         assert "⟨+" not in row
@@ -294,7 +294,7 @@ async def test_what_changed_while_one_was_asked_once_more_is_not_approved() -> N
         gate.tell("updated", changed)
         await wait_until(pilot, lambda: app.board.requests["act-1"].digest == changed.digest)
         await pilot.press("y")
-        await wait_until(pilot, lambda: "it changed before it was sent" in notifications(app))
+        await wait_until(pilot, lambda: "the request changed before your answer was sent" in notifications(app))
         await sent(app)
         assert gate.decided == []
 
@@ -445,7 +445,7 @@ async def test_a_batch_answers_what_is_switched_and_leaves_the_rest() -> None:
         assert app.board.marked == {"act-1", "act-2", "act-3"}
         await pilot.press("A")
         await pilot.pause(0.1)
-        assert "high risk: only by itself" in shown(app)
+        assert "high risk: approve it separately" in shown(app)
         await pilot.press("j", "space", "ctrl+s")
         await wait_until(pilot, lambda: len(gate.decided) == 2)
         await wait_until(pilot, lambda: app.board.marked == {"act-3"})
@@ -594,7 +594,7 @@ async def test_there_is_a_log_where_a_gate_or_an_agent_runs_in_this_window() -> 
     async with console(ScriptedGate(request(1))) as (app, pilot):
         assert "l log" not in shown(app)
         await pilot.press("l")
-        assert notifications(app) == "there is a log only in the demo, and where the gate runs in this window"
+        assert notifications(app) == "no log: only the demo and a gate in this window have one"
     async with console(ScriptedGate(request(1)), log_lines=lambda: ["gate  12 actions"]) as (app, pilot):
         assert "l log" in shown(app)
         await pilot.press("l")
@@ -629,7 +629,7 @@ async def test_requests_of_a_gate_in_this_window_do_not_keep_waiting() -> None:
 async def test_a_key_without_a_passphrase_is_not_locked_and_that_is_said() -> None:
     async with console(ScriptedGate(request(1))) as (app, pilot):
         await pilot.press("L")
-        assert notifications(app) == "not locked: this key has no passphrase to unlock it with"
+        assert notifications(app) == "cannot lock: your key has no passphrase"
         assert "Approve act-on-1?" in shown(app)
 
 
@@ -638,13 +638,13 @@ async def test_a_key_without_a_passphrase_is_not_locked_and_that_is_said() -> No
 async def test_a_filter_says_that_it_is_on_and_what_the_keys_do_meanwhile(size: tuple[int, int]) -> None:
     async with console(ScriptedGate(request(1), request(2)), size=size) as (app, pilot):
         await pilot.press("slash")
-        await wait_until(pilot, lambda: "enter goes back" in shown(app))
-        assert "esc shows all" in shown(app)
+        await wait_until(pilot, lambda: "enter back" in shown(app))
+        assert "esc clear" in shown(app)
         assert "filtered" not in shown(app)
         await pilot.press(*"zzz", "enter")
-        await wait_until(pilot, lambda: "enter goes back" not in shown(app))
+        await wait_until(pilot, lambda: "enter back" not in shown(app))
         assert "filtered" in shown(app)
-        assert ("filtered, esc shows all" in shown(app)) == (size[0] > 60)
+        assert ("filtered, esc to clear" in shown(app)) == (size[0] > 60)
         await pilot.press("escape")
         await wait_until(pilot, lambda: "filtered" not in shown(app))
 

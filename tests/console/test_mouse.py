@@ -228,8 +228,8 @@ async def test_what_is_held_is_taken_back_by_a_click() -> None:
     gate = ScriptedGate(request(1))
     async with console(gate, replace(QUICK, undo_seconds=60.0), size=SIZES[2]) as (app, pilot):
         await click(pilot, "a approve")
-        await wait_until(pilot, lambda: "u takes it back" in shown(app))
-        await click(pilot, "u takes it back")
+        await wait_until(pilot, lambda: "s: u undo" in shown(app))
+        await click(pilot, "u undo")
         await wait_until(pilot, lambda: not app.answers.held_seconds)
     assert gate.decided == []
 
@@ -315,9 +315,9 @@ async def test_an_edited_call_is_made_and_approved_with_the_mouse() -> None:
         await click(pilot, "e edit")
         await wait_until(pilot, lambda: isinstance(app.screen, EditScreen) and "ctrl+s" in shown(app))
         await pilot.press("end", "x")
-        await click(pilot, "ctrl+s show the changes")
+        await click(pilot, "ctrl+s review changes")
         await wait_until(pilot, lambda: app.answers.edited is not None)
-        await wait_until(pilot, lambda: "esc discards the edit" in shown(app))
+        await wait_until(pilot, lambda: "esc discard edit" in shown(app))
         await click(pilot, "a approve")
         await wait_until(pilot, lambda: len(gate.decided) == 1)
     assert gate.decided == [("act-1", Verdict.APPROVE, "", {"draft_id": "r-1x"})]

@@ -98,7 +98,7 @@ async def test_every_size_shows_the_question_and_how_much_is_below(
         rows = lines(app)
         assert all(len(row) == size[0] for row in rows)
         if shown is None:
-            assert found(app, "Nothing waits.")
+            assert found(app, "No requests waiting.")
             return
         assert f"Approve {shown.prompt.action}?" in rows[0] + rows[1]
         assert "4:19 left" in rows[0] + rows[1]
@@ -464,7 +464,7 @@ async def test_every_theme_draws_every_kind_of_prompt(theme: str) -> None:
         for shown in (samples.not_found(), samples.gaps(), samples.hostile("\x1b[2J"), samples.after_edit(), None):
             app.view.show(shown)
             await pilot.pause()
-        assert found(app, "Nothing waits.")
+        assert found(app, "No requests waiting.")
 
 
 @async_test

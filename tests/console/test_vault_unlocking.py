@@ -92,8 +92,8 @@ async def test_escape_leaves_it_locked() -> None:
     ("vault", "words"),
     [
         (VaultState.NONE, "there is no vault to unlock"),
-        (VaultState.MISSING, "there is nothing to unlock"),
-        (VaultState.UNLOCKED, "unlocked already"),
+        (VaultState.MISSING, "the daemon has no vault yet"),
+        (VaultState.UNLOCKED, "already unlocked"),
     ],
 )
 def test_where_there_is_nothing_to_unlock_it_is_said(vault: VaultState, words: str) -> None:
@@ -119,7 +119,7 @@ async def test_it_is_the_vault_of_the_request_that_is_shown() -> None:
         app.redraw()
         await pilot.press("U")
         await wait_until(pilot, lambda: isinstance(app.screen, VaultScreen))
-        await wait_until(pilot, lambda: "It goes to home and nowhere else." in shown(app))
+        await wait_until(pilot, lambda: "The passphrase is sent only to home." in shown(app))
         await pilot.press(*"open sesame", "enter")
         await wait_until(pilot, lambda: app.vaults.locked == ["work"])
         assert app.vaults.to_unlock() == "work"

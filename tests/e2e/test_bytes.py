@@ -9,7 +9,7 @@ def test_a_hostile_call_adds_no_byte_but_those_of_the_console(house: House) -> N
     house.make_key()
     house.start_gate()
     with house.console(size=(100, 50)) as terminal:
-        terminal.until("nothing waits")
+        terminal.until("nothing waiting")
         terminal.still(0.3)
         opened = len(terminal.raw)
         house.call("send-mail", to=LINE[:400], subject=LINE[-400:], body="\n".join(CORPUS))

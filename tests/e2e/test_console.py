@@ -24,7 +24,7 @@ def open_house(house: House) -> House:
 
 def test_an_approval_sends_exactly_one_mail(open_house: House) -> None:
     with open_house.console() as terminal:
-        terminal.until("nothing waits")
+        terminal.until("nothing waiting")
         call = open_house.call("send-draft", draft_id="r-12345")
         shown = terminal.until("team@example.com")
         assert "Approve send-draft?" in shown
@@ -104,7 +104,7 @@ def test_leaving_restores_the_terminal_and_decides_nothing(open_house: House, ke
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_restores_the_terminal(open_house: House, number: signal.Signals) -> None:
     with open_house.console() as terminal:
-        terminal.until("nothing waits")
+        terminal.until("nothing waiting")
         os.kill(terminal.process.pid, number)
         assert terminal.end() == 0
         assert clean(terminal)
@@ -164,7 +164,7 @@ def test_a_gate_that_dies_and_comes_back(open_house: House) -> None:
 
 def test_keys_typed_before_the_prompt_was_read_are_dropped(open_house: House) -> None:
     with open_house.console() as terminal:
-        terminal.until("nothing waits")
+        terminal.until("nothing waiting")
         call = open_house.call("move-file", file_id="f-1001", folder_id="d-reports")
         end = time.monotonic() + 4
         while time.monotonic() < end:

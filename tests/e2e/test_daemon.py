@@ -50,7 +50,7 @@ def test_an_approval_has_exactly_one_effect_and_is_on_record(connected: Connecte
         assert "fetched by connector aileron-connector-google" in shown
         assert "1 waiting" in shown
         approve(terminal)
-        terminal.until("nothing waits")
+        terminal.until("nothing waiting")
         terminal.press("q")
         assert terminal.end() == 0
         assert clean(terminal)
@@ -98,13 +98,13 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         terminal.until("Is it done?")
         assert "Send this reply?" in terminal.until(READY)
         terminal.press("e")
-        terminal.until("show the changes")
+        terminal.until("review changes")
         terminal.press("Oh ")
         terminal.until("Oh Yes.")
         terminal.press(CTRL_S)
         terminal.until("- Yes.")
         terminal.until("+ Oh Yes.")
-        terminal.until("a approves the edited call")
+        terminal.until("a approve edited call")
         confirm(terminal)
         terminal.until("done ✓")
         (decision,) = daemon.decisions(draft)
@@ -126,9 +126,9 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         terminal.until("▐●▌ always in this project")
         terminal.press(CTRL_S)
         terminal.until("approving also saves a rule (always in this")
-        terminal.until("a approves the edited call")
+        terminal.until("a approve edited call")
         confirm(terminal)
-        terminal.until("nothing waits")
+        terminal.until("nothing waiting")
         (decision,) = daemon.decisions(shell)
         assert decision["said"]["edited_payload"] == {"save_policy": "project"}
         assert [effect["decision"] for effect in daemon.effects(shell)] == ["allow_project"]
@@ -139,7 +139,7 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         terminal.until("it is sent without a credential")
         assert "https://api.example.com/v1" in terminal.until(READY)
         terminal.press("d")
-        terminal.until("nothing waits")
+        terminal.until("nothing waiting")
 
         odd = daemon.register("teleport", action_name="beam", args={"to": "Mars", "crew": 3})
         terminal.until("1 waiting")
@@ -222,7 +222,7 @@ def test_what_was_answered_elsewhere_says_so(connected: Connected) -> None:
         daemon.resolve(approved, silently=True)
         daemon.disconnect()
         terminal.until("answered elsewhere: done ✓")
-        terminal.until("nothing waits")
+        terminal.until("nothing waiting")
         terminal.press("h")
         terminal.until("2 in total")
         terminal.until(lambda text: len(re.findall("elsewhere .* not signed", text)) == 2)
@@ -351,7 +351,7 @@ def test_a_key_for_this_run_and_a_console_killed_before_it_sent(connected: Conne
         terminal.until("alice@example.com")
         read(terminal)
         confirm(terminal)
-        terminal.until("u takes it back")
+        terminal.until("s: u undo")
         terminal.process.kill()
         terminal.process.wait()
     assert daemon.pending() == [request]

@@ -26,7 +26,7 @@ def settled(terminal: Terminal) -> None:
 
 def test_a_click_on_approve_sends_exactly_one_mail(open_house: House) -> None:
     with open_house.console() as terminal:
-        terminal.until("nothing waits")
+        terminal.until("nothing waiting")
         call = open_house.call("send-draft", draft_id="r-12345")
         terminal.press(FOCUS_CAME)
         read(terminal)

@@ -1,1 +1,1 @@
-"""What fills the terminal: one module per screen."""
+"""The screens and dialogs of the console, one per module."""

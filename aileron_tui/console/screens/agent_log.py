@@ -1,4 +1,4 @@
-"""The log: what the demo's agent does, or the log of a gate in this process."""
+"""The log of the demo's agent, or of a gate in this process."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
@@ -21,7 +21,7 @@ _UPDATE_SECONDS: Final = 0.5
 
 
 class AgentLogScreen(Screen[None]):
-    """Shows lines as they are written. Follows the end unless the operator scrolled up."""
+    """Shows log lines as they are written, and follows the end unless the operator scrolled up."""
 
     CSS_PATH = str(bundled("styles") / "agent_log.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.LOG)]

@@ -1,4 +1,4 @@
-"""The answer keys of a screen: which can be used now, and what disarms an answer."""
+"""The answer keys of a screen: whether they can be used now, and what disarms them."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AnswerKeys:
-    """A part of a screen. A key that cannot be used says why; one that decides counts only once the prompt is armed."""
+    """A mixin for a screen. A key that cannot be used says why; an answer counts only once the prompt is armed."""
 
     port: "ConsolePort"
     answers: AnswerFlow
@@ -32,11 +32,11 @@ class AnswerKeys:
         raise NotImplementedError
 
     def usable(self, id_: str) -> bool:
-        """Whether a key can be used now; says why not."""
+        """Whether a key can be used now; if not, shows why."""
         return not self._refused(BY_ID[id_])
 
     def _refused(self, action: KeyAction) -> bool:
-        """Whether a key does nothing now; says why. An answer that counts clears what was said about earlier ones."""
+        """Whether a key does nothing now; if so, shows why. An answer that counts removes earlier messages."""
         why = action.why_not(self.key_state)
         if why:
             if action.armed:
@@ -50,25 +50,25 @@ class AnswerKeys:
     # what disarms an answer
 
     def on_key(self, event: events.Key) -> None:
-        """Every key that is not an answer disarms, so that typing never answers."""
+        """Disarms on every key that is not an answer, so that typing never answers."""
         action = at(KeyScope.MAIN, event.key, self.port.keymap_in_use)
         if action is None or not action.armed:
             self.arming.typed()
             self.show_status()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Pasted text is never an answer."""
+        """Disarms, because pasted text is never an answer."""
         event.stop()
         self.arming.pasted()
         self.show_status()
 
     def on_screen_resume(self) -> None:
-        """Nobody has seen what was under another screen."""
+        """Disarms, because the prompt was covered by another screen."""
         self.arming.screen_changed()
         self.show_status()
 
     def refuses(self, action: str) -> bool:
-        """Whether a click on a key is dropped: an answer that does not count now. Other keys disarm when clicked."""
+        """Whether a click on a key is ignored: an answer that does not count now. Clicks on other keys disarm."""
         found = running(KeyScope.MAIN, action)
         if found is None or not found.armed:
             self.arming.clicked()
@@ -113,7 +113,7 @@ class AnswerKeys:
             self.answers.batch(Verdict.DENY)
 
     def action_undo(self) -> None:
-        """Takes back a held approval."""
+        """Cancels a held approval."""
         if self.usable("undo"):
             self.answers.take_back()
 

@@ -1,4 +1,4 @@
-"""The sheet of marked requests. Each is set to approve, deny or leave; those left keep waiting."""
+"""The sheet of marked requests. Each is set to approve, deny or leave; requests set to leave keep waiting."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -37,13 +37,13 @@ class BatchChoice(StrEnum):
 
 
 class BatchRows(OptionList):
-    """The requests. A click selects one; a click on the word before it switches it."""
+    """The requests. A click selects one; a click on its first word switches the choice."""
 
     class Switched(Message):
-        """The word of the highlighted request was clicked."""
+        """The choice of the highlighted request was clicked."""
 
     def on_click(self, event: events.Click) -> None:
-        """Switches if the word was clicked; the list itself selects the request."""
+        """Switches if the choice was clicked; the list itself selects the request."""
         offset = event.get_content_offset(self)
         if offset is not None and offset.x < _WORD and "option" in event.style.meta:
             self.post_message(self.Switched())
@@ -63,7 +63,7 @@ class BatchScreen(Dialog[list[tuple[Request, Verdict]] | None]):
         problems: Mapping[str, str] | None = None,
         arming: Arming | None = None,
     ) -> None:
-        """`problems` says by key why some requests cannot be answered now: they are left."""
+        """`problems` gives, by request key, why some cannot be answered now; these are set to leave."""
         super().__init__(arming)
         self._requests = requests
         self._problems = problems or {}
@@ -96,11 +96,13 @@ class BatchScreen(Dialog[list[tuple[Request, Verdict]] | None]):
             return trusted("  ⚠ ", WARNING) + foreign_line(why, WARNING)
         if request.deny_only:
             return trusted("  ⚠ ", WARNING) + foreign_short(request.deny_only, _WIDEST, WARNING)
-        return trusted("  ⚠ high risk: only by itself" if request.prompt.risk.level is RiskLevel.HIGH else "", WARNING)
+        return trusted(
+            "  ⚠ high risk: approve it separately" if request.prompt.risk.level is RiskLevel.HIGH else "", WARNING
+        )
 
     @on(BatchRows.Switched)
     def action_switch(self) -> None:
-        """Goes to the next of approve, deny, leave; skips approve for high risk."""
+        """Switches to the next of approve, deny and leave; skips approve if it is not possible here."""
         options = self.query_one(BatchRows)
         number = options.highlighted
         if number is None:
@@ -114,11 +116,11 @@ class BatchScreen(Dialog[list[tuple[Request, Verdict]] | None]):
         options.replace_option_prompt_at_index(number, self._line(number))
 
     def action_down(self) -> None:
-        """The next request."""
+        """Moves to the next request."""
         self.query_one(BatchRows).action_cursor_down()
 
     def action_up(self) -> None:
-        """The previous request."""
+        """Moves to the previous request."""
         self.query_one(BatchRows).action_cursor_up()
 
     def action_submit(self) -> None:
@@ -134,11 +136,11 @@ class BatchScreen(Dialog[list[tuple[Request, Verdict]] | None]):
         if chosen:
             self.dismiss(chosen)
         else:
-            self.say(trusted("every request is set to leave", WARNING))
+            self.say(trusted("nothing to send: every request is set to leave", WARNING))
 
 
 def _key_rows(rows: list[Row]) -> Content:
-    """The first short rows, and how many others there are."""
+    """The first short rows, and the number of others."""
     short = [row for row in rows if not row.multiline][:_ROWS]
     values = (trusted(NOT_AVAILABLE) if row.missing else foreign_short(row.value, _WIDEST) for row in short)
     # Styled differently from values, so that no value looks like a row.

@@ -15,7 +15,7 @@ from aileron_tui.surface.arming import Arming
 
 
 class ConfirmScreen(Dialog[bool]):
-    """`y` confirms, with an `arming` only after a moment. Every other key goes back: typing confirms nothing."""
+    """`y` confirms; with an `arming`, only after a moment. Every other key goes back, so typing confirms nothing."""
 
     SCOPE = KeyScope.CONFIRM
 
@@ -29,7 +29,7 @@ class ConfirmScreen(Dialog[bool]):
         yield Static(self._detail, classes="detail")
 
     def on_key(self, event: events.Key) -> None:
-        """Takes the answer. A `y` that comes too early is dropped, also if the key is held down."""
+        """Handles the answer. A `y` that comes too early is ignored, also if the key is held down."""
         event.stop()
         action = at(self.SCOPE, event.key)
         if action is not None and action.armed:
@@ -38,7 +38,7 @@ class ConfirmScreen(Dialog[bool]):
             self.action_no()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Pasted text is not an answer."""
+        """Ignores pasted text, which is not an answer."""
         event.stop()
         self.arming.pasted()
 
@@ -53,7 +53,7 @@ class ConfirmScreen(Dialog[bool]):
 
 
 class TypedInput(Input):
-    """A field that only takes typed text."""
+    """A field that accepts only typed text."""
 
     def on_paste(self, event: events.Paste) -> None:
         """Ignores pasted text."""
@@ -65,7 +65,7 @@ class TypedInput(Input):
 
 
 class TypedConfirmScreen(Dialog[bool]):
-    """The name must be typed; pasting does not count."""
+    """Confirms once the action's name is typed; it cannot be pasted."""
 
     SCOPE = KeyScope.TYPED_CONFIRM
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.TYPED_CONFIRM)]
@@ -80,11 +80,11 @@ class TypedConfirmScreen(Dialog[bool]):
         yield TypedInput(placeholder="type the action's name")
 
     async def action_submit(self) -> None:
-        """Same as enter in the field."""
+        """Does the same as enter in the field."""
         await self.query_one(Input).action_submit()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Confirms only the exact name."""
+        """Confirms if the name is exact, else clears the field."""
         if event.value == self._word:
             self.dismiss(True)
         else:

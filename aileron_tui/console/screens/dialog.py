@@ -1,4 +1,4 @@
-"""What dialogs share: they open only on request, and their keys stay visible and can be clicked."""
+"""The base classes of dialogs: their keys always stay visible and can be clicked."""
 
 from typing import ClassVar, Final, TypeVar
 
@@ -27,15 +27,15 @@ _JUST_AFTER: Final = 0.02
 
 
 class Sheet(ModalScreen[T]):
-    """A screen over another one, which closes only itself."""
+    """A screen on top of another; closing it never closes another screen."""
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
-        """Textual closes the top screen, which after a second click or under a lock is another one."""
+        """Closes this screen if it is on top. Textual closes whatever is on top, for example the lock screen."""
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
 
 class Dialog(Sheet[T]):
-    """A box with its content, a note and the keys of its scope. Only a part of class `body` scrolls.
+    """A box with content, a note and the keys of its scope. Only a part with the class `body` scrolls.
 
     With an `arming`, keys that decide count only once the dialog has been visible for a moment.
     """
@@ -62,20 +62,20 @@ class Dialog(Sheet[T]):
         return dialog_hints(self.SCOPE)
 
     def on_mount(self) -> None:
-        """Nobody has read it yet."""
+        """Disarms, because nobody has read the dialog yet."""
         self.arming.screen_changed()
         self.screen_layout_refresh_signal.subscribe(self, self._fit)
 
     def on_screen_resume(self) -> None:
-        """A dialog that was covered must be read again."""
+        """Disarms, because the dialog was covered by another screen."""
         self.arming.screen_changed()
 
     def say(self, words: Content) -> None:
-        """Shows a note above the keys. Its room is reserved, so that nothing moves."""
+        """Shows a note above the keys. Its line is reserved, so that nothing moves."""
         self.query_one(".note", Static).update(words)
 
     def refuses(self, action: str) -> bool:
-        """Whether a key is dropped: one that decides and comes too early. Says why."""
+        """Whether a key is ignored because it decides and comes too early; if so, shows why."""
         found = running(self.SCOPE, action)
         if found is None or not found.armed:
             self.arming.clicked()
@@ -99,7 +99,7 @@ class Dialog(Sheet[T]):
         self.set_class(event.size.height < _LOW, "-low")
 
     def _fit(self, _: object) -> None:
-        """Limits the part that scrolls to the rows that the other parts leave, so that these stay visible."""
+        """Limits the height of the part that scrolls, so that the other parts stay visible."""
         box = self.query_one(".dialog", Vertical)
         for body in box.query(".body"):
             others = [child for child in box.displayed_children if child is not body]
@@ -107,6 +107,6 @@ class Dialog(Sheet[T]):
             highest = box.styles.max_height
             rows = int(self.size.height * (highest.value / 100 if highest else 1))
             room = Scalar.from_number(max(_LEAST_ROWS, rows - box.gutter.height - taken))
-            # Setting the same height again would start another layout, forever.
+            # Setting the same height again would start another layout, in an endless loop.
             if room != body.styles.max_height:
                 body.styles.max_height = room

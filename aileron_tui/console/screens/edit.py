@@ -1,4 +1,4 @@
-"""A form for the inputs of a call. An edited call is previewed again, and its changes are shown before approval."""
+"""The form for the inputs of a call. An edited call gets a new preview, and its changes are shown before approval."""
 
 import json
 from typing import Any, ClassVar, Final
@@ -41,7 +41,7 @@ class EditScreen(Dialog[JsonObject | None]):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.EDIT)]
 
     def __init__(self, request: Request, edits: JsonObject | None = None) -> None:
-        """`edits` are the changes so far, if the form was open before."""
+        """`edits` are the changes made when the form was open before."""
         super().__init__()
         self._request = request
         self._edits = edits or {}
@@ -78,7 +78,7 @@ class EditScreen(Dialog[JsonObject | None]):
         if field.get("multiline") or "\n" in shown or len(shown) > _MAX_INPUT_LENGTH:
             yield TextArea(shown, id=f"field-{number}", soft_wrap=True)
         else:
-            # Not selected, or the first key would delete the text.
+            # Not selected on focus, or the first key would replace the text.
             yield Input(shown, id=f"field-{number}", select_on_focus=False)
 
     def action_choose(self) -> None:
@@ -87,7 +87,7 @@ class EditScreen(Dialog[JsonObject | None]):
             self.focused.action_toggle_button()
 
     def action_submit(self) -> None:
-        """Closes with the changed inputs, in the types that the manifest declares."""
+        """Closes the form with the changed inputs, converted to the types that the manifest declares."""
         edits: JsonObject = {}
         for number, field in enumerate(self._inputs):
             text = self._text(number)
@@ -101,7 +101,7 @@ class EditScreen(Dialog[JsonObject | None]):
                 self.say(foreign_line(f"✗ field {number + 1} must be of type {field.get('type')}", "$text-error"))
                 return
         if not edits:
-            self.say(trusted("nothing changed", "$text-warning"))
+            self.say(trusted("nothing was changed", "$text-warning"))
             return
         self.dismiss(edits)
 
@@ -155,7 +155,7 @@ def choices(field: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def parse_value(text: str, type_: str) -> Json:
-    """The value of a text in a field of this type. Raises JsonError if it is not of that type."""
+    """Converts the text of a field to the field's type. Raises JsonError if the text does not fit it."""
     if type_ == "string":
         return text
     if not text.strip():

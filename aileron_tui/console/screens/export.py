@@ -1,4 +1,4 @@
-"""Asks for a file name and writes what a search of the history finds to that file."""
+"""The dialog that writes the results of a history search to a file."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ class _Stopped(Exception):
 
 
 class ExportScreen(Sheet[Content | None]):
-    """Closes with a message to show, or None. Only the second button replaces a file, and it never has the focus."""
+    """Closes with a message to show, or None. Only the Replace button replaces a file, and it never gets the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.EXPORT)]
 
@@ -76,7 +76,7 @@ class ExportScreen(Sheet[Content | None]):
         self._describe(self._suggested)
 
     def action_close(self) -> None:
-        """Closes without a result. A file that is being written is deleted."""
+        """Closes without a result. An unfinished file is deleted."""
         self.dismiss(None)
 
     @on(Input.Changed)
@@ -89,7 +89,7 @@ class ExportScreen(Sheet[Content | None]):
         if file_format is None:
             self._show_status(trusted("The name must end in .jsonl or .csv.", MUTED))
         else:
-            self._show_status(trusted(f"Writes {file_format}. Only you can read the file.", MUTED))
+            self._show_status(trusted(f"Format: {file_format}. Only you can read the file.", MUTED))
 
     def _show_status(self, text: Content) -> None:
         self.query_one("#export-words", Static).update(text)
@@ -138,7 +138,7 @@ class ExportScreen(Sheet[Content | None]):
         self._show_status(trusted(f"writing… {event.count:,}", MUTED))
 
     def on_export_screen_ended(self, event: Ended) -> None:
-        """Closes, or shows the error. If the file exists, offers the button that replaces it, without focusing it."""
+        """Closes, or shows the error. If the file exists, shows the Replace button without focusing it."""
         self._is_writing = False
         if event.error is None:
             self.dismiss(trusted(f"{event.count:,} written to ") + foreign_line(str(event.path)))

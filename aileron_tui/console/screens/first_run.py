@@ -1,4 +1,4 @@
-"""The screen for an operator who has not set up anything yet: shows what is missing and offers choices to start."""
+"""The screen shown if nothing is set up yet: says what is missing and offers ways to start."""
 
 from collections.abc import Sequence
 from dataclasses import field
@@ -28,7 +28,7 @@ from aileron_tui.signing.secret_memory import wipe
 
 
 class FirstRunChoice(StrEnum):
-    """How to continue."""
+    """How the operator wants to continue."""
 
     DEMO = "demo"
     MAKE_KEY = "make-key"
@@ -45,19 +45,19 @@ class FirstRunResult:
 
 
 _CHOICES: Final = {
-    FirstRunChoice.DEMO: ("See the demo", "A scripted agent and sample mail. Nothing is saved."),
+    FirstRunChoice.DEMO: ("Try the demo", "A scripted agent and sample mail. Nothing is saved."),
     FirstRunChoice.MAKE_KEY: ("Create a key and start", "It signs your answers. A passphrase protects it."),
     FirstRunChoice.RUN_KEY: ("Start with a temporary key", "No passphrase. The key exists only until you quit."),
     FirstRunChoice.LEAVE: ("Quit", "Nothing is changed."),
 }
 _CHOICE_KEYS: Final = (hint("first_run.go_on"), hint("first_run.leave"))
 _PASSPHRASE_KEYS: Final = (hint("first_run.go_on", label="continue"), hint("first_run.back"))
-_PURPOSE: Final = "You approve or deny what AI agents are about to do, before it happens."
+_PURPOSE: Final = "Approve or deny what AI agents are about to do, before it happens."
 _LOW_HEIGHT: Final = 24
 
 
 class FirstRunScreen(Screen[FirstRunResult]):
-    """Offers the choices; creating a key asks for its passphrase twice, on this screen."""
+    """Offers the choices. To create a key, it asks for the passphrase twice."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.FIRST_RUN)]
 
@@ -68,9 +68,7 @@ class FirstRunScreen(Screen[FirstRunResult]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="first-run", can_focus=False):
             yield Static(trusted("aileron", "bold $primary"))
-            yield Static(
-                trusted("You approve or deny what AI agents are about to do, before it happens."), classes="text"
-            )
+            yield Static(trusted(_PURPOSE), classes="text")
             yield Static(self._missing_lines(), id="situation", classes="text")
             yield OptionList(*(Option(_described(choice), choice) for choice in FirstRunChoice), id="ways")
             yield Input(password=True, placeholder="passphrase", id="first", classes="key")
@@ -82,7 +80,7 @@ class FirstRunScreen(Screen[FirstRunResult]):
         return Content("\n").join(trusted("○ ", MUTED) + trusted(words) for words in self._missing)
 
     def on_mount(self) -> None:
-        """Focuses the harmless choice."""
+        """Focuses the first choice, which is harmless."""
         choices = self.query_one("#ways", OptionList)
         choices.highlighted = 0
         choices.focus()
@@ -183,7 +181,7 @@ class FirstRun(App[FirstRunResult]):
     """An app with only the first-run screen."""
 
     TITLE = "aileron"
-    CSS_PATH: ClassVar[list[str]] = [  # type: ignore[assignment]  # Textual does the same in its own subclasses
+    CSS_PATH: ClassVar[list[str]] = [  # type: ignore[assignment]  # as in Textual's own subclasses
         str(bundled("styles") / name) for name in ("base.tcss", "first_run.tcss")
     ]
     ENABLE_COMMAND_PALETTE = False

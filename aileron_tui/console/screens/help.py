@@ -1,4 +1,4 @@
-"""Every key and what it does, from the table of actions and the user's keymap."""
+"""The help: every key and what it does, from the key table and the user's keymap."""
 
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _LABEL_WIDTH: Final = 18
 
 
 class KeyTable(Widget):
-    """The keys of one scope first, then those of the others; only those that match the search."""
+    """The keys that match the search: first those of one scope, then all others."""
 
     DEFAULT_CSS = "KeyTable { height: auto; }"
 
@@ -39,7 +39,7 @@ class KeyTable(Widget):
         self._words: list[str] = []
 
     def search(self, text: str) -> None:
-        """Shows only actions that contain every word."""
+        """Shows only keys whose text contains every word."""
         self._words = text.lower().split()
         self.refresh(layout=True)
 
@@ -92,7 +92,7 @@ class KeyTable(Widget):
 
 
 class HelpScreen(ModalScreen[None]):
-    """A sheet over the screen it was opened from."""
+    """A sheet on top of the screen from which it was opened."""
 
     CSS_PATH = str(bundled("styles") / "help.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.HELP)]

@@ -1,4 +1,4 @@
-"""Everything that was asked, decided and done: search, chart, detail, export.
+"""The history: everything that was asked, decided and done, with search, chart, details and export.
 
 Opening it loads one page, however long the history is; older pages are loaded while scrolling.
 """
@@ -70,7 +70,7 @@ class HistoryScreen(Screen[None]):
             self.page = page
 
     class DetailLoaded(Message):
-        """What was shown for a request is loaded, or the reason why it is not available."""
+        """The prompt of a request is loaded, or the reason why it is not available."""
 
         def __init__(self, record: SourcedRecord, shown: ShownPrompt, request: Request | None) -> None:
             super().__init__()
@@ -127,7 +127,7 @@ class HistoryScreen(Screen[None]):
 
     @on(PageLoaded)
     def _page_loaded(self, event: PageLoaded) -> None:
-        """Shows the page, unless there was another search since."""
+        """Shows the page, unless another search was started since."""
         if not self._loader.finish(event):
             return
         table = self.query_one(HistoryTable)
@@ -144,7 +144,7 @@ class HistoryScreen(Screen[None]):
             self._update_texts()
 
     def on_history_table_lines_changed(self, event: HistoryTable.LinesChanged) -> None:
-        """Shows the names of the columns if there are columns."""
+        """Shows the column names if each request takes one line."""
         self.set_class(event.lines == 1, "-columns")
 
     def on_history_table_end_neared(self) -> None:
@@ -156,7 +156,7 @@ class HistoryScreen(Screen[None]):
         try:
             page = self._reader.sample(MAX_DAYS + 1)
         except AileronError:
-            return  # the list shows what is wrong
+            return  # the list shows the error
         self.post_message(self.ChartLoaded(page))
 
     def on_history_screen_chart_loaded(self, event: ChartLoaded) -> None:
@@ -172,7 +172,7 @@ class HistoryScreen(Screen[None]):
     # texts
 
     def _update_texts(self) -> None:
-        """Updates the title, the error, and the text where the list is empty or ends."""
+        """Updates the title, the error, and the text for an empty list or its end."""
         table, loader = self.query_one(HistoryTable), self._loader
         has_error = loader.error is not None or bool(loader.incomplete)
         state = words.HistoryListState(len(table.records), loader.has_older, loader.is_loading, has_error, loader.query)
@@ -225,7 +225,7 @@ class HistoryScreen(Screen[None]):
 
     @on(events.Click, "#history-outcome")
     def action_outcome(self) -> None:
-        """Limits the list to the next outcome."""
+        """Filters the list by the next outcome."""
         choices = ["", *OUTCOMES]
         index = choices.index(self._loader.query.outcome)
         self._search(choices[(index + 1) % len(choices)])
@@ -233,11 +233,11 @@ class HistoryScreen(Screen[None]):
     # moving
 
     def action_down(self) -> None:
-        """Moves to the next request, or scrolls the detail down."""
+        """Moves to the next request, or scrolls the details down."""
         self._step(1)
 
     def action_up(self) -> None:
-        """Moves to the previous request, or scrolls the detail up."""
+        """Moves to the previous request, or scrolls the details up."""
         self._step(-1)
 
     def _step(self, steps: int) -> None:
@@ -256,13 +256,13 @@ class HistoryScreen(Screen[None]):
         self.query_one(HistoryTable).move(len(self.query_one(HistoryTable).records))
 
     def action_next_pane(self) -> None:
-        """Focuses the next of search, list and detail."""
+        """Focuses the next of search field, list and details."""
         self.focus_next()
 
     # detail
 
     def action_open(self) -> None:
-        """Shows the detail, or hides it."""
+        """Shows or hides the details."""
         if self._unavailable("history.open"):
             return
         self.set_class(not self.has_class("-detail"), "-detail")
@@ -274,14 +274,14 @@ class HistoryScreen(Screen[None]):
             self.query_one(HistoryTable).focus()
 
     def on_history_table_highlighted(self) -> None:
-        """Updates an open detail once the cursor rests."""
+        """Updates open details once the cursor has stopped moving."""
         if self.has_class("-detail"):
             if self._detail_timer:
                 self._detail_timer.stop()
             self._detail_timer = call_after(self, DETAIL_DELAY, self._show_detail)
 
     def on_history_table_chosen(self) -> None:
-        """Opens the detail after a second click."""
+        """Opens the details after a second click."""
         self.action_open()
 
     def _show_detail(self) -> None:
@@ -290,7 +290,7 @@ class HistoryScreen(Screen[None]):
         if record is None:
             self.remove_class("-detail")
             return
-        self.query_one(RequestDetail).show(record, None, note=trusted("loading what was shown…", MUTED))
+        self.query_one(RequestDetail).show(record, None, note=trusted("loading the prompt…", MUTED))
         self.query_one(RequestDetail).scroll_home(animate=False)
         self._load_detail(record)
 
@@ -300,7 +300,7 @@ class HistoryScreen(Screen[None]):
         self.post_message(self.DetailLoaded(record, *self._reader.look_up(record)))
 
     def on_history_screen_detail_loaded(self, event: DetailLoaded) -> None:
-        """Adds what was shown."""
+        """Adds the prompt that was shown."""
         record = self.query_one(HistoryTable).current
         if record is not None and record.key == event.record.key:
             self._detail = event
@@ -308,7 +308,7 @@ class HistoryScreen(Screen[None]):
 
     @property
     def _request(self) -> Request | None:
-        """The full request under the cursor, if its detail is loaded."""
+        """The full request under the cursor, if its details are loaded."""
         record, detail = self.query_one(HistoryTable).current, self._detail
         return detail.request if detail and record and detail.record.key == record.key else None
 
@@ -334,7 +334,7 @@ class HistoryScreen(Screen[None]):
             self._show_message(trusted("id and digest copied" if digest else "id copied", MUTED))
 
     def action_raw(self) -> None:
-        """Shows the exact call, if the gate still has it."""
+        """Shows the exact call, if the source still has it."""
         from aileron_tui.console.screens.raw import RawScreen  # noqa: PLC0415  # screens load when opened
 
         if not self._unavailable("raw") and self._request:
@@ -362,7 +362,7 @@ class HistoryScreen(Screen[None]):
         self.app.push_screen(HelpScreen(KeyScope.HISTORY, keymap=self._keymap))
 
     def action_back(self) -> None:
-        """Closes the detail, then clears the search, then closes the screen."""
+        """Closes the details, then clears the search, then closes the screen."""
         field = self.query_one("#history-words", Input)
         if field.has_focus:
             field.value = ""
@@ -386,7 +386,7 @@ class HistoryScreen(Screen[None]):
         )
 
     def _unavailable(self, id_: str) -> bool:
-        """Whether a key cannot be used now; says why."""
+        """Whether a key cannot be used now; if so, shows why."""
         why = BY_ID[id_].why_not(self.key_state)
         if why:
             self._show_message(trusted(why, MUTED))

@@ -1,4 +1,4 @@
-"""The locked console: nothing of any request is on screen, and nothing can be answered."""
+"""The locked console: no request is visible, and none can be answered."""
 
 from typing import ClassVar
 

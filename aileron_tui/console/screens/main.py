@@ -78,7 +78,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         yield AnswerBar(self.port.keymap_in_use, leave_out=unused)
 
     def on_mount(self) -> None:
-        """Ages and the time left change every second."""
+        """Starts the clock that updates ages and the time left every second."""
         self._clock = self.set_interval(1.0, self._tick, pause=True)
         self.redraw()
 
@@ -90,7 +90,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
 
         self.app.stylesheet.read(bundled("styles") / "prompt.tcss")
         self._view = PromptView()
-        too_small = trusted("This window is too small to read a request. Make it 40 × 15 or larger; d still denies.")
+        too_small = trusted("This window is too small to read a request. Make it at least 40 × 15; d still denies.")
         self._banner = TwoSidedLine(id="banner")
         self.mount(self._banner, Static(too_small, id="small"), before="#panes")
         self.query_one("#panes").mount(self._view)
@@ -102,12 +102,12 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
 
     @property
     def _several(self) -> bool:
-        """Whether there is more than one source, so that a request must say where it comes from."""
+        """Whether there is more than one source, so that each request must show its source."""
         return len(self.port.statuses) > 1
 
     def redraw(self) -> None:
         """Draws the board. The prompt keeps its scroll position unless another request is selected."""
-        if not self.is_mounted or not self.is_running:  # not there yet, or closing
+        if not self.is_mounted or not self.is_running:  # not mounted yet, or closing
             return
         self._lay_out(self.size)
         self.query_one(RequestList).update(folded=self.size.width < _NARROW)
@@ -142,7 +142,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
             self._banner.show(trusted("\n").join(lines))
 
     def show_status(self) -> None:
-        """Shows whether an answer counts now, and again when it will be armed."""
+        """Shows whether an answer counts now; runs again when the prompt will be armed."""
         if self._status_timer:
             self._status_timer.stop()
         left = self.arming.seconds_until_armed()
@@ -165,7 +165,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     # layout
 
     def on_resize(self) -> None:
-        """Wide: side by side. Narrow: one above the other. Very narrow: the list is one line."""
+        """Arranges the panes: side by side if wide, stacked if narrow, the list as one line if very narrow."""
         self.redraw()
 
     def _lay_out(self, size: Size) -> None:
@@ -173,17 +173,17 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         shape = {"-wide" if width >= _WIDE else "-narrow" if width >= _NARROW else "-folded"}
         if width < _SMALLEST[0] or height < _SMALLEST[1]:
             shape.add("-small")
-        # All at once: each change of a class computes all styles again.
+        # Set all at once, because each change of a class computes all styles again.
         self.set_classes((self.classes - _SHAPES) | shape)
 
     # moving
 
     def action_down(self) -> None:
-        """The next request."""
+        """Moves to the next request."""
         self._move(1)
 
     def action_up(self) -> None:
-        """The previous request."""
+        """Moves to the previous request."""
         self._move(-1)
 
     def _move(self, steps: int) -> None:
@@ -202,25 +202,25 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self.redraw()
 
     def action_next_pane(self) -> None:
-        """The other pane."""
+        """Focuses the other pane."""
         waiting = self.query_one(RequestList)
         (self._view if self._view and waiting.has_focus else waiting).focus()
 
     def action_focus_prompt(self) -> None:
-        """Into the prompt, to read it."""
+        """Focuses the prompt, so that it can be scrolled."""
         if self._view:
             self._view.focus()
 
     def on_descendant_focus(self) -> None:
-        """Keys are typed into the filter, or are commands."""
+        """Updates the status line, which differs while the filter has the focus."""
         self.show_status()
 
     def on_prompt_view_ready(self) -> None:
-        """The prompt is on screen from now on."""
+        """Shows the request now that the prompt is mounted."""
         self.redraw()
 
     def on_prompt_view_read_to_end(self) -> None:
-        """High risk can be approved from now on."""
+        """Updates the status line, because high risk can be approved now."""
         self.show_status()
 
     # the filter
@@ -242,40 +242,40 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self.redraw()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
-        """Applies the filter as it is typed."""
+        """Applies the filter while it is being typed."""
         self.port.board.set_filter(event.value)
         self.redraw()
 
     def on_input_submitted(self) -> None:
-        """Enter in the filter."""
+        """Goes back to the list on enter; the filter stays."""
         self.action_leave_filter()
 
     def action_leave_filter(self) -> None:
-        """Back to the list; the filter stays."""
+        """Goes back to the list; the filter stays."""
         self.query_one(RequestList).focus()
 
     # other screens
 
     def action_history(self) -> None:
-        """Everything that was asked, decided and done."""
+        """Opens the history."""
         open_history(self.app, self.port)
 
     def action_raw(self) -> None:
-        """The exact call and preview."""
+        """Opens the raw view of the request that is shown."""
         if self.usable("raw") and (request := self.answers.shown):
             open_raw(self.app, self.port, request)
 
     def action_log(self) -> None:
-        """The log of the demo's agent, or of the gate in this window."""
+        """Opens the log of the demo's agent, or of the gate in this window."""
         if self.usable("log"):
             open_log(self.app, self.port)
 
     def action_help(self) -> None:
-        """Every key."""
+        """Opens the help."""
         open_help(self.app, self.port)
 
     def action_copy(self) -> None:
-        """Copies id and digest."""
+        """Copies the id and the digest of the request."""
         if self.usable("copy") and (request := self.port.board.current):
             self.app.copy_to_clipboard(f"{inline(request.id)} {request.digest}")  # a pasted newline would run it
             self.port.show_message("id and digest copied")

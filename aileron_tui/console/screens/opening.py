@@ -1,4 +1,4 @@
-"""Opens the screens besides the main one. Each is loaded only when it is opened."""
+"""Opens the history, raw view, log and help. Each screen is loaded only when it is opened."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def open_history(app: App[Any], port: "ConsolePort") -> None:
-    """Everything that was asked, decided and done."""
+    """Opens the history of all sources."""
     from aileron_tui.console.screens.history import HistoryScreen  # noqa: PLC0415
     from aileron_tui.surface.history_reader import HistoryReader  # noqa: PLC0415
 
@@ -19,14 +19,14 @@ def open_history(app: App[Any], port: "ConsolePort") -> None:
 
 
 def open_raw(app: App[Any], port: "ConsolePort", request: "Request") -> None:
-    """The exact call and preview of a request."""
+    """Opens the raw view of a request."""
     from aileron_tui.console.screens.raw import RawScreen  # noqa: PLC0415
 
     app.push_screen(RawScreen(request, keymap=port.keymap_in_use))
 
 
 def open_log(app: App[Any], port: "ConsolePort") -> None:
-    """The log of the demo's agent, or of the gate in this window."""
+    """Opens the log of the demo's agent, or of the gate in this window."""
     from aileron_tui.console.screens.agent_log import AgentLogScreen  # noqa: PLC0415
 
     if port.log_lines:
@@ -34,7 +34,7 @@ def open_log(app: App[Any], port: "ConsolePort") -> None:
 
 
 def open_help(app: App[Any], port: "ConsolePort") -> None:
-    """Every key."""
+    """Opens the help."""
     from aileron_tui.console.screens.help import HelpScreen  # noqa: PLC0415
 
     app.push_screen(HelpScreen(keymap=port.keymap_in_use))

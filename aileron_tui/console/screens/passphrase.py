@@ -1,4 +1,4 @@
-"""Asks for a passphrase, which is shown as dots, passed to one function, and wiped."""
+"""The dialog that asks for a passphrase. It is shown as dots, passed to one function, and wiped."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +14,7 @@ from aileron_tui.signing.secret_memory import wipe
 
 
 class PassphraseScreen(Dialog[bool]):
-    """`attempt` takes the passphrase or raises an AileronError. It is slow by design, so it runs in a thread."""
+    """`attempt` raises AileronError if the passphrase is wrong. It is slow by design, so it runs in a thread."""
 
     def __init__(self, question: str, about: Content, attempt: Callable[[bytearray], None]) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class PassphraseScreen(Dialog[bool]):
         yield Input(password=True, placeholder="passphrase")
 
     async def action_submit(self) -> None:
-        """Same as enter in the field."""
+        """Does the same as enter in the field."""
         await self.query_one(Input).action_submit()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -1,4 +1,4 @@
-"""The exact call and preview of a request as JSON, with the values that bind a decision to them."""
+"""The raw view: the exact call and preview of a request as JSON, with the values that a decision is bound to."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -27,7 +27,7 @@ MAX_COPIED: Final = 1024 * 1024
 
 
 def fields(request: Request) -> JsonObject:
-    """What is shown, starting with the call."""
+    """The values to show, starting with the call."""
     prompt = request.prompt
     preview: Json = prompt.preview.fields() if prompt.preview else None
     shown = prompt.fields()
@@ -55,7 +55,7 @@ def fields(request: Request) -> JsonObject:
 
 
 class RawScreen(Screen[None]):
-    """One request. It does not change while it is open."""
+    """Shows one request as it was when the screen opened."""
 
     CSS_PATH = str(bundled("styles") / "raw.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.RAW)]
@@ -81,7 +81,7 @@ class RawScreen(Screen[None]):
         yield KeyLine(partial(footer, KeyScope.RAW, overrides=self._keymap))
 
     def on_mount(self) -> None:
-        """Makes the text in a thread, because it may be long."""
+        """Starts to make the text in a thread, because it may be long."""
         self._show_title("loading…")
         self._make_text()
 

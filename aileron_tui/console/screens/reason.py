@@ -1,4 +1,4 @@
-"""Asks why a request is denied; the agent gets the answer."""
+"""The dialog that asks why a request is denied; the agent is given the reason."""
 
 from typing import ClassVar
 
@@ -25,12 +25,12 @@ class ReasonScreen(Dialog[str | None]):
 
     def parts(self) -> ComposeResult:
         yield Static(trusted("Deny ", "bold") + foreign_line(self._action) + trusted("?", "bold"), classes="question")
-        yield Input(placeholder="why? (optional)", max_length=500)
+        yield Input(placeholder="reason (optional)", max_length=500)
 
     async def action_submit(self) -> None:
         """Does the same as enter in the field."""
         await self.query_one(Input).action_submit()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Denies. A denial is safe, so enter may send it from a form that the operator opened."""
+        """Denies the request. Enter may send a denial, because nothing runs then."""
         self.dismiss(event.value)

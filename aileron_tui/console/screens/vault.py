@@ -1,4 +1,4 @@
-"""Asks for the passphrase of a daemon's vault, which goes to that daemon and nowhere else."""
+"""The dialog that asks for the passphrase of a daemon's vault. The passphrase is sent only to that daemon."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -12,11 +12,11 @@ from aileron_tui.console.screens.passphrase import PassphraseScreen
 
 
 class VaultScreen(PassphraseScreen):
-    """Asks for the passphrase of a vault; `source` is the daemon that has it."""
+    """Asks for the passphrase of a vault; `source` names the daemon it belongs to."""
 
     SCOPE = KeyScope.VAULT
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.VAULT)]
 
     def __init__(self, source: str, unlock: Callable[[bytearray], None]) -> None:
-        about = trusted("It goes to ") + foreign_line(source or "the daemon", "bold") + trusted(" and nowhere else.")
+        about = trusted("The passphrase is sent only to ") + foreign_line(source or "the daemon", "bold") + trusted(".")
         super().__init__("Unlock the vault", about, unlock)

@@ -1,4 +1,4 @@
-"""The two bottom lines: whether an answer counts now or why not, and the keys."""
+"""The two lines at the bottom: whether an answer counts now, or why not; and the keys."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -23,14 +23,14 @@ class AnswerBar(KeyLine):
         self._status: tuple[Content, tuple[KeyHint, ...]] = (Content(""), ())
 
     def show(self, words: str, style: str = MUTED, *keys: KeyHint) -> None:
-        """Shows a trusted text about answering, and the keys that belong to it."""
+        """Shows a trusted text as the status, and the keys that go with it."""
         status = trusted(words, style), keys
         if not status[0].is_same(self._status[0]) or keys != self._status[1]:
             self._status = status
             self.refresh()
 
     def rows_at(self, width: int) -> list[list[LinePart]]:
-        """The status, clipped if needed, then its keys, which all stay; the last ones lose their labels first."""
+        """The status with its keys, and the other keys. Without room, the status is clipped and keys lose labels."""
         text, keys = self._status[0], list(self._status[1])
         room = width - min(text.cell_length, width // 2)
         for index in range(len(keys) - 1, -1, -1):

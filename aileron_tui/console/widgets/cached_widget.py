@@ -13,7 +13,7 @@ _NO_LINES: Final = range(0)
 
 
 class TextChange(NamedTuple):
-    """Characters of a widget's content to replace by as many others in the same style, such as digits of a clock."""
+    """Characters to replace with the same number of others in the same style, such as the digits of a clock."""
 
     x: int
     y: int
@@ -24,7 +24,7 @@ class TextChange(NamedTuple):
 class CachedWidget(RepaintHook):
     """Keeps the lines it drew and redraws only those that changed. Must be the last base class of a widget.
 
-    To update one digit Textual asks every widget that could be there for all of its lines.
+    Without this, changing one digit makes Textual render all lines of every widget in that place.
     """
 
     _crop: Region | None = None
@@ -63,7 +63,7 @@ class CachedWidget(RepaintHook):
         return line is not None
 
     def repaint_needed(self, regions: tuple[Region, ...]) -> None:
-        """Forgets the kept lines that must be drawn again."""
+        """Marks the cached lines that must be drawn again."""
         if regions:
             lines = (region.translate(self.content_offset).line_range for region in regions)
             self._stale_lines = _smallest_range_around([self._stale_lines, *lines])
@@ -72,7 +72,7 @@ class CachedWidget(RepaintHook):
 
 
 def _share_equal(lines: Iterable[Strip]) -> list[Strip]:
-    """The same lines, where equal neighbours are the same object, so that Textual splits it only once."""
+    """The same lines, with equal neighbours sharing one object, so that Textual processes it only once."""
     shared: list[Strip] = []
     for line in lines:
         shared.append(shared[-1] if shared and line == shared[-1] else line)
@@ -87,7 +87,7 @@ def _smallest_range_around(ranges: Iterable[range]) -> range:
 
 
 def _with_replaced_text(line: Strip, x: int, old: str, new: str) -> Strip | None:
-    """The line with other characters at a column; None unless the old ones are there in one segment, one cell each."""
+    """The line with characters replaced; None unless the old ones are in one segment at that column, one cell each."""
     segments, start = list(line), line.cell_length
     for index in reversed(range(len(segments))):
         text, style, control = segments[index]

@@ -19,7 +19,7 @@ _MIN_HEIGHT_SIDE_BY_SIDE: Final = 28
 
 
 class _Series(NamedTuple):
-    """One value per day, None if there is nothing to show, and a summary of them all."""
+    """One value per day (None if there is none) and a summary."""
 
     name: str
     values: Sequence[float | None]
@@ -28,14 +28,14 @@ class _Series(NamedTuple):
 
 
 def bars(values: Sequence[float | None], rows: int, gap: str = " ") -> list[str]:
-    """The values as columns `rows` lines high, the top line first. Every value above zero is visible."""
+    """The values as columns of `rows` lines, top line first. Every value above zero is visible."""
     highest = max((value for value in values if value), default=0.0)
     steps = [max(1, round(value / highest * rows * 8)) if value else 0 for value in values]
     return [gap.join(_EIGHTHS[min(8, max(0, step - row * 8))] for step in steps) for row in range(rows - 1, -1, -1)]
 
 
 class Chart(Widget):
-    """Two small charts side by side on a large screen, else two lines."""
+    """Two small charts: side by side on a large screen, else one line each."""
 
     DEFAULT_CSS = "Chart { height: auto; }"
 
@@ -46,7 +46,7 @@ class Chart(Widget):
         self._note = ""
 
     def show(self, days: Sequence[DayTally], median: float | None, note: str = "") -> None:
-        """Shows these days, oldest first, and the median over all; `note` is trusted text on what they leave out."""
+        """Shows these days, oldest first, and the median of all; `note` is trusted text on what is included."""
         self._days = tuple(days)
         self._median = median
         self._note = note

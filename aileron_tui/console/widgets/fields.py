@@ -47,7 +47,7 @@ class Fields(LineWidget):
         self._label_width = 0
 
     def show(self, fields: Sequence[Field], label_width: int) -> None:
-        """Shows these fields, with labels above their values if `label_width` is 0."""
+        """Shows these fields; labels go above their values if `label_width` is 0."""
         if (tuple(fields), label_width) != (self._fields, self._label_width):
             old_height = self.height_at(self.size.width)
             self._fields, self._label_width = tuple(fields), label_width
@@ -60,9 +60,9 @@ class Fields(LineWidget):
 
 
 def common_label_width(fields: Sequence[Field], width: int) -> int:
-    """The width of a label column for all of these fields; 0 if labels must go above their values.
+    """The width of the label column for all of these fields; 0 if labels must go above their values.
 
-    They must if the values would be too narrow. A few very long labels wrap instead.
+    That is the case if the values would be too narrow. Very long labels wrap.
     """
     widest = max((cells(inline(field.label)) for field in fields), default=0)
     label_width = max(4, min(widest, MAX_LABEL_WIDTH))

@@ -1,4 +1,4 @@
-"""A label with foreign text next to it, where wrapped rows continue below the text and never below the label."""
+"""A label with foreign text next to it. Wrapped rows continue below the text, never below the label."""
 
 from textual.content import Content
 from textual.css.styles import RulesMap

@@ -1,4 +1,4 @@
-"""The top lines: the name, whether the sources are connected, how many requests wait, and below that what is wrong."""
+"""The header (name, connection, number of waiting requests) and the banner for sources that are not connected."""
 
 from collections.abc import Mapping, Sequence
 
@@ -51,7 +51,7 @@ def banner(statuses: Mapping[str, SourceStatus], width: int, max_lines: int) -> 
 def _only_source_lines(status: SourceStatus, width: int) -> list[Content]:
     """One line if the reason fits on it, else a second line with the reason."""
     first = trusted(f"▲ not connected since {status.since}")
-    for stale in (": what is shown may be out of date", ", stale") if status.state is ConnectionState.STALE else ():
+    for stale in (": requests may be out of date", ", stale") if status.state is ConnectionState.STALE else ():
         if first.cell_length + len(stale) <= width:
             first += trusted(stale)
             break
@@ -87,7 +87,7 @@ class Header(CachedWidget):
 
     def render(self) -> Content:
         waiting, state, notes = self._shown
-        words = f"{waiting:,} waiting" if waiting else "nothing waits"
+        words = f"{waiting:,} waiting" if waiting else "nothing waiting"
         right = Content.assemble((words, "bold" if waiting else MUTED), " ")
         room = self.size.width - right.cell_length - 1
         left = _left_side(state, notes, room)

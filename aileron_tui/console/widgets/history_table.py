@@ -1,4 +1,4 @@
-"""The list of past requests. Only the lines on screen are drawn, however many were loaded."""
+"""The list of past requests. Only the lines on screen are drawn, however many are loaded."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -74,7 +74,7 @@ def _text(text: str, width: int, style: str = "") -> Content:
 
 
 def columns(width: int, *, show_source: bool = False) -> tuple[int, int]:
-    """The widths of action and agent if a request takes one line; `show_source` leaves room for the source."""
+    """The widths of the action and agent columns; `show_source` leaves room for the source."""
     room = width - 2 - (_WHEN + _OUTCOME + _TOOK + _SURFACE + _SIGNED) - 2 * 6 - (_SOURCE + 2 if show_source else 0)
     action = max(12, room * 3 // 5)
     return action, room - action
@@ -121,7 +121,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
 
     @dataclass()
     class Chosen(Message):
-        """A click on the request that was already under the cursor."""
+        """The request that was already under the cursor was clicked."""
 
         record: SourcedRecord
 
@@ -135,7 +135,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         """The last loaded request is on screen or close to it."""
 
         def can_replace(self, message: Message) -> bool:
-            """One of these is as good as many."""
+            """One queued message is enough."""
             return isinstance(message, HistoryTable.EndNeared)
 
     def __init__(self, *, show_source: bool = False) -> None:
@@ -151,7 +151,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         return self.records[self._cursor] if self.records else None
 
     def show(self, records: Sequence[SourcedRecord]) -> None:
-        """Shows other requests. The cursor stays on its request if that is among them."""
+        """Shows these requests instead. The cursor stays on its request if that is still listed."""
         before = self.current
         self.records = list(records)
         indexes = {record.key: index for index, record in enumerate(self.records)}

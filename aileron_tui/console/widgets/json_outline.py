@@ -1,4 +1,4 @@
-"""JSON as an outline whose objects and arrays can be folded. Only whitespace between tokens differs from the text."""
+"""JSON as an outline with foldable objects and arrays. It differs from the text only in whitespace between tokens."""
 
 import re
 from typing import Final
@@ -42,7 +42,7 @@ class JsonOutline:
         return self.folds.get(self._shown[shown]) if 0 <= shown < len(self._shown) else None
 
     def enclosing(self, shown: int) -> int:
-        """The shown line that opens what contains this line; the line itself if it opens something unfolded."""
+        """The shown line that opens the object or array around this line, or the line itself if it opens one."""
         number = self._shown[shown]
         if number in self.folds and number not in self.folded:
             return shown
@@ -54,7 +54,7 @@ class JsonOutline:
         return 0 <= shown < len(self._shown) and self._shown[shown] in self.folded
 
     def set_folded(self, shown: int, folded: bool) -> bool:
-        """Folds or unfolds what this line opens; returns whether that changed anything."""
+        """Folds or unfolds the object or array that this line opens; returns whether anything changed."""
         fold = self.fold_at(shown)
         if fold is None or (fold.start in self.folded) is folded:
             return False

@@ -1,4 +1,4 @@
-"""JSON of any length as rows of a screen; only the rows on screen are drawn."""
+"""Shows JSON of any length; only the rows on screen are drawn."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _GUTTER_WIDTH: Final = 2
 def json_text(fields: dict[str, Json]) -> str:
     """The fields as JSON, in order, with every character escaped that could be invisible or mistaken for another.
 
-    So text that is split into rows looks the same as in one piece, and what is copied is still exact.
+    This way the text looks the same however it is split into rows, and copied text is still exact.
     """
     parts = [f'  "{name}": {_value(value)}' for name, value in fields.items()]
     text = "{\n" + ",\n".join(parts) + "\n}"
@@ -45,7 +45,7 @@ def _escape(character: re.Match[str]) -> str:
 class JsonView(ScrollView, can_focus=True):
     """A text from `json_text`, wrapped at the width. `▎` marks the start of a line, `┆` a row that continues one."""
 
-    # The scrollbar has reserved room: if it appeared later, rows would be wider than the view.
+    # Room for the scrollbar is reserved: if it appeared later, rows would be wider than the view.
     DEFAULT_CSS = "JsonView { height: 1fr; overflow-x: hidden; scrollbar-gutter: stable; }"
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class JsonView(ScrollView, can_focus=True):
         self.refresh()
 
     def _row_length(self, line: str) -> int:
-        """How many characters of a line fit in a row; none is wider than two columns."""
+        """How many characters of a line fit in a row; no character is wider than two columns."""
         return self._width if line.isascii() else self._width // 2
 
     def render_line(self, y: int) -> Strip:

@@ -1,8 +1,8 @@
 """The keys at the bottom of a screen, which can also be clicked.
 
-A click does what its key does, with the same checks. It counts only if the button was pressed and released on the same
-key, and nothing changed in between that the operator would have to look at again. The clicked key is found by where it
-was drawn: it is never part of a text, so no text can add one.
+A click does what the key does, with the same checks. It counts only if the button was pressed and released on the same
+key, and nothing changed in between that the operator would have to look at again. The clicked key is found by its
+position, not by the text under the pointer, so no foreign text can add a key.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class Guarded(Protocol):
 
 
 class KeyLine(LineWidget):
-    """One line at the bottom of a screen; in a dialog as many lines as needed."""
+    """One line at the bottom of a screen; in a dialog, as many lines as needed."""
 
     DEFAULT_CSS = "KeyLine { height: 1; dock: bottom; padding: 0 1; }"
     ALLOW_SELECT = False
@@ -112,7 +112,7 @@ class KeyLine(LineWidget):
             self.refresh()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Checks the press: one that comes too early is ignored, however late the button is released."""
+        """Checks the press: one that comes too early is ignored, even if the button is released much later."""
         self._pressed = None
         hint = self._hint_at(event) if event.button == 1 else None
         if isinstance(self.screen, Guarded):
@@ -128,7 +128,7 @@ class KeyLine(LineWidget):
         event.stop()
         pressed, self._pressed = self._pressed, None
         hint = self._hint_at(event)
-        # A second click may be on its way to a screen that the first one closed.
+        # A second click may arrive after the first one closed this screen.
         if hint is not None and pressed == self._press_state(hint) and self.screen.is_active:
             await self.screen.run_action(hint.action)
 

@@ -15,7 +15,7 @@ class LineWidget(CachedWidget):
     DEFAULT_CSS = "LineWidget { height: auto; width: 1fr; }"
 
     def lines_at(self, width: int) -> Sequence[Content]:
-        """The lines for a width. No line may be wider."""
+        """The lines for a width; none may be wider than that."""
         raise NotImplementedError
 
     def height_at(self, width: int) -> int:
@@ -33,11 +33,11 @@ class LineWidget(CachedWidget):
 
     def refresh_lines(self, old_height: int) -> None:
         """Redraws the widget; updates the layout of the screen only if the height is no longer `old_height`."""
-        # Textual keeps the height it measured if this was to be laid out already, as after a change of size.
+        # Textual keeps the height it measured if a layout was already pending, for example after a resize.
         forget_measured_height(self)
         self.refresh(layout=self.height_at(self.size.width) != old_height)
 
     @property
     def has_current_height(self) -> bool:
-        """Whether the layout of the screen already fits the lines."""
+        """Whether the layout of the screen matches the current lines."""
         return not self.display or self.size.height == self.height_at(self.size.width)

@@ -1,9 +1,9 @@
-"""A foreign text of any length as rows for a screen. Only rows that are drawn are made visible.
+"""Foreign text of any length as rows for the screen. Only rows that are drawn are converted to visible text.
 
-The text is cut into chunks of lines. A chunk's rows are counted by `count`, a little at a time, and made visible when
-one of them is asked for. A long run of blank lines, of blanks, or of one character that is shown by its code is one
-chunk however long it is, so its count is complete. A line longer than a chunk continues in the next one; other runs
-that `core/visible_text.py` would count across such a cut are counted in two parts, and nothing is lost.
+The text is cut into chunks of lines. `count` counts the rows of the chunks, a few at a time; a chunk is converted when
+one of its rows is needed. A long run of blank lines, of blanks, or of one character that is shown by its code is always
+one chunk, so that the notice that replaces it has the full count. A line longer than a chunk continues in the next one;
+other runs that such a cut splits are counted in two parts, and nothing is lost.
 """
 
 import re
@@ -37,7 +37,7 @@ _SPACES: Final = re.compile(r"[ \t]*")
 _SIMPLE: Final = re.compile(r"[\n\r\t -~]*\Z")
 _LONE_RETURN: Final = re.compile(r"\r(?!\n)")
 _SAFE_CUT: Final = re.compile(r"(?<=[!-~])(?=[!-~])")
-# What `block` would change; text without it can be counted without making it visible.
+# Matches what `block_pieces` would change; text without a match can be counted without converting it.
 _NOT_VERBATIM: Final = re.compile(rf"[^\n -~]| {{25}}| {{3}}(?:\n|\Z)|(?:\A|\n) *\n(?: *(?:\n|\Z)){{{BLANK_LINES}}}")
 
 
@@ -59,7 +59,7 @@ class TextChunk:
 
 @dataclass(frozen=True, slots=True)
 class DrawnRow:
-    """One row: the number of its line, whether the line starts here, the beginning of the line, and the row's parts."""
+    """One row: its line number, whether the line starts here, the beginning of the line, and the row's parts."""
 
     line: int
     starts_line: bool
@@ -162,7 +162,7 @@ class LongText:
         return True
 
     def _measure(self, chunk: TextChunk) -> tuple[int, int]:
-        """The number of lines and rows of a chunk, without making plain text visible."""
+        """The number of lines and rows of a chunk; plain text is not converted for that."""
         text = "" if chunk.notice else self.text[chunk.start : chunk.end].replace("\r\n", "\n")
         if chunk.notice or _NOT_VERBATIM.search(text):
             lines = self._visible(chunk)
@@ -184,7 +184,7 @@ class LongText:
             rows = tuple(self._make_rows(index))
             self._cached_chunks[index] = rows
             self._cached_row_count += len(rows)
-            # A screen may show one row of each of many chunks.
+            # The screen may show only one row of each of many chunks.
             while self._cached_row_count > _MAX_CACHED_ROWS and len(self._cached_chunks) > _MIN_CACHED_CHUNKS:
                 self._cached_row_count -= len(self._cached_chunks.popitem(last=False)[1])
         else:
@@ -201,7 +201,7 @@ class LongText:
                 yield DrawnRow(self._first_line(index) + number, starts_here and row == 0, line_start, parts)
 
     def _chunks_of_text(self) -> Iterator[TextChunk | None]:
-        """The text in chunks, including an empty last line. Yields None while it searches for the end of a run."""
+        """The chunks of the text, including an empty last line. Yields None while it searches for the end of a run."""
         total = len(self.text)
         start, starts_mid_line, line_start = 0, False, ""
         while start < total or not starts_mid_line:

@@ -1,4 +1,4 @@
-"""Look-alike warnings for texts of any length. Long texts are scanned in a thread so that the console does not wait."""
+"""Look-alike warnings for texts of any length. Long texts are scanned in a thread, so as not to block the console."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +32,7 @@ class LookalikeScan:
 
     def __init__(self, owner: Widget) -> None:
         self._owner = owner
-        # By identity, because hashing a long text takes as long as drawing a screen of it. The owner keeps the texts.
+        # Keyed by identity, because hashing a long text is slow. The owner keeps the texts alive.
         self._warnings: dict[int, tuple[str, ...]] = {}
         self._long_texts: Sequence[str] = ()
         self.is_running = False
@@ -51,7 +51,7 @@ class LookalikeScan:
         return self._warnings.get(id(text), ())
 
     def finish(self, event: LookalikesFound) -> bool:
-        """Takes the warnings about the long texts; returns False if other texts are shown by now."""
+        """Stores the warnings about the long texts; returns False if other texts are shown by now."""
         if event.texts is not self._long_texts:
             return False
         self.is_running = False
@@ -77,7 +77,7 @@ class LookalikeScan:
 
 
 def lookalike_warnings(text: str, is_cancelled: Callable[[], bool] = bool) -> tuple[str, ...]:
-    """Warnings about hosts and addresses in the text; incomplete if it was cancelled.
+    """Warnings about hosts and addresses in the text; incomplete if the scan was cancelled.
 
     Scan a long text in a thread: the pauses let other threads run.
     """

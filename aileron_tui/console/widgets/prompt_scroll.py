@@ -13,10 +13,10 @@ _TO_THE_END: Final = 10**9
 
 
 class PromptScroll(VerticalScroll, CachedWidget, can_focus=False, inherit_bindings=False):
-    """What scrolls below the title of a prompt. The view around it has the focus and the keys."""
+    """The part of a prompt below its title, which scrolls. The view around it has the focus and handles the keys."""
 
     class Resized(Message):
-        """The body has another size."""
+        """The size of the body changed."""
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Redraws everything: Textual would redraw only what moved since it last computed the layout."""
@@ -28,7 +28,7 @@ class PromptScroll(VerticalScroll, CachedWidget, can_focus=False, inherit_bindin
         self.post_message(self.Resized())
 
     def scroll_rows(self, rows: int, quotes: Sequence[Quote], *, pages: bool = False) -> None:
-        """Scrolls by rows (or pages): a quote that is in view scrolls first, up to its end."""
+        """Scrolls by rows (or pages). A quote in view scrolls to its end before the body does."""
         count, rows = rows, rows * max(1, self.size.height - 1) if pages else rows
         down = rows > 0
         top, height = round(self.scroll_y), self.size.height

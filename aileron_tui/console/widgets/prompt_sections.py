@@ -1,7 +1,7 @@
-"""The parts of a prompt section: short values as fields, long ones as quotes, an edit as old and new value.
+"""The parts of a prompt section: short values as fields, long ones as quotes, edited ones with old and new value.
 
-Only so many rows become fields and quotes of their own. The others follow as the lines of one last quote, so that
-nothing is left out and nothing takes long to draw.
+Only a limited number of rows become fields and quotes. The others follow as lines of one last quote, so that nothing
+is left out and the prompt is still fast to draw.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ _EMPTY: Final = "empty"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The contents of a quote. In a list each line is an entry of its own."""
+    """The contents of a quote. If `is_list`, each line is a separate entry."""
 
     label: str
     text: str
@@ -34,14 +34,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Fields first, then blocks."""
+    """The fields of a section, and the blocks that follow them."""
 
     fields: tuple[Field, ...] = ()
     blocks: tuple[Block, ...] = ()
 
 
 def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section:
-    """The section for these rows; `before` are the rows that an edit replaced."""
+    """The section for these rows; `before` holds the rows as they were before an edit."""
     fields: list[Field] = []
     blocks: list[Block] = []
     overflow: list[Pair] = []
@@ -86,12 +86,12 @@ def _blocks(row: Row, old: Row | None) -> list[Block]:
 
 
 def _lines(rows: Iterable[Row]) -> str:
-    """One line for each row, with newlines in a value replaced by a sign."""
+    """One line for each row, with newlines replaced by a sign."""
     return "\n".join(f"{_one_line(row.label)}: {_one_line_value(row)}" for row in rows)
 
 
 def _signed_lines(pairs: Iterable[Pair]) -> str:
-    """The same with a sign before each line; a row that an edit changed is there as it was and as it is."""
+    """The same with a sign before each line; an edited row appears twice, before and after the edit."""
     return "\n".join(f"{sign} {_lines([shown])}" for row, old in pairs for sign, shown in signed_rows(row, old))
 
 

@@ -1,4 +1,4 @@
-"""The prompt: everything there is to know about one request before it is answered."""
+"""The prompt: everything the operator is shown about a request."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -93,7 +93,7 @@ class PromptView(CachedWidget, can_focus=True):
         yield TwoSidedLine(id="prompt-foot")
 
     def on_mount(self) -> None:
-        """Watches the scroll position, and shows a request that was given before."""
+        """Starts to watch the scroll position, and shows the request that was set before mounting."""
         if len(self.query("#prompt-body, #prompt-foot")) < 2:
             return  # the console is being closed while it is still being built
         for attribute in ("scroll_y", "virtual_size"):
@@ -105,12 +105,12 @@ class PromptView(CachedWidget, can_focus=True):
 
     def on_resize(self) -> None:
         """Adapts the layout to the new size."""
-        # The size with its padding, which depends on the class.
+        # The outer size, because the padding depends on this class.
         self.set_class(self.outer_size.height < _LOW_HEIGHT, "low")
         self._fit_to_size()
 
     def show(self, request: Request | None, *, note: Content | None = None) -> None:
-        """Shows this request, or none; for an edited one also what the edit changed."""
+        """Shows this request, or that none is waiting; for an edited request, also what was changed."""
         if not self.ready:
             self._show_when_ready = (request, note)
             return
@@ -129,7 +129,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._now = utc_now()
         if changed:
             self._version = version
-            # The position is kept, so what is above it may have changed unseen.
+            # The scroll position is kept, so what is above it may have changed unseen.
             self._progress.restart({part for part in self._parts() if not at_start(part)} if same else set())
             self._make_sections(request)
             if not same:
@@ -178,7 +178,7 @@ class PromptView(CachedWidget, can_focus=True):
         self.scroll_rows(rows)
 
     def action_page(self, pages: int) -> None:
-        """Scrolls by screens, less one row each."""
+        """Scrolls by pages; a page is one row less than the screen."""
         self.scroll_rows(pages, pages=True)
 
     def action_enter_outline(self) -> None:
@@ -235,7 +235,7 @@ class PromptView(CachedWidget, can_focus=True):
                 child.display = (child is empty) is (request is None)
         if request is None:
             hint = trusted("\nRequests from agents appear here.", MUTED)
-            empty.update(note or Content.assemble(trusted("Nothing waits.", STRONG), hint))
+            empty.update(note or Content.assemble(trusted("No requests waiting.", STRONG), hint))
             self._show_note(None)
             return
         self._show_note(note)
@@ -249,7 +249,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._arrange()
 
     def _draw_cautions(self, request: Request) -> bool:
-        """Shows what the operator should know before answering; returns whether that changed."""
+        """Shows the cautions; returns whether they changed."""
         cautions = words.caution_lines(request, self._now)
         if cautions.is_same(self._cautions):
             return False
@@ -281,7 +281,7 @@ class PromptView(CachedWidget, can_focus=True):
         head.show(*((one_line,) if fits and age else (heading, trusted(age, MUTED))))
 
     def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str) -> None:
-        """Fills the quotes of a section. Quotes are reused, so that moving through a list mounts no widgets."""
+        """Fills the quotes of a section. Quotes are reused, so that moving through the list mounts no widgets."""
         quotes = self._quotes[section_]
         new = [Quote() for _ in range(len(blocks) - len(quotes))]
         quotes += new
@@ -340,7 +340,7 @@ class PromptView(CachedWidget, can_focus=True):
 
     @property
     def _body_size(self) -> Size:
-        """The size of the body; the size it will have, if there is no layout yet."""
+        """The size of the body, or the size it will have if there is no layout yet."""
         body = self._body
         if body.size:
             return body.scrollable_content_region.size.with_height(body.size.height)
@@ -349,7 +349,7 @@ class PromptView(CachedWidget, can_focus=True):
         return Size(max(0, width), max(0, self.size.height - others))
 
     def _height(self, child: Widget, width: int) -> int:
-        """The rows of a widget, before there is a layout; for a quote only the rows around its text."""
+        """The rows a widget will take, even before there is a layout; for a quote, only the rows around its text."""
         if isinstance(child, Quote):
             return child.rows_around_text(width - _QUOTE_INDENT)
         frame, margin = child.gutter, child.styles.margin
@@ -375,7 +375,7 @@ class PromptView(CachedWidget, can_focus=True):
         text = f"{below:,} more line{'' if below == 1 else 's'} ↓" if below else ""
         self._line("prompt-foot").show(_EMPTY, trusted(text, STRONG))
         if self._progress.row_count_changed(rows):
-            self.call_after_refresh(self._update_progress)  # there may be more changes of the layout to come
+            self.call_after_refresh(self._update_progress)  # the layout may change again
             return
         if self.read_to_end or self._lookalikes.is_running or request.fetching or self.app.screen is not self.screen:
             return
@@ -387,5 +387,5 @@ class PromptView(CachedWidget, can_focus=True):
 
 
 def _version(request: Request) -> str:
-    """Identifies what is shown for a request; differs when any of it changes."""
+    """Identifies what is shown for a request; it changes whenever that does."""
     return f"{request.key} {request.digest} {request.edited_from.digest if request.edited_from else ''}"

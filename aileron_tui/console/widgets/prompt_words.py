@@ -1,4 +1,4 @@
-"""The texts around a request: the question, the risk, and where each part comes from."""
+"""The texts of a prompt: the question, the risk, and where each part comes from."""
 
 from datetime import datetime
 from typing import Final
@@ -27,12 +27,12 @@ _MAX_HASH: Final = 26
 _KNOWN_SIGNATURES: Final = ("signed", "unsigned")
 _HOW_TO_RETRY: Final = ", or press r to try again"
 _HOW_TO_SEE_ALL: Final = "; press v to see everything the daemon sent"
-_UNCERTAIN_CONNECTOR: Final = "it is not certain who made this connector"
+_UNCERTAIN_CONNECTOR: Final = "it is unclear who made this connector"
 _NOT_GIVEN: Final = "not given"
 
 
 def title(request: Request, *, asks: bool = True) -> Content:
-    """The question; only the name of the action if there is nothing to answer any more."""
+    """The question; only the name of the action once there is nothing to answer."""
     if not asks:
         return foreign_short(request.prompt.action, _MAX_NAME, ACCENT)
     if request.question:
@@ -42,7 +42,7 @@ def title(request: Request, *, asks: bool = True) -> Content:
 
 
 def risk(prompt: Prompt) -> Content:
-    """The risk, and why."""
+    """The risk level and its reason."""
     words, style = _RISKS[prompt.risk.level]
     return Content.assemble(trusted(words, style), "  ", foreign_short(prompt.risk.reason, _MAX_SENTENCE, MUTED))
 
@@ -65,7 +65,7 @@ def sent_heading(request: Request) -> Content:
 
 
 def fetched_heading(request: Request) -> Content:
-    """The heading above what was fetched, or why nothing was."""
+    """The heading above the preview, or why there is none."""
     prompt = request.prompt
     connector = foreign_short(short_name(prompt.connector.name), _MAX_NAME)
     if request.fetching:
@@ -92,7 +92,7 @@ def unavailable(request: Request) -> Content:
 
 
 def asker_field(request: Request) -> Field:
-    """Who asks. An agent tells a daemon its own name, so that is only a claim."""
+    """Who asks. A daemon only knows the name that the agent gave, so it is shown as a claim."""
     agent = request.prompt.asker.agent
     label = "Says it is" if request.daemon and agent else "Asked by"
     return Field(label, _clipped(agent), "" if agent else "an agent that gave no name")
@@ -105,7 +105,7 @@ def claim_fields(prompt: Prompt) -> tuple[Field, ...]:
 
 
 def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
-    """The connector that would run; empty if the request uses none."""
+    """The connector that would run; empty if the request uses no connector."""
     if prompt.kind != ACTION and not prompt.connector.name:
         return ()
     connector = prompt.connector
@@ -138,8 +138,8 @@ def short_name(connector: str) -> str:
 def preview_age(request: Request, now: datetime) -> str:
     """How long ago the preview was fetched.
 
-    A daemon fetches it before it asks, and never again. A gate that does not say when it fetched it did so after the
-    agent asked.
+    A daemon fetches the preview once, before it asks. If a gate does not say when it fetched the preview, it was after
+    the agent asked.
     """
     preview = request.prompt.preview
     if request.fetching or preview is None or preview.unavailable:

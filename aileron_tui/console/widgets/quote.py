@@ -1,4 +1,4 @@
-"""A quote: a block of foreign text with a head and a foot that say what it is and how long it is."""
+"""A quote: a block of foreign text. Its head says what the text is and how long, its foot how much is below."""
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -15,7 +15,7 @@ from aileron_tui.console.widgets.warning_lines import WarningLines
 
 
 class Quote(Vertical):
-    """A labelled block of foreign text with its own scrollbar, its line count and how much is below."""
+    """A labelled block of foreign text with its own scrollbar and line count."""
 
     DEFAULT_CSS = "Quote { height: auto; width: 1fr; }"
 
@@ -56,7 +56,7 @@ class Quote(Vertical):
         yield self._foot
 
     def on_mount(self) -> None:
-        """Starts the outline of a text that was given before the quote was mounted."""
+        """Starts to outline a text that was set before the quote was mounted."""
         if self._outline_pending:
             self._make_outline(self._text)
 
@@ -79,7 +79,7 @@ class Quote(Vertical):
 
     @property
     def at_end(self) -> bool:
-        """Whether the last row of the text is inside the quote's own window."""
+        """Whether the quote is scrolled to the last row of its text."""
         return not self._outline_pending and self.body.at_end
 
     def _load_text(self, *, is_diff: bool = False, is_list: bool = False) -> None:

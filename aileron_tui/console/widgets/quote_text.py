@@ -70,7 +70,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
     def show(
         self, text: str, outline: JsonOutline | None = None, *, is_diff: bool = False, is_list: bool = False
     ) -> None:
-        """Shows another text and keeps the scroll position if possible. In a list each line is an entry of its own."""
+        """Shows another text and keeps the scroll position if possible. If `is_list`, each line is a separate entry."""
         self.outline = outline
         self._cursor = 0
         self.is_diff = is_diff or (outline is None and _DIFF.search(text, 0, _DIFF_SEARCH_LENGTH) is not None)
@@ -85,7 +85,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def below(self) -> int:
-        """How many known rows are below the screen."""
+        """How many of the rows counted so far are below the screen."""
         return max(0, self.long_text.height - round(self.scroll_y) - self.size.height)
 
     @property
@@ -100,7 +100,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         return self.long_text.counted and not folded and self.size.height > 0 and self.below == 0
 
     def scroll_rows(self, rows: int) -> int:
-        """Scrolls by this many rows, or to the end; returns by how many it scrolled."""
+        """Scrolls by at most this many rows; returns how many it scrolled."""
         before = round(self.scroll_y)
         after = max(0, min(before + rows, round(self.max_scroll_y)))
         self._following_end = False
@@ -118,7 +118,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         self._count_timer = self.set_interval(_COUNT_INTERVAL, self._count, pause=self.long_text.counted)
 
     def on_resize(self) -> None:
-        """Wraps at the new width and keeps the line that was on top."""
+        """Wraps at the new width and keeps the top line in place."""
         self._set_width(self.scrollable_content_region.width)
         self._count_screen()
         self._update_scrolling()
@@ -145,14 +145,14 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         return Strip([Segment(text, (style or plain) + cursor) for text, style, _ in strip], width)
 
     def action_step(self, rows: int) -> None:
-        """Scrolls by a row; in an outline moves the cursor by a line."""
+        """Scrolls by rows; in an outline, moves the cursor by lines."""
         if self.outline is not None:
             self._move_cursor(rows)
         elif not self.scroll_rows(rows):
             raise SkipAction
 
     def action_page(self, pages: int) -> None:
-        """Scrolls by a screen, less one row."""
+        """Scrolls by pages; a page is one row less than the screen."""
         if not self.scroll_rows(pages * max(1, self.size.height - 1)):
             raise SkipAction
 
@@ -164,7 +164,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_rows(-self.long_text.height)
 
     def action_fold(self, folded: bool) -> None:
-        """Folds what contains the cursor, or unfolds what it is on."""
+        """Folds the object or array around the cursor, or unfolds the one at the cursor."""
         if self.outline is None:
             raise SkipAction
         shown = self.outline.enclosing(self._cursor) if folded else self._cursor
@@ -172,7 +172,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
             raise SkipAction
 
     def on_click(self, event: events.Click) -> None:
-        """Folds or unfolds when its sign is clicked."""
+        """Folds or unfolds a part when its sign is clicked."""
         row = self.long_text.row(round(self.scroll_y) + event.y)
         if self.outline is not None and row is not None and event.x < self._margin_width:
             self._set_folded(row.line, not self.outline.is_folded(row.line))
@@ -252,7 +252,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         return self.outline is not None and self.has_focus and row.line == self._cursor
 
     def _sign(self, row: DrawnRow, plain: Style) -> Segment:
-        """What goes before a row: the state of a fold, or a sign that the row continues a line and is not a new one."""
+        """The sign before a row: whether it is folded, or that it continues a line and does not start one."""
         if self.outline is None:
             changed = self.is_diff and row.line_start[:1] in _CHANGE_SIGNS and not row.line_start.startswith(_HUNK)
             continues = (self.is_diff or self._is_list) and not row.starts_line

@@ -1,4 +1,4 @@
-"""How much of a prompt the operator has had on screen."""
+"""Which parts of a prompt have been on screen."""
 
 from collections.abc import Callable
 
@@ -10,8 +10,8 @@ from aileron_tui.console.widgets.quote import Quote
 class ReadingProgress:
     """Records which parts of a prompt have been on screen since it last changed.
 
-    The parts are the scrolling body of the prompt and each quote in it. The prompt is read when the end of every part
-    has been on screen, and the start of every part that changed while it was scrolled down.
+    The parts are the scrolling body of the prompt and each quote in it. The prompt counts as read once the end of every
+    part has been on screen, and also the start of every part that changed while it was scrolled down.
     """
 
     def __init__(self) -> None:
@@ -21,17 +21,17 @@ class ReadingProgress:
         self._row_count = 0
 
     def restart(self, unseen_starts: set[Widget]) -> None:
-        """Starts over for another prompt; `unseen_starts` are parts that must be scrolled back to their start."""
+        """Starts over for a new prompt; `unseen_starts` are parts whose start must be seen again."""
         self.is_complete = False
         self._seen_ends.clear()
         self._unseen_starts = unseen_starts
 
     def has_unseen_start(self, parts: set[Widget]) -> bool:
-        """Whether one of these parts changed, and its start has not been on screen since."""
+        """Whether one of these parts changed and its start has not been on screen since."""
         return not self._unseen_starts.isdisjoint(parts)
 
     def row_count_changed(self, rows: int) -> bool:
-        """Whether the body has another number of rows than before. If so, what seemed to be an end may not be one."""
+        """Whether the body's number of rows changed. If so, forgets which ends were seen: they may have moved."""
         if rows == self._row_count:
             return False
         self.is_complete = self.is_complete and rows < self._row_count

@@ -1,4 +1,4 @@
-"""Everything about one past request: how it ended, and what was shown."""
+"""The details of a past request: how it ended, and the prompt that was shown."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -36,7 +36,7 @@ _EMPTY: Final = Content("")
 
 
 class DetailLines(LineWidget):
-    """Lines that are made for a width. Every row is behind a trusted margin, so that none can look like another."""
+    """Lines made for a width. Every row has a trusted margin, so that foreign text cannot look like another row."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -77,7 +77,7 @@ class RequestDetail(VerticalScroll, can_focus=True):
         note: Content | None = None,
         raw: bool = False,
     ) -> None:
-        """Shows one request. `shown` is None while it is loading; `note` goes below; `raw` is true if `v` shows all."""
+        """Shows a request. `shown` is None while it loads; `note` goes below; `raw` says whether `v` shows all."""
         self.query_one("#detail-about", DetailLines).show(partial(record_lines, record) if record else None)
         make_shown = partial(shown_prompt_lines, shown, BY_KEY if raw else BY_COMMAND) if shown else None
         self.query_one("#detail-shown", DetailLines).show(make_shown)
@@ -100,14 +100,14 @@ def _facts(record: SourcedRecord) -> Iterator[tuple[str, Content]]:
     if record.decided:
         yield "decided", _time(record.decided)
     if record.took is not None:
-        # A very quick answer is worth a warning: nobody reads a prompt that fast.
+        # Nobody reads a prompt that fast, so a very quick answer gets a warning.
         quick = record.took < QUICK_SECONDS
         words = trusted(f"decided in {span(record.took)}", WARNING if quick else "")
         yield "", words + trusted("  ⚠ quick", WARNING) if quick else words
     if record.ended and record.ended != record.decided:
         yield "ended", _time(record.ended)
     if record.edited:
-        how = EDITED_ELSEWHERE if record.surface == ELSEWHERE else "the approved call differs from the one asked"
+        how = EDITED_ELSEWHERE if record.surface == ELSEWHERE else "the approved call differs from what the agent sent"
         yield "edited", trusted(how, WARNING)
     if silent := unknown_outcome(record, utc_now()):
         yield "status", trusted(silent, WARNING)
@@ -136,7 +136,7 @@ def _time(time: str) -> Content:
 
 
 def shown_prompt_lines(shown: ShownPrompt, full_text_hint: str = BY_COMMAND, width: int = 0) -> Iterator[Content]:
-    """What the operator saw, line by line; `full_text_hint` says where to see texts that are too long for here."""
+    """What the operator saw, line by line; `full_text_hint` says where to see texts that are cut off here."""
     edited = trusted("  edited: − as asked, + as approved" if shown.asked is not None else "", WARNING)
     yield from _wrapped(_EMPTY, trusted("agent sent", STRONG) + edited, width)
     inputs = paired(shown.inputs, shown.asked)

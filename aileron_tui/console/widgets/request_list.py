@@ -1,4 +1,4 @@
-"""The list of requests. It reads the board and draws only the lines on screen."""
+"""The list of waiting requests. It reads the board and draws only the lines on screen."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -124,7 +124,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         return row + Style(color=self._style(component).color)
 
     def tick(self) -> None:
-        """Updates the times that read differently after another second."""
+        """Updates the times whose text changed in the last second."""
         now, end = utc_now(), self.scrollable_content_region.width - _END_WIDTH
         changes: list[TextChange] = []
         for y, line in self._lines_on_screen.items():
@@ -159,13 +159,13 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
             or size.height < before.height
             or (size.height > height) != self.show_vertical_scrollbar
         ):
-            update_scrollbars(self, size)  # which Textual leaves out if only the number of rows is another
+            update_scrollbars(self, size)  # Textual does not, if only the number of rows changed
             self.refresh(repaint=False, layout=True)
         elif self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = size.height
 
     def _keep_selected_in_view(self, row: int) -> None:
-        """Scrolls to the selected request when it or its row changed; otherwise the mouse wheel's position stays."""
+        """Scrolls to the selected request if it or its row changed; otherwise keeps the position of the mouse wheel."""
         if (self._board.selected, row) != self._last_selected:
             self._last_selected = (self._board.selected, row)
             self.scroll_to_region(Region(0, row, 1, 1), animate=False, force=True)
@@ -187,7 +187,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         """What belongs on a line of the screen, read from the board: a request, a message, or nothing."""
         board, keys = self._board, self._board.listed
         if not keys and y == 1:
-            words = "nothing matches" if board.filter else "nothing waits"
+            words = "nothing matches" if board.filter else "nothing waiting"
             return words if board.has_reports else "connecting…"
         index = y + self.scroll_offset.y
         if self._folded and board.selected in keys:
@@ -257,7 +257,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         return self._blank
 
     def action_page(self, pages: int) -> None:
-        """Moves by a screen, less one row. A folded list has no pages."""
+        """Moves by pages; a page is one row less than the screen. A folded list has no pages."""
         if self._folded:
             raise SkipAction
         self.post_message(self.MoveRequested(pages * max(1, self.size.height - 1)))

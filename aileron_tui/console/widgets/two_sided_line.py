@@ -1,4 +1,4 @@
-"""A line with one content on the left and one on the right, or one below the other if they do not fit."""
+"""A line with text on the left and on the right, or one below the other if they do not fit."""
 
 from textual.content import Content
 
@@ -11,14 +11,14 @@ _EMPTY = Content("")
 
 
 class TwoSidedLine(LineWidget):
-    """Two contents on one line; on a narrow screen the right one goes below."""
+    """Two texts on one line; on a narrow screen the right one goes below."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._left = self._right = _EMPTY
 
     def show(self, left: Content, right: Content = _EMPTY) -> None:
-        """Shows these contents; only a change of height moves other widgets."""
+        """Shows these texts; other widgets move only if the height changes."""
         if not left.is_same(self._left):
             self._show_both(left, right)
         elif not right.is_same(self._right):
@@ -30,7 +30,7 @@ class TwoSidedLine(LineWidget):
         self.refresh_lines(old_height)
 
     def _show_right(self, right: Content) -> None:
-        """Replaces the right side; a running clock only changes digits in place."""
+        """Replaces the right side; if only some characters differ, as in a clock, only these are redrawn."""
         old, new = self._right.plain, right.plain
         if len(old) != len(new) or right.spans != self._right.spans:
             self._show_both(self._left, right)

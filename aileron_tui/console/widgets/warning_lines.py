@@ -21,7 +21,7 @@ def warning_lines(warnings: Iterable[str], width: int) -> list[Content]:
 
 
 class WarningLines(LineWidget):
-    """Shows warnings, and takes no room if there are none."""
+    """Shows warnings; takes no room if there are none."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ _WORD = re.compile(r"[^ ]+ *| +")
 
 
 def wrap_parts(line: Iterable[TextPart], width: int) -> list[WrappedRow]:
-    """The rows of a line, at least one. Only marks wider than a row are split; blanks at a break are dropped."""
+    """The rows of a line, at least one. Marks are split only if wider than a row; blanks at a break are dropped."""
     parts = tuple(line)
     width = max(1, width)
     if sum(len(text) for text, _ in parts) * 2 <= width:
