@@ -138,7 +138,7 @@ class Gate:
         return action_json(action) if action else None
 
     async def call(self, name: str, args: JsonObject, asker: Asker, *, agent: str, wait: float | None = None) -> Reply:
-        """Runs an action. A gated action needs approval first; with `wait`, the reply is held for up to that many seconds."""
+        """Runs an action. A gated action needs approval first; the reply is held for up to `wait` seconds if given."""
         action = self._gate_state.installed.actions.get(name)
         if action is None:
             return replies.error(404, "not_found", f"no action named {name}")

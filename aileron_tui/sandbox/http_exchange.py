@@ -57,7 +57,7 @@ class GuestRequest:
 
 
 def read_guest_request(table: JsonObject) -> GuestRequest:
-    """Reads a request from a guest's JSON object. Field names are case-insensitive; unknown ones and nulls are ignored."""
+    """Reads a request from a guest's JSON. Field names are case-insensitive; unknown fields and nulls are ignored."""
     fields = {key.lower(): value for key, value in table.items() if value is not None}
     fields.update({key: value for key, value in table.items() if value is not None and key.islower()})
     headers = fields.get("headers", {})
