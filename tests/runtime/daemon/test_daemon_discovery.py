@@ -192,7 +192,7 @@ def test_a_token_that_is_not_where_it_should_be(tmp_path: Path, port: int) -> No
         find(NamedDaemon(url, token_file=tmp_path / "none"), {}, tmp_path)
     with pytest.raises(NoDaemon, match="token is missing"):
         find(NamedDaemon(url, token_env="WORK"), {}, tmp_path)
-    with pytest.raises(NoDaemon, match="two places"):
+    with pytest.raises(NoDaemon, match="given twice"):
         find(NamedDaemon(url, tmp_path / "token", "WORK"), {"WORK": OTHER}, tmp_path)
 
 
@@ -324,7 +324,7 @@ def test_an_address_that_is_none_is_not_passed_over(tmp_path: Path, port: int) -
 )
 def test_a_file_that_makes_no_sense(tmp_path: Path, odd: bytes) -> None:
     write_private(tmp_path / ".aileron" / "daemon.json", odd)
-    with pytest.raises(NoDaemon, match="cannot use the file") as caught:
+    with pytest.raises(NoDaemon, match="cannot use the daemon's address file") as caught:
         find(env={}, home=tmp_path)
     assert caught.value.why is NoDaemonReason.UNUSABLE
 
