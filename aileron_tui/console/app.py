@@ -14,7 +14,7 @@ from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from aileron_tui.console.answer_flow import AnswerFlow
-from aileron_tui.console.dialogs import ConsoleDialogs
+from aileron_tui.console.dialog_opener import ConsoleDialogs
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.keymap import checked_keymap

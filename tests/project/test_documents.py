@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui import __version__, cli
-from aileron_tui.cli import COMMANDS
+from aileron_tui.cli.commands import COMMANDS
 from aileron_tui.cli.exit_codes import FAILED, USAGE
 from aileron_tui.console.keymap import checked_keymap
 from aileron_tui.console.settings import THEMES

@@ -1,1 +1,17 @@
-"""The commands: one module each, imported when it is called."""
+"""The commands: one module each, imported when it is called, and the table that lists them."""
+
+COMMANDS = {
+    "demo": "try the console with sample data; needs no setup",
+    "gate": "run the gate without a console",
+    "run": "call an action as an agent does",
+    "list": "list the waiting requests",
+    "show": "show one request",
+    "approve": "approve a waiting request",
+    "deny": "deny a waiting request",
+    "watch": "print requests as they arrive, change and end",
+    "history": "show, search, verify and export the history",
+    "key": "create and manage signing keys and approvers",
+    "preview": "print the prompt for a call without making a request",
+    "lint": "check action, connector and suite manifests",
+    "doctor": "check the setup and suggest fixes",
+}

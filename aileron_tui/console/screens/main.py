@@ -16,7 +16,7 @@ from aileron_tui.console.answer_flow import AnswerFlow
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import bindings, of
-from aileron_tui.console.main_words import PromptOnScreen, header_notes, key_state, request_note, status_line
+from aileron_tui.console.main_screen_words import PromptOnScreen, header_notes, key_state, request_note, status_line
 from aileron_tui.console.render import trusted
 from aileron_tui.console.screens.answering import AnswerKeys
 from aileron_tui.console.screens.opening import open_help, open_history, open_log, open_raw
