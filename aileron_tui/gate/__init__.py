@@ -1,1 +1,1 @@
-"""The standalone runtime: takes calls from agents, asks a person, and runs what was approved."""
+"""The standalone runtime: accepts calls from agents, asks a person, and runs what was approved."""

@@ -17,12 +17,12 @@ _END_MESSAGES: Final = {
 
 
 def completed(request_id: str, text: str) -> StoredResult:
-    """The result of an op that succeeded."""
+    """The result of a request whose action succeeded."""
     return StoredResult(request_id, {"status": "completed", "audit_id": f"audit-{request_id}", "result": text})
 
 
 def failed(request_id: str, envelope: JsonObject) -> StoredResult:
-    """The result of an op that failed, with the complete error."""
+    """The result of a request whose action failed, with the complete error."""
     return StoredResult(request_id, {"status": "failed", "failure": envelope})
 
 

@@ -52,7 +52,7 @@ class AgentRoutes:
         return json_response(action)
 
     async def run(self, http_request: HttpRequest) -> Response:
-        """Calls an action; if it is gated, the response may be that approval is pending."""
+        """Calls an action. For a gated action, the response may say that approval is pending."""
         http_request.query()
         args = _call_args(await http_request.body(http_request.limits.call_bytes, {"args"}, optional=True))
         asker = Asker(
@@ -77,7 +77,7 @@ class AgentRoutes:
     async def _wait_for_result(
         self, http_request: HttpRequest, call: Callable[..., Coroutine[Any, Any, Reply]], wait: int
     ) -> Reply:
-        """Holds a call open until it ends. The call is withdrawn if the agent disconnects."""
+        """Waits for a call to end. If the agent disconnects, the request is withdrawn."""
         call_task = asyncio.create_task(call(wait=wait), name="call")
         disconnect_task = asyncio.create_task(http_request.wait_for_disconnect(), name="connection")
         closing_task = asyncio.create_task(self._closing.wait(), name="closing")
@@ -87,8 +87,8 @@ class AgentRoutes:
                 return call_task.result()
             if disconnect_task.done():
                 raise ClientDisconnected
-            # The gate is stopping, which withdraws nothing: repeating the call without waiting joins the open request,
-            # and the agent is told to poll for the result.
+            # The gate is stopping, which withdraws nothing. Repeating the call without waiting joins the open request
+            # and returns the reply that asks the agent to poll for the result.
             return await call(wait=None)
         finally:
             for task in (call_task, disconnect_task, closing_task):
@@ -97,7 +97,7 @@ class AgentRoutes:
                     await task
 
     async def result(self, http_request: HttpRequest) -> Response:
-        """Returns the result of a call, or that it is still open."""
+        """Returns the result of a call, or its state while it is open."""
         http_request.query()
         return reply_response(await self._gate.result(http_request.path_params["id"]))
 

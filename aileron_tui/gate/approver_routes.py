@@ -111,7 +111,7 @@ class ApproverRoutes:
         return json_response(found)
 
     async def decide(self, http_request: HttpRequest) -> Response:
-        """Takes a signed decision."""
+        """Accepts a signed decision."""
         http_request.query()
         _check_limit(http_request.session.refusal_limit, "refused decisions")
         body = await http_request.body(http_request.limits.decision_bytes, _DECISION_FIELDS)
@@ -120,7 +120,7 @@ class ApproverRoutes:
         return reply_response(reply)
 
     async def decide_batch(self, http_request: HttpRequest) -> Response:
-        """Takes several signed decisions; each succeeds or fails on its own."""
+        """Accepts several signed decisions; each succeeds or fails independently."""
         http_request.query()
         _check_limit(http_request.session.refusal_limit, "refused decisions")
         reply = await self._gate.decide_batch(await http_request.body(http_request.limits.batch_bytes, {"items"}))
@@ -178,7 +178,7 @@ def _check_limit(bucket: TokenBucket, what: str) -> None:
 
 
 def _is_recorded_refusal(reply: Json) -> bool:
-    """Whether a refused decision was recorded in the ledger; one that merely came too late is not."""
+    """Whether a reply refuses a decision and the refusal was recorded; a decision that was only too late is not."""
     match reply:
         case {"error": {"code": str(code)}}:
             return code not in _UNRECORDED_CODES

@@ -1,8 +1,8 @@
 """Approver sessions: signing a new challenge with an enrolled key allows reading and watching for a while.
 
-Challenges are not stored: each contains its own expiry and a MAC that only this process can compute, so requesting many
-costs nothing. Only used challenges are remembered, and only key holders can use one. A session alone cannot decide
-anything; every decision is signed separately.
+Challenges are not stored: each contains its own expiry and a MAC that only this process can compute, so issuing many of
+them takes no memory. Only used challenges are remembered, and only key holders can use one. A session alone cannot
+decide anything; every decision is signed separately.
 """
 
 import base64
@@ -40,7 +40,7 @@ class SessionRefused(Exception):
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """The session of a proven key holder. Times are in seconds on the clock of `Sessions`.
+    """The session of a client that proved it holds an enrolled key. Times are in seconds on the clock of `Sessions`.
 
     A session token can be stolen, so two limits apply to ledger entries that decide nothing: `view_limit` to refreshed
     previews and new watchers, `refusal_limit` to refused decisions.

@@ -19,7 +19,7 @@ class SubmittedDecision:
 
     @property
     def identity(self) -> bytes:
-        """Equal when the same decision is sent again."""
+        """A key that is equal when the same decision is sent again."""
         return canonical(self.envelope)
 
 

@@ -43,7 +43,7 @@ class DecisionHandler:
         self._cached_approvers = (-1, Approvers())
 
     def approvers(self) -> Approvers:
-        """Returns who may approve now; another process may have just enrolled or revoked a key."""
+        """Returns the current approvers; another process may have just enrolled or revoked a key."""
         changed = self._gate_state.reader.last_key_change()
         if changed != self._cached_approvers[0]:
             self._cached_approvers = changed, Approvers.of(self._gate_state.reader.key_changes())
@@ -80,7 +80,7 @@ class DecisionHandler:
         return request.to_json(self._gate_state.instance, self._gate_state.recorder.head.hash, prompt)
 
     async def decide(self, id_: str, body: JsonObject) -> Reply:
-        """Takes a signed decision; sending the same one again gets the same reply."""
+        """Accepts a signed decision; sending the same decision again returns the same reply."""
         try:
             decision = read_decision(body)
         except JsonError as error:
@@ -102,7 +102,7 @@ class DecisionHandler:
             return await self._apply(request, decision)
 
     async def decide_batch(self, body: JsonObject) -> Reply:
-        """Takes several decisions, each on its own. Requests that are not listed keep waiting."""
+        """Accepts several decisions independently of each other. Requests that are not listed keep waiting."""
         items = body.get("items")
         if not isinstance(items, list) or body.keys() != {"items"}:
             return replies.error(400, "invalid_body", 'expected {"items": […]}')
@@ -134,8 +134,8 @@ class DecisionHandler:
             return changed
         drafts = [EntryDraft(EntryKind.DECIDED, {"envelope": decision.envelope}, request.id)]
         if decision.approved:
-            # The approval and the start of the op are one commit: otherwise a crash between the two would leave an
-            # approved request for which nobody knows whether it may still run.
+            # The approval and the start of the op are one commit: after a crash between the two, it would be unknown
+            # whether the approved request had been started.
             drafts.append(EntryDraft(EntryKind.RUNNING, {"digest": digest}, request.id))
         try:
             await self._gate_state.recorder.record(*drafts)
@@ -184,7 +184,7 @@ class DecisionHandler:
         return self._prompt_changed(request, self._gate_state.request_json(request))
 
     def _verify(self, request: GateRequest, decision: SubmittedDecision, digest: str) -> None:
-        """Verifies the envelope, and that the unsigned fields around it say the same."""
+        """Verifies the envelope, and checks that the unsigned fields around it match."""
         statement = verify(
             decision.envelope,
             self.approvers(),
@@ -198,28 +198,28 @@ class DecisionHandler:
         if signed != (decision.approved, decision.reason, decision.edits):
             raise EnvelopeRefused(RefusalReason.MALFORMED, "the signed statement differs from the fields around it")
         if (statement.action, statement.connector) != (request.action.name, request.connector.hash):
-            raise EnvelopeRefused(RefusalReason.MALFORMED, "it is for another action or connector")
+            raise EnvelopeRefused(RefusalReason.MALFORMED, "the signed statement is for another action or connector")
 
     async def _refuse(self, request: GateRequest, refused: EnvelopeRefused) -> Reply:
         # The detail quotes what the client sent, which may be as long as a request body.
         detail = clip(inline(refused.detail), _MAX_DETAIL_LENGTH)
         log.warning("a decision on %s was refused: %s: %s", request.id, refused.reason.value, detail)
         body: JsonObject = {"reason": refused.reason.value, "detail": detail}
-        with contextlib.suppress(AileronError):  # the decision is refused even if that cannot be recorded
+        with contextlib.suppress(AileronError):  # the decision is refused even if the refusal cannot be recorded
             await self._gate_state.recorder.record(EntryDraft(EntryKind.REFUSED, body, request.id))
         if refused.reason is RefusalReason.DIGEST_DIFFERS:
             return self._prompt_changed(request, self._gate_state.request_json(request))
         return replies.error(403, refused.reason.name.lower(), str(refused))
 
     def _prompt_changed(self, request: GateRequest, item: Json) -> Reply:
-        message = "the prompt has changed since it was signed; review it, then decide"
+        message = "the prompt is not the one that was signed; review it, then decide"
         return replies.error(409, "PROMPT_CHANGED", message, state=request.state, item=item)
 
     def _repeated(self, request: GateRequest, decision: SubmittedDecision) -> Reply:
         if request.decision is not None and request.decision == decision.envelope:
             return _decided(
                 request, request.state is not RequestState.DENIED
-            )  # as signed, whatever the fields around it say
+            )  # the signed verdict counts, not the fields around it
         return self.not_pending(request.id)
 
     def not_pending(self, id_: str) -> Reply:

@@ -44,7 +44,7 @@ class Subscription:
             self._changed.set()
 
     def push(self, event: FeedEvent) -> None:
-        """Queues an event, or closes the subscription if its watcher does not read."""
+        """Queues an event, or closes the subscription if its watcher has fallen too far behind."""
         self._queued_bytes += len(event.encoded)
         if len(self._events) >= _MAX_QUEUED + 1 or (self._events and self._queued_bytes > _MAX_QUEUED_BYTES):
             self.close()
@@ -110,7 +110,7 @@ class EventFeed:
             subscription.push(event)
 
     def subscribe(self, after: int | None = None) -> Subscription:
-        """Adds a watcher; it starts with the events after `after` if they are still known, else with a snapshot."""
+        """Adds a watcher. It first gets the events after `after` if the feed still has them, otherwise a snapshot."""
         oldest = self._history[0].id if self._history else self._last_id + 1
         if after is not None and oldest - 1 <= after <= self._last_id:
             initial = [event for event in self._history if event.id > after]

@@ -1,4 +1,4 @@
-"""Watching over SSE: numbered events and a heartbeat. Clients that stop reading or whose session ends are cut off."""
+"""The event stream for watchers (SSE). Disconnects clients that stop reading or whose session has ended."""
 
 import asyncio
 from contextlib import suppress
@@ -23,7 +23,7 @@ _HEARTBEAT: Final = b": heartbeat\n\n"
 
 
 class Watchers:
-    """All current watchers, to limit their number and to end them."""
+    """All current watchers, to limit their number and to disconnect them."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -47,7 +47,7 @@ class Watchers:
         self._subscriptions.discard(subscription)
 
     def close(self) -> None:
-        """Ends all watchers; each stream first sends its queued events."""
+        """Disconnects all watchers; each stream sends its queued events first."""
         self._closed = True
         for subscription in tuple(self._subscriptions):
             subscription.close()

@@ -1,4 +1,4 @@
-"""The gate: takes calls, asks for approval and runs ops. Every step is in the ledger before it takes effect."""
+"""The gate: accepts calls, asks for approval and runs ops. Everything is recorded before it takes effect."""
 
 import asyncio
 import contextlib
@@ -39,7 +39,7 @@ _MANIFEST_CHECK_SECONDS: Final = 2.0
 
 
 class Gate:
-    """One gate on one data folder. It runs on one event loop; sandbox calls and file access run on threads."""
+    """One gate with its data folder. It runs on one event loop; sandbox calls and file access run on threads."""
 
     def __init__(self, setup: GateSetup, clock: Callable[[], datetime] = utc_now) -> None:
         self._gate_state = GateState(setup, clock)
@@ -47,7 +47,7 @@ class Gate:
         self._op_runner = OpRunner(self._gate_state, self._requests)
         self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner)
         self.ledger_path = setup.data / LEDGER_FILE
-        self.ledger_id = ""  # the hash of its first entry; set by start()
+        self.ledger_id = ""  # the hash of the ledger's first entry; set by start()
 
     @property
     def instance(self) -> str:
@@ -60,7 +60,7 @@ class Gate:
         return self._gate_state.feed
 
     async def start(self) -> None:
-        """Opens the ledger, loads the bundle, recovers from a crash, and starts taking calls."""
+        """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
         state, setup = self._gate_state, self._gate_state.setup
         state.pool = ThreadPoolExecutor(setup.limits.threads, thread_name_prefix="sandbox")
         settings = sandbox_settings(setup.config, setup.cache, setup.keyring)
@@ -92,7 +92,7 @@ class Gate:
         await state.recorder.record(EntryDraft(EntryKind.STOPPED, {"instance": self.instance}))
         await asyncio.to_thread(state.recorder.close)
         state.pool.shutdown(wait=False, cancel_futures=True)
-        # Running previews end by themselves; the sandbox can only be closed after that.
+        # Running previews end on their own; the sandbox can only be closed after that.
         threading.Thread(target=self._close_sandbox, name="sandbox-closing").start()
         state.outbox.close()
         state.reader.close()
@@ -138,7 +138,7 @@ class Gate:
         return action_json(action) if action else None
 
     async def call(self, name: str, args: JsonObject, asker: Asker, *, agent: str, wait: float | None = None) -> Reply:
-        """Runs an action; a gated one waits for approval, and the reply comes at once or within `wait` seconds."""
+        """Runs an action. A gated action needs approval first; the reply is held for up to `wait` seconds if given."""
         action = self._gate_state.installed.actions.get(name)
         if action is None:
             return replies.error(404, "not_found", f"no action named {name}")
@@ -179,15 +179,15 @@ class Gate:
         return len(waiting)
 
     def approvers(self) -> Approvers:
-        """Returns who may approve now."""
+        """Returns the current approvers."""
         return self._decisions.approvers()
 
     async def decide(self, id_: str, body: JsonObject) -> Reply:
-        """Takes a signed decision."""
+        """Accepts a signed decision."""
         return await self._decisions.decide(id_, body)
 
     async def decide_batch(self, body: JsonObject) -> Reply:
-        """Takes several signed decisions."""
+        """Accepts several signed decisions."""
         return await self._decisions.decide_batch(body)
 
     async def refresh(self, id_: str, body: JsonObject) -> Reply:

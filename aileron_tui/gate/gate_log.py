@@ -1,6 +1,6 @@
 """The log of a running gate: one line per event, as text or JSON.
 
-No line ever contains a token, an argument or any part of a preview. Foreign text is made visible first.
+No line ever contains a token, an argument or any part of a preview. Control characters in foreign text are escaped.
 """
 
 import json
@@ -18,7 +18,7 @@ _MAX_LINE_LENGTH: Final = 300
 
 
 class GateLog:
-    """Writes lines to a stream; writes nothing if there is none."""
+    """Writes log lines to a stream. Without a stream, nothing is logged."""
 
     def __init__(
         self, stream: TextIO | None = None, *, as_json: bool = False, clock: Callable[[], datetime] = utc_now
@@ -40,7 +40,7 @@ class GateLog:
             self._stream.write(line + "\n")
             self._stream.flush()
         except (OSError, ValueError):
-            # The reader of the log is gone. The gate goes on: everything important is in the ledger.
+            # Nobody reads the log any more. The gate keeps running: everything important is in the ledger.
             self._stream = None
 
 

@@ -19,7 +19,7 @@ from aileron_tui.sandbox.sandbox import Sandbox
 
 
 class PreviewState(StrEnum):
-    """The state of the preview."""
+    """Whether a request has a preview, and whether it has been fetched."""
 
     NONE = "none"
     FETCHING = "fetching"
@@ -40,10 +40,10 @@ class Edit:
 class GateRequest:
     """One gated call that waits or runs.
 
-    `end_lock` is held while the end of the request is recorded, so that it cannot end twice. `polled` is set once an
-    agent was told to poll for the result; `waiting_clients` counts the connections that are held open for it.
-    `decision` is the envelope that decided it. `edited_from` is the prompt of the original call if an edited one was
-    approved. `repeats` is the id of the interrupted request that this one asks about again.
+    `end_lock` is held while the end of the request is recorded, so that it cannot end twice. `polled` is set once the
+    agent has been asked to poll for the result; `waiting_clients` counts the connections that are waiting for it.
+    `decision` is the envelope of the decision. `edited_from` is the prompt of the original call if an edited call was
+    approved. `repeats` is the id of the interrupted request that this request repeats.
     """
 
     id: str

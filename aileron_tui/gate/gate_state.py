@@ -83,7 +83,7 @@ class GateState:
         return self.open_requests.get(id_) or self._recently_ended.get(id_)
 
     def pending(self) -> Iterator[GateRequest]:
-        """The requests that wait for an answer, oldest first."""
+        """Returns the requests that are waiting for an answer, oldest first."""
         return (request for request in tuple(self.open_requests.values()) if request.state is RequestState.PENDING)
 
     def open_count(self, agent: str) -> int:
@@ -102,7 +102,7 @@ class GateState:
         self.bytes_waiting += request.size
 
     def schedule(self, request: GateRequest, when: datetime, callback: Callable[[], object]) -> None:
-        """Calls something at a given time, unless the request is answered or ends before."""
+        """Calls `callback` at a given time, unless the request is answered or ends before then."""
         seconds = (when - self.clock()).total_seconds()
         timer = asyncio.get_running_loop().call_later(max(0.0, seconds), callback)
         self._timers.setdefault(request.id, []).append(timer)
@@ -113,7 +113,7 @@ class GateState:
             timer.cancel()
 
     def remove(self, request: GateRequest) -> None:
-        """Removes a request from the open ones."""
+        """Removes a request from the open requests."""
         self.cancel_timers(request)
         if self.open_requests.pop(request.id, None) is None:
             return
@@ -142,20 +142,20 @@ class GateState:
         await asyncio.to_thread(self.outbox.put, result, call, timestamp(self.clock()))
 
     async def mark_delivered(self, result: StoredResult, entry: EntryDraft) -> bool:
-        """Records that an agent received its result; returns False if it already had."""
+        """Records that an agent received its result; returns False if the result was already delivered."""
         if not await asyncio.to_thread(self.outbox.deliver, result.request):
             return False
         try:
             await self.recorder.record(entry)
         except AileronError as error:
-            # The result is true even if its delivery cannot be recorded; withholding it would be worse.
+            # The result is valid even if its delivery cannot be recorded; withholding it would be worse.
             log.error(
-                "the result of %s was delivered, but this cannot be recorded: %s", result.request, inline(str(error))
+                "the result of %s was delivered, but this could not be recorded: %s", result.request, inline(str(error))
             )
         return True
 
     def default_expiry(self, action: Action, now: datetime) -> datetime:
-        """Returns when a request expires, by its manifest or else by the configuration."""
+        """Returns when a request expires: the timeout comes from the manifest, or else from the configuration."""
         return now + timedelta(seconds=action.approval.timeout or self.setup.config.policy.timeout)
 
     # background work
@@ -174,7 +174,7 @@ class GateState:
         return task
 
     async def stop_background_work(self, keep: set[asyncio.Task[None]], seconds: float) -> None:
-        """Cancels all background tasks except `keep`, which get some time to finish."""
+        """Cancels all background tasks except `keep`, which get `seconds` to finish."""
         for task in self._tasks - keep:
             task.cancel()
         if keep:

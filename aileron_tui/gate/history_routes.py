@@ -102,7 +102,7 @@ def audit(ledger: Path, query: AuditQuery) -> JsonObject:
 
 
 def _stored_text(class_: str) -> str:
-    """What the bytes of an entry that fails with this class must contain, or "" if that is not known."""
+    """Returns a text that every stored entry with this failure class contains, or "" if there is no such text."""
     if not _PLAIN_CLASS.fullmatch(class_):
         return ""
     return next((kind for kind, name in _FAILURE_CLASSES.items() if name == class_), class_)
@@ -176,7 +176,7 @@ def _request_payload(reader: LedgerReader, entry: Entry) -> JsonObject:
 
 
 def _audit_event(entry: Entry, type_: str, actor: JsonObject, payload: JsonObject) -> JsonObject:
-    """Builds an audit event; the end of a request has the id that the agent received with the result."""
+    """Builds an audit event. The event for the end of a request has the id that the agent received with the result."""
     id_ = entry.request if entry.kind in _END_KINDS and entry.request else entry.seq
     return {
         "audit_id": f"audit-{id_}",

@@ -48,7 +48,7 @@ _CLIENT_CLOSED: Final = 499
 
 
 class GateApp:
-    """The ASGI application. `close` ends open-ended responses."""
+    """The ASGI application. `close` ends the responses that are held open."""
 
     def __init__(  # noqa: PLR0913  # the last three are optional
         self,
@@ -79,12 +79,12 @@ class GateApp:
         )
 
     def close(self) -> None:
-        """Ends all event streams, and tells agents with held calls to poll for their result."""
+        """Ends all event streams, and asks agents whose calls are held open to poll for the result."""
         self._closing.set()
         self._watchers.close()
 
     async def health(self, http_request: HttpRequest) -> Response:
-        """Reports that this is a gate, and its instance."""
+        """Reports that this is a running gate, and which instance."""
         http_request.query()
         health: JsonObject = {
             "status": "ok",
@@ -143,14 +143,14 @@ class GateApp:
             )
             if allowed_methods:
                 allowed = {"Allow": ", ".join(allowed_methods)}
-                raise Refusal(405, "method_not_allowed", "this method is not allowed here", allowed)
+                raise Refusal(405, "method_not_allowed", "this route does not support this method", allowed)
             raise not_found("route")
         self._check_access(http_request, route.access)
         http_request.path_params = path_params
         return await route.handler(http_request)
 
     def _caller(self, raw: Request) -> AgentCaller | Session | None:
-        """Returns who sent the token. An unknown token counts as none."""
+        """Identifies the caller by its token; returns None if the token is missing or unknown."""
         headers = raw.headers.getlist("authorization")
         if len(headers) != 1:
             return None
@@ -180,7 +180,7 @@ class GateApp:
             raise rate_limited("calls", seconds)
 
     def _log_request(self, http_request: HttpRequest, status: int, started_at: float, request_id: str) -> None:
-        """Logs one line. The path is only logged if it is a known route; the query never."""
+        """Logs one line. The path is only logged if it is a known route; the query is never logged."""
         caller = http_request.caller
         caller_name = "agent" if isinstance(caller, AgentCaller) else caller.name if isinstance(caller, Session) else ""
         segments = path_segments(http_request.raw.scope["raw_path"]) or []

@@ -47,19 +47,19 @@ class TokenBucket:
         self._updated_at = clock()
 
     def take(self) -> int:
-        """Takes a token and returns 0; if there is none, returns the seconds to wait."""
+        """Takes a token and returns 0; if none is available, returns the seconds to wait."""
         if seconds := self.wait_seconds():
             return seconds
         self._tokens -= 1
         return 0
 
     def wait_seconds(self) -> int:
-        """Returns the seconds to wait for a token, 0 if there is one; takes none."""
+        """Returns the seconds until a token is available, 0 if one is available now. Takes no token."""
         now = self._clock()
         self._tokens = min(self._burst, self._tokens + max(0.0, now - self._updated_at) * self._rate)
         self._updated_at = now
         return 0 if self._tokens >= 1 else max(1, math.ceil((1 - self._tokens) / self._rate))
 
     def charge(self, count: int) -> None:
-        """Takes tokens after the fact; missing ones are owed, up to another burst."""
+        """Takes tokens after the fact. The count may become negative, down to minus `burst`."""
         self._tokens = max(-float(self._burst), self._tokens - count)

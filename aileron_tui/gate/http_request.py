@@ -135,7 +135,7 @@ class HttpRequest:
         return bytes(data)
 
     async def _refuse_size(self, size: int) -> NoReturn:
-        """Refuses the body, but first reads and discards some of the rest, or many clients would not see the error."""
+        """Refuses the body. Reads and discards some of the rest first; otherwise many clients would miss the error."""
         if "expect" not in self.raw.headers:
             remaining = _DRAIN_BYTES
             with suppress(TimeoutError):

@@ -25,7 +25,7 @@ FolderState = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class InstalledBundle:
-    """A bundle whose actions can be called. Open requests keep theirs when the folder changes."""
+    """A bundle whose actions can be called. Open requests keep their bundle when the folder changes."""
 
     actions: Mapping[str, Action]
     connectors: Mapping[str, ConnectorRef]
@@ -56,7 +56,7 @@ def install(folder: Path, settings: SandboxSettings) -> InstalledBundle:
     bundle = load_bundle(folder)
     client = UpstreamClient()
     sandbox = Sandbox(read_packages(folder), settings, client)
-    weakref.finalize(sandbox, client.close)  # a replaced sandbox lives until its last request ends
+    weakref.finalize(sandbox, client.close)  # a replaced sandbox is used until its last request ends
     failures = sandbox.prepare(bundle.actions.values())
     refs = {
         requirement.name: ConnectorRef(
@@ -86,7 +86,7 @@ def _file_states(folder: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def action_json(action: Action) -> JsonObject:
-    """Returns an action in the format of Aileron's API, without what only concerns the operator."""
+    """Returns an action in the format of Aileron's API, without the parts that only the operator needs."""
     inputs: list[Json] = [
         {
             "name": field.name,

@@ -1,4 +1,4 @@
-"""Writes the ledger from one thread. Facts that wait at the same time are committed together, with one sync."""
+"""Writes to the ledger on one thread. Entries that are queued at the same time share one commit and one sync."""
 
 import asyncio
 import queue
@@ -14,7 +14,7 @@ _Job = tuple[Sequence[EntryDraft], "Future[Head]"]
 
 
 class LedgerRecorder:
-    """Records the gate's facts in the ledger. `head` is the head of the last commit."""
+    """Appends entries to the gate's ledger. `head` is the head after the last commit."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -24,14 +24,14 @@ class LedgerRecorder:
         self._thread.start()
 
     def record(self, *drafts: EntryDraft) -> "asyncio.Future[Head]":
-        """Done when all these facts are on the disk; fails, with none recorded, if that is not possible."""
+        """Appends these entries together. The future is done when they are on disk; if it fails, none was recorded."""
         done: Future[Head] = Future()
         self._jobs.put((drafts, done))
-        # A caller that is cancelled must not undo a fact, so the write goes on without it.
+        # The write continues even if its caller is cancelled.
         return asyncio.shield(asyncio.wrap_future(done))
 
     def close(self) -> None:
-        """Writes the facts that wait, then closes the ledger."""
+        """Writes the queued entries, then closes the ledger."""
         self._jobs.put(None)
         self._thread.join()
         self._ledger.close()
@@ -40,17 +40,17 @@ class LedgerRecorder:
         while (job := self._jobs.get()) is not None:
             jobs, ended = [job], False
             while not self._jobs.empty():
-                following = self._jobs.get()
-                if following is None:
+                next_job = self._jobs.get()
+                if next_job is None:
                     ended = True
                     break
-                jobs.append(following)
+                jobs.append(next_job)
             self._commit(jobs)
             if ended:
                 return
 
     def _commit(self, jobs: list[_Job]) -> None:
-        """One commit for all; if one of them cannot be recorded, one commit for each."""
+        """Commits all jobs at once; if that fails, commits each job separately."""
         try:
             self.head = self._ledger.append_all([draft for drafts, _ in jobs for draft in drafts])
         except AileronError as error:

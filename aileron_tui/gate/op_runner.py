@@ -1,4 +1,4 @@
-"""Runs approved ops: once, with exactly the inputs shown, and stores the outcome before reporting it."""
+"""Runs approved ops once, with exactly the inputs that were shown, and stores the outcome before reporting it."""
 
 import asyncio
 import secrets
@@ -50,7 +50,7 @@ class OpRunner:
         try:
             await record(EntryDraft(EntryKind.FAILED if execution.failure else EntryKind.EXECUTED, end, id_))
         except AileronError as error:
-            log.error("%s ran, but its outcome cannot be recorded: %s", id_, inline(str(error)))
+            log.error("%s ran, but its outcome could not be recorded: %s", id_, inline(str(error)))
             return replies.outcome_not_recorded()
         if execution.failure:
             return Reply(_STATUS.get(execution.failure.agent_kind, 500), execution.failure.envelope())
@@ -75,11 +75,11 @@ class OpRunner:
         try:
             await self.finish(request, result, _error_body(execution.failure))
         except AileronError as error:
-            log.error("%s ran, but its outcome cannot be recorded: %s", request.id, inline(str(error)))
+            log.error("%s ran, but its outcome could not be recorded: %s", request.id, inline(str(error)))
             self._gate_state.end(request, RequestState.FAILED if execution.failure else RequestState.EXECUTED, None)
 
     async def finish(self, request: GateRequest, result: StoredResult, error: JsonObject) -> None:
-        """Stores the outcome, then records the end; in this order, recovery can complete what a crash interrupts."""
+        """Stores the result, then records the end. If the gate crashes in between, recovery records the end."""
         await self._gate_state.store_result(result, request.fingerprint)
         await self._gate_state.recorder.record(
             EntryDraft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, request.id)
@@ -88,9 +88,9 @@ class OpRunner:
         self._gate_state.end(request, RequestState.FAILED if error else RequestState.EXECUTED, result)
 
     async def interrupt(self, request: GateRequest) -> GateRequest:
-        """Marks a running request as interrupted, because its outcome is unknown, and makes a new request for it.
+        """Marks a running request as interrupted, because its outcome is unknown, and creates a new request for it.
 
-        The op is never run again without asking. The end and the new request are one commit, so that a crash cannot
+        The op is never run again without approval. The end and the new request are one commit, so that a crash cannot
         lose the new request. Returns the new request, which is recorded but not yet shown.
         """
         new_request = self._requests.new_request(request.action, request.args, request.asker, request.agent)

@@ -1,4 +1,4 @@
-"""The first check on every HTTP request: it must be meant for this address and must not come from a web page.
+"""The first check on every HTTP request: it must be addressed to this gate and must not come from a web page.
 
 A web page cannot choose the Host header, so a host name that an attacker points at this machine (DNS rebinding) is
 detected. Browsers name the page that makes a request in Origin or Sec-Fetch-Site.
@@ -63,7 +63,7 @@ def authority(host: str, port: int) -> str:
 
 
 def path_segments(raw_path: bytes) -> list[str] | None:
-    """Splits a path into its segments; returns None for a path that no route can have.
+    """Splits a path into its segments; returns None if no route can match the path.
 
     No valid segment needs percent-encoding, so encoded bytes are refused.
     """

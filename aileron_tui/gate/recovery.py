@@ -1,4 +1,4 @@
-"""Recovery after a crash: waiting requests keep waiting; running ones become `interrupted` and are asked again."""
+"""Recovery after a crash: waiting requests keep waiting; running ones become `interrupted` and need approval again."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -87,7 +87,7 @@ def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRe
 
 
 def _original_args(reader: LedgerReader, body: JsonObject) -> JsonObject:
-    """Returns the inputs the agent sent, even if an edited call was interrupted and is asked again."""
+    """Returns the inputs that the agent sent, even if the request repeats an edited call that was interrupted."""
     while body.get("after") and (earlier := reader.of_request(str(body["after"]))):
         body = earlier[0].body
     args = body.get("args")
@@ -95,8 +95,8 @@ def _original_args(reader: LedgerReader, body: JsonObject) -> JsonObject:
 
 
 async def _abandon(gate_state: GateState, record: HistoryRecord) -> None:
-    """Ends a request that can no longer be shown as it was asked."""
-    why = "its action has been changed or removed since it was asked"
+    """Ends a request that can no longer be shown as it was made."""
+    why = "its action has been changed or removed since the request was made"
     if record.outcome == RequestState.PENDING:
         await gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, {"error": why}, record.id))
         await gate_state.store_result(

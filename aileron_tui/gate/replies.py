@@ -33,7 +33,7 @@ def unknown_request(id_: str) -> Reply:
 
 
 def not_recorded(failure: AileronError) -> Reply:
-    """The reply when the ledger cannot be written, so that nothing was done."""
+    """The reply when the ledger cannot be written and therefore nothing was done."""
     return error(503, "not_recorded", f"nothing was done, because it could not be recorded: {failure}")
 
 

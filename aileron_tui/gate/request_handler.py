@@ -32,7 +32,7 @@ class RequestHandler:
         self._gate_state = gate_state
 
     async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
-        """Joins an identical open call, delivers its result if that was never fetched, else makes a new request."""
+        """Joins an identical open request, delivers a result that was never fetched, or creates a new request."""
         gate_state = self._gate_state
         call = fingerprint(agent, action.name, args)
         try:
@@ -62,7 +62,7 @@ class RequestHandler:
     async def _wait(self, request: GateRequest, wait: float | None) -> Reply:
         """Waits until the request is recorded and, if `wait` is given, until it ends.
 
-        If the agent disconnects while waiting, the request is withdrawn, unless others also wait for it.
+        If the agent disconnects while waiting, the request is withdrawn, unless other connections are waiting for it.
         """
         request.waiting_clients += 1
         try:
@@ -116,7 +116,7 @@ class RequestHandler:
         )
 
     async def _record_and_open(self, request: GateRequest) -> None:
-        """Records a request, then opens it. Identical calls made in the meantime wait for the same record."""
+        """Records a request, then opens it. Identical calls made in the meantime join this request."""
         recording = self._gate_state.recorder.record(self.request_entry(request))
         await asyncio.sleep(0)
         self._gate_state.request_json(request)  # built while the disk is busy, and cached for the watchers
@@ -149,7 +149,7 @@ class RequestHandler:
         return EntryDraft(EntryKind.REQUESTED, body, request.id)
 
     def open(self, request: GateRequest) -> None:
-        """Opens a recorded request: informs the watchers, then the agent, then fetches the preview."""
+        """Opens a recorded request: notifies the watchers, then the agent, then fetches the preview."""
         gate_state = self._gate_state
         gate_state.feed.publish("pending", gate_state.request_json(request))
         request.recorded.set_result(None)

@@ -15,7 +15,7 @@ class RouteAccess(StrEnum):
     """Who may use a route."""
 
     OPEN = "open"  # anyone who can reach the address
-    HANDSHAKE = "handshake"  # anyone who is about to prove that they hold a key, but never an agent
+    HANDSHAKE = "handshake"  # anyone who wants to prove that they hold a key, but not agents
     AGENT = "agent"  # the agent token
     CATALOGUE = "catalogue"  # the agent token or a session
     APPROVER = "approver"  # a session
@@ -51,7 +51,7 @@ class RouteTable:
         self.routes = tuple(routes)
 
     def find(self, method: str, segments: list[str]) -> tuple[Route | None, Mapping[str, str], tuple[str, ...]]:
-        """Returns the route and its path parameters; if the method does not match, the methods that would."""
+        """Returns the route and its path parameters; if only the method is wrong, the methods that are allowed."""
         other_methods: dict[str, None] = {}
         for route in self.routes:
             params = route.match(segments)

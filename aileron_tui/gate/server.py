@@ -76,7 +76,7 @@ def bind(address: ListenAddress) -> socket.socket:
     except (OSError, OverflowError) as error:
         listener.close()
         in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-        detail = "another program uses this port" if in_use else str(getattr(error, "strerror", None) or error)
+        detail = "another program is using this port" if in_use else str(getattr(error, "strerror", None) or error)
         hint = (
             "If no gate is running already, choose another port with --port."
             if in_use
@@ -224,16 +224,16 @@ def _log_to(gate_log: GateLog) -> Iterator[None]:
 
 
 class _GateServer(uvicorn.Server):
-    """A server that leaves signal handling to its process."""
+    """A uvicorn server that installs no signal handlers."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Captures no signals."""
+        """Does nothing, because `run` handles the signals."""
         yield
 
 
 class _Connection(H11Protocol):
-    """A connection that must send the headers of each request within a few seconds, and that can be aborted."""
+    """A connection whose client must send the headers of each request within a few seconds, and that can be aborted."""
 
     _header_timer: asyncio.TimerHandle | None = None
 

@@ -348,7 +348,7 @@ def test_a_gate_cleans_up_and_another_one_finds_its_place_taken(tmp_path: Path, 
         second = ["gate", "--manifests", str(folder / "manifests"), "--port"]
         taken = command(home, *second, home.place["url"].rpartition(":")[2])
         assert (taken.returncode, taken.stdout) == (1, "")
-        assert "another program uses this port" in taken.stderr
+        assert "another program is using this port" in taken.stderr
         held = command(home, *second, "0")
         assert (held.returncode, held.stdout) == (1, "")
         assert held.stderr.startswith("error: ")
