@@ -33,7 +33,7 @@ UNKNOWN_PUBLISHER: Final = "unknown publisher"
 
 
 class PackageError(AileronError):
-    """A package or keyring that cannot be read."""
+    """A package or the keyring cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

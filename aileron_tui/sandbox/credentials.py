@@ -21,7 +21,7 @@ _CACHE_SECONDS: Final = 30.0
 
 
 class Secret:
-    """A text that never appears in output; only `reveal` returns it."""
+    """Secret text that never appears in output; only `reveal` returns it."""
 
     __slots__ = ("_text",)
 
@@ -41,21 +41,21 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class FromEnvironment:
-    """`env = "NAME"`."""
+    """An environment variable: `env = "NAME"`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class FromCommand:
-    """`command = ["program", "argument", …]`, run without a shell; its standard output is the secret."""
+    """The standard output of a command, run without a shell: `command = ["program", "argument", …]`."""
 
     argv: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FromKeyring:
-    """`keyring = "service/user"`."""
+    """An entry in the system keyring: `keyring = "service/user"`."""
 
     service: str
     user: str
@@ -66,7 +66,7 @@ SecretSource: TypeAlias = FromEnvironment | FromCommand | FromKeyring
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """`[connectors."fqn".credential]`: where the secret comes from, and what AWS signatures need besides it."""
+    """`[connectors."fqn".credential]`: where the secret comes from, and the other values that AWS signatures need."""
 
     source: SecretSource
     region: str = ""
@@ -74,7 +74,7 @@ class Binding:
 
 
 class Credentials:
-    """The configured bindings, resolved when a request first needs one. Thread-safe."""
+    """The configured bindings. A secret is read when a request needs it. Thread-safe."""
 
     def __init__(self, bindings: Mapping[str, Binding] | None = None) -> None:
         self._bindings = dict(bindings or {})
@@ -144,7 +144,7 @@ def _checked_secret(connector: str, kind: str, text: str) -> Secret:
     """Checks that a secret fits in one header; the multi-line JSON of AWS tools is allowed because it is never sent."""
     text = text.strip()
     if not text:
-        raise CallRefused(_credential_failure(connector, "its source returned an empty text"))
+        raise CallRefused(_credential_failure(connector, "its source returned nothing"))
     document = kind == "aws_sigv4" and text.startswith("{")
     if not document and not (text.isascii() and text.isprintable()):
         raise CallRefused(

@@ -24,7 +24,7 @@ _COMPONENT_MAGIC: Final = b"\0asm\x0d\0\x01\0"
 
 
 class EpochTicker:
-    """Increments the epoch while calls run, and blocks while none do.
+    """Increments the epoch while calls are running, and sleeps while none are.
 
     Python threads can wake up many ticks late. The ticker catches up on missed ticks, so that a deadline in ticks
     matches the deadline in seconds.

@@ -51,7 +51,7 @@ class Failure:
     """Why a call produced no result.
 
     `kind` is a plain string because a guest may report a class of its own. `reason` is one short line for the operator.
-    `reported_by_guest` marks failures that only the guest reports.
+    `reported_by_guest` is set if the guest reported the failure itself.
     """
 
     kind: str
@@ -82,7 +82,7 @@ class Failure:
 
 
 class CallRefused(Exception):
-    """Carries a failure to the code that ends the call or the host function."""
+    """Stops a call or a host function with a failure."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)

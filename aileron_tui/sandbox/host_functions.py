@@ -30,7 +30,7 @@ _BAD_REQUEST: Final = -2
 _UNAVAILABLE: Final = -1
 _MAX_LOG_LINES: Final = 200
 _MAX_LINE_LENGTH: Final = 2000
-_JSON_OVERHEAD: Final = 6  # JSON escapes make a body of control characters this many times larger
+_JSON_OVERHEAD: Final = 6  # JSON escapes can make a body this many times larger
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class HostFunctions:
     log_lines: list[str] = field(default_factory=list)
 
     def log(self, caller: wasmtime.Caller, *spans: int) -> None:
-        """Records a log line of the guest; invalid ranges are read as empty."""
+        """Records a log line from the guest; invalid memory ranges are read as empty."""
         if len(self.log_lines) < _MAX_LOG_LINES:
             name, text = (_read(caller, *spans[start : start + 2]) or b"" for start in (0, 2))
             line = f"{name[:20].decode('utf-8', 'replace')}: {text[:_MAX_LINE_LENGTH].decode('utf-8', 'replace')}"
@@ -100,7 +100,7 @@ class HostFunctions:
         return memory.write(caller, part, start) if part else 0
 
     def deny_spawn(self, *_args: object) -> int:
-        """Denies starting a program."""
+        """Refuses to start a program."""
         self.error = Failure(
             FailureKind.CAPABILITY_DENIED,
             "spawn: starting programs is not allowed",
@@ -151,7 +151,7 @@ current_call: Final = _CurrentCall()
 
 
 def define(linker: wasmtime.Linker) -> None:
-    """Defines the host functions, and a `poll_oneoff` that ends with the call."""
+    """Defines the host functions, and a `poll_oneoff` that never sleeps past the deadline of the call."""
     functions: dict[str, tuple[int, int, Callable[..., int | None]]] = {
         "log": (4, 0, HostFunctions.log),
         "http_request": (2, 1, HostFunctions.http_request),

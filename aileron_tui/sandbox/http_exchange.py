@@ -1,4 +1,4 @@
-"""One `http_request` of a guest: checks grant, headers, credential and redirects, and returns the response."""
+"""One `http_request` from a guest: checks its host, headers, credential and redirects, and returns the response."""
 
 import re
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class GuestRequest:
 
 
 def read_guest_request(table: JsonObject) -> GuestRequest:
-    """Reads a request from a guest's JSON object; names match in any case, unknown names and nulls are ignored."""
+    """Reads a request from a guest's JSON. Field names are case-insensitive; unknown fields and nulls are ignored."""
     fields = {key.lower(): value for key, value in table.items() if value is not None}
     fields.update({key: value for key, value in table.items() if value is not None and key.islower()})
     headers = fields.get("headers", {})
@@ -127,7 +127,7 @@ class HttpExchange:
             Failure(
                 FailureKind.NETWORK_ERROR,
                 f"more than {_MAX_REDIRECTS} redirects, the last from {request.url.host_port}",
-                f"{request.url.host_port} redirects too often",
+                f"{request.url.host_port} redirects too many times",
                 Boundary.EXTERNAL,
             )
         )
@@ -195,7 +195,7 @@ def _with_host_header(request: UpstreamRequest) -> UpstreamRequest:
 
 
 def _with_framing_headers(request: UpstreamRequest) -> UpstreamRequest:
-    """Adds the headers that no signature covers."""
+    """Adds the headers that are not covered by a signature."""
     framing: list[tuple[str, str]] = [("Accept-Encoding", "identity")]
     if request.body or request.may_modify:
         framing.append(("Content-Length", str(len(request.body))))

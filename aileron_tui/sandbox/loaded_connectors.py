@@ -1,4 +1,4 @@
-"""The connectors that can be called: checked against their pin, loaded, and limited."""
+"""The connectors that can be called: checked against their pin, loaded, and called within their limits."""
 
 import threading
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ class LoadedConnectors:
     def load(self, requirement: Requirement) -> LoadedConnector:
         """Returns the connector, checked and loaded; raises CallRefused.
 
-        Packages are immutable, so a package object that was checked once is not hashed again. Any other object is.
+        Packages are immutable, so each package object is hashed only once.
         """
         package = self._packages.get(requirement.name)
         if package is None:

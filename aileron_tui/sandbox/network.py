@@ -246,7 +246,7 @@ class UpstreamClient:
             _deadline.at = float("inf")
 
     def _retry(self, request: UpstreamRequest, limit: int) -> UpstreamResponse:
-        """Retries a read on a new connection after the peer closed the pooled one."""
+        """Retries a read-only request on a new connection after the peer closed the pooled one."""
         try:
             return self._send(request, True, limit)
         except _NETWORK_ERRORS as error:

@@ -1,7 +1,7 @@
-"""Where a connector may connect: strict URL parsing, exact host comparison, and checks on resolved addresses.
+"""Which hosts a connector may reach: strict URL parsing, exact host comparison, and checks on resolved addresses.
 
 Connections use the parts parsed here. No other URL parser sees the text afterwards, so the check and the client cannot
-read the same URL differently.
+interpret the same URL differently.
 """
 
 import ipaddress
@@ -54,7 +54,7 @@ class Url:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """What must stay the same for a credential to be sent along on a redirect."""
+        """The parts that a redirect must keep for the credential to be sent with it."""
         return self.scheme, self.host, self.port
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class Url:
 
 
 def bracketed(host: str) -> str:
-    """Returns a host as written before a port, IPv6 addresses in brackets."""
+    """Returns a host as written in a URL, with brackets around an IPv6 address."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -193,7 +193,7 @@ def _normalized(host_port: str) -> str:
 
 
 def ip_literal(host: str) -> Address | None:
-    """Returns the IP address if a checked host is one."""
+    """Returns the host as an IP address, or None if it is a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -201,7 +201,7 @@ def ip_literal(host: str) -> Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is on the public internet; an IPv4 address embedded in an IPv6 one is what counts."""
+    """Whether an address is on the public internet. If an IPv6 address embeds an IPv4 address, that one is checked."""
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
         if address in _NAT64:

@@ -34,7 +34,7 @@ class PreviewOutcome:
 
     @property
     def details(self) -> JsonObject:
-        """What the raw view and the log include but the prompt does not show."""
+        """Details for the raw view and the log, which are not part of the prompt."""
         details: JsonObject = {"seconds": round(self.seconds, 3), "log": list[Json](self.log), "stderr": self.stderr}
         if self.failure:
             details |= {

@@ -1,4 +1,4 @@
-"""The part of WASI preview 1 that connectors get: three in-memory streams and a sleep that ends with the call."""
+"""The part of WASI preview 1 for connectors: three in-memory streams, and a sleep limited by the call's deadline."""
 
 import ctypes
 import errno
@@ -51,7 +51,7 @@ class GuestStream:
 
 
 def configure(store: wasmtime.Store, stdin: bytes, stdout: GuestStream, stderr: GuestStream) -> None:
-    """Gives a store its three streams, and no arguments, environment or folders."""
+    """Gives a store its three streams, but no arguments, environment variables or folders."""
     config = wasmtime.WasiConfig()
     # The Python wrapper only takes a file for stdin; the C API takes bytes, which never touch the disk.
     stdin_bytes = _ffi.bytes_to_capi(stdin)

@@ -89,7 +89,7 @@ def test_a_command_that_fails_says_so_without_what_it_printed() -> None:
     [
         (FromCommand(("/no/such/program",)), "cannot be run (No such file or directory)"),
         (FromCommand(()), "is empty"),
-        (python("pass"), "returned an empty text"),
+        (python("pass"), "returned nothing"),
         (python("print('x' * 100_000)"), "printed too much"),
     ],
 )

@@ -35,7 +35,7 @@ def get(url: str, **more: object) -> bytes:
         ("/hang/up", "{host_port} did not send a complete response"),
         ("/cut", "{host_port} did not send a complete response"),
         ("/many/headers", "{host_port} did not send a complete response"),
-        ("/loop", "{host_port} redirects too often"),
+        ("/loop", "{host_port} redirects too many times"),
         ("/garbage", CRASHED),
         ("/binary", CRASHED),
     ],
