@@ -26,7 +26,7 @@ class File:
     sample: SampleFile
 
     def to_json(self, fields: tuple[str, ...]) -> JsonObject:
-        """Returns the requested fields of the file, as far as it has them."""
+        """Returns the requested fields, without those that the file does not have."""
         sample = self.sample
         all_fields: JsonObject = {
             "id": self.id,

@@ -34,7 +34,7 @@ class Mail:
         return next((value for key, value in self.headers if key.lower() == name.lower()), "")
 
     def to_json(self, labels: tuple[str, ...], format_: str) -> JsonObject:
-        """Returns the message as the API does: `minimal`, `metadata` (without the text) or `full`."""
+        """Returns the message in one of the API's formats: `minimal`, `metadata` (without the text) or `full`."""
         data = self.text.encode()
         result: JsonObject = {
             "id": self.id,

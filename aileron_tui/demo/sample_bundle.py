@@ -18,7 +18,7 @@ def pin(module: bytes, manifest: bytes) -> str:
 def materialise(target: Path, port: int, source: Path | None = None) -> Path:
     """Writes a private copy of the suite that uses `port`, with updated pins; returns `target`.
 
-    The pin of a connector covers its network grant, so another port needs another manifest and another pin. The module
+    The pin of a connector covers its network grant, so a different port needs a different manifest and pin. The module
     stays the same, because the actions pass the address to it.
     """
     source = source or bundled("manifests")

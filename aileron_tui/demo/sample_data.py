@@ -76,8 +76,8 @@ _ITINERARY = "\n".join(
     ]
 )
 
-# A Cyrillic letter in the address, a screen wipe and a reversed file name in the subject, and a body that clears the
-# screen, writes to the clipboard, draws a prompt of its own, and hides a sentence below 412 blank lines.
+# Cyrillic letters in the address, a clear-screen sequence and a reversed file name in the subject, and a body that
+# clears the screen, writes to the clipboard, draws a fake prompt, and hides a sentence below 412 blank lines.
 _HOSTILE = SampleMail(
     to="te\u0430m@ex\u0430mple.com",
     subject="Weekly recap\x1b[2J\x1b[H \u202efdp.exe\u202c\u200b",

@@ -25,7 +25,7 @@ _LONG_DRAFT_SECONDS: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class SampleHome:
-    """The parts a demo runs on."""
+    """Everything that a run of the demo needs."""
 
     root: Path
     service: SampleService

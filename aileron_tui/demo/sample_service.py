@@ -133,7 +133,7 @@ class SampleService:
             raise DemoError(
                 f"cannot start the sample service on {HOST}:{self._requested_port}",
                 str(error),
-                "Stop the program that uses this port, or choose another port with --port.",
+                "Stop the program that is using this port, or choose another port with --port.",
             ) from error
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.1,), name="sample-service", daemon=True

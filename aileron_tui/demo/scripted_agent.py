@@ -19,7 +19,7 @@ _MAX_WAITING: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class AgentPace:
-    """How fast the agent plays, and after how many scenes without an answer it gives up."""
+    """How fast the agent works, and after how many scenes without an answer it gives up."""
 
     scene_seconds: float = 20.0
     poll_seconds: float = 0.4
@@ -33,7 +33,7 @@ class AgentCalls(Protocol):
         """Calls an action."""
 
     def result(self, id_: str) -> JsonObject:
-        """Returns the result of a call, or that it is still waiting."""
+        """Returns the result of a call, or its state while it is open."""
 
 
 def _clock() -> datetime:
@@ -134,7 +134,7 @@ class ScriptedAgent:
             self._react(call, answer)
 
     def _poll_until(self, finished: Callable[[], bool], seconds: float | None = None) -> None:
-        """Polls for results until `finished`, stopped, or the time is up."""
+        """Polls for results until `finished` returns true, the agent is stopped, or the time is up."""
         remaining = float("inf") if seconds is None else seconds
         while remaining > 0 and not finished() and not self._stop.wait(min(self._pace.poll_seconds, remaining)):
             remaining -= self._pace.poll_seconds
@@ -160,7 +160,7 @@ class ScriptedAgent:
                 self._log.say(f"{call.action}: nobody answered. That is not a denial, so I may ask again later.")
                 return
             case {"status": "denied", "reason": str(reason)} if reason:
-                self._log.say(f"{call.action} denied, because “{reason}”: {call.refused}")
+                self._log.say(f"{call.action} denied (“{reason}”): {call.refused}")
                 next_calls = call.fallback
             case {"status": "denied"}:
                 self._log.say(f"{call.action} denied: {call.refused}")

@@ -1,4 +1,4 @@
-"""The routes of the sample service: a request in, a response out, no sockets."""
+"""The routes of the sample service: they turn a request into a response, without any sockets."""
 
 import json
 from collections.abc import Callable

@@ -67,7 +67,7 @@ TIMEOUT: JsonObject = {"status": "failed", "failure": {"error": {"class": "appro
     [
         ({"status": "completed", "result": "{}"}, "send-draft approved: it was sent."),
         ({"status": "denied"}, "send-draft denied: I will not."),
-        ({"status": "denied", "reason": "wrong \x1b[2J"}, "send-draft denied, because “wrong ⟨ESC⟩[2J”: I will not."),
+        ({"status": "denied", "reason": "wrong \x1b[2J"}, "send-draft denied (“wrong ⟨ESC⟩[2J”): I will not."),
         (FAILURE, "send-draft approved, but it failed: 404"),
         (TIMEOUT, "send-draft: nobody answered. That is not a denial, so I may ask again later."),
     ],
