@@ -1,1 +1,1 @@
-"""The client of a gate: where it is, what it can be asked, and what it tells."""
+"""Clients for a gate and a daemon: discovery, HTTP calls, events and errors."""

@@ -1,14 +1,14 @@
-"""The errors of talking to a gate or a daemon.
+"""Errors that occur when talking to a gate or a daemon.
 
 RuntimeFault
 ├── NoGate          none was found, or nothing answers at its address
-├── NoReply         the connection broke before the reply; it is not known whether the gate acted
+├── NoReply         the connection was lost before the reply; it is not known whether the gate acted
 ├── InvalidReply    a reply that no gate would send: not JSON, the wrong shape, or a digest that does not match
 ├── UntrustedGate   not the gate that is known at this address
 └── Rejected        the gate refused; see `status`, `code` and `body`
     ├── NotAllowed      401, 403: token, session, key or signature
     ├── NotFound        404
-    ├── NotWaiting      409: the request no longer waits; `state` is its state
+    ├── NotWaiting      409: the request is no longer waiting; `state` is its state
     ├── PromptChanged   409: the prompt has changed since it was shown
     ├── ApprovalsOff    503: approvals are switched off on this daemon
     ├── VaultLocked     423: the daemon's vault is locked
@@ -24,7 +24,7 @@ _LONGEST_MESSAGE: Final = 500
 
 
 class RuntimeFault(AileronError):
-    """Any failure of this layer."""
+    """The base class of all errors in this package."""
 
 
 class NoGate(RuntimeFault):
@@ -32,7 +32,7 @@ class NoGate(RuntimeFault):
 
 
 class NoReply(RuntimeFault):
-    """The connection broke before the reply came."""
+    """The connection was lost before the reply arrived."""
 
 
 class InvalidReply(RuntimeFault):
@@ -59,19 +59,19 @@ class Rejected(RuntimeFault):
 
 
 class NotAllowed(Rejected):
-    """401 or 403."""
+    """401 or 403: the token, session, key or signature is missing or not accepted."""
 
 
 class NotFound(Rejected):
-    """404."""
+    """404: there is no such action, request or event."""
 
 
 class NotWaiting(Rejected):
-    """409: the request no longer waits."""
+    """409: the request is no longer waiting."""
 
     @property
     def state(self) -> str:
-        """Its state."""
+        """The state of the request."""
         return str(self.body.get("state", ""))
 
 
@@ -95,11 +95,11 @@ class ApprovalsOff(Rejected):
         super().__init__(status, body, retry_after, peer)
         self.title = f"approvals are switched off on this {peer}"
         self.detail = "it does not ask for approval, and its requests cannot be answered"
-        self.hint = "Switch them on in its configuration and restart it."
+        self.hint = f"Switch approvals on in the {peer}'s configuration and restart it."
 
 
 class LimitExceeded(Rejected):
-    """413 or 429."""
+    """413 or 429: a request that is too large, or too many requests."""
 
 
 _BY_STATUS = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 413: LimitExceeded, 423: VaultLocked, 429: LimitExceeded}
@@ -107,7 +107,7 @@ _BY_CODE = {"INVALID_STATE": NotWaiting, "PROMPT_CHANGED": PromptChanged, "actio
 
 
 def rejected(status: int, body: JsonObject, retry_after: str = "", peer: str = "gate") -> Rejected:
-    """The error for this status and code."""
+    """Returns the error for an HTTP status and the code in its body."""
     error = body.get("error")
     code = str(error.get("code")) if isinstance(error, dict) else ""
     type_: type[Rejected] = _BY_CODE.get(code) or _BY_STATUS.get(status) or Rejected

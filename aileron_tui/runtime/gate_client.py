@@ -1,6 +1,6 @@
-"""The HTTP calls of a gate: those of an agent and those of an approver.
+"""The HTTP clients for a gate: one for agents and one for approvers.
 
-Errors are those of `aileron_tui.runtime.errors`:
+They raise the errors in `aileron_tui.runtime.errors`:
 
 RuntimeFault
 ├── NoGate
@@ -45,12 +45,12 @@ LONGEST_WAIT: Final = 300
 
 
 def _connect(found: FoundGate, transport: httpx.BaseTransport | None = None, secret: str = "") -> HttpConnection:
-    # The gate of this home runs as this user; a gate that was named may belong to another user on purpose.
+    # The gate of this home runs as this user. A gate given by its URL may belong to another user on purpose.
     return HttpConnection(found.url, hint=START, secret=secret, own_user_only=bool(found.instance), transport=transport)
 
 
 def verified_instance(connection: HttpConnection, found: FoundGate) -> str:
-    """The instance that replies, checked to be the gate that was found. No secret is sent."""
+    """Returns the instance id of the gate, after checking that it is the gate that was found. Sends no secret."""
     health = connection.ask("GET", "/v1/health")
     instance = health.get("instance")
     if health.get("service") != "aileron" or not isinstance(instance, str):
@@ -66,7 +66,7 @@ def _check_instance(found: FoundGate, instance: str) -> None:
 
 
 class AgentClient:
-    """The calls of an agent."""
+    """The client for agents."""
 
     def __init__(self, found: FoundGate, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
         self._found = found
@@ -89,7 +89,7 @@ class AgentClient:
         return self._ask("GET", f"/v1/actions/{_path_segment(name)}")
 
     def run(self, name: str, args: JsonObject, *, asker: Asker | None = None, wait: int = 0) -> JsonObject:
-        """Calls an action. With `wait` the reply may take that long, and closing the connection withdraws the call."""
+        """Calls an action. With `wait`, the reply may take that many seconds; disconnecting withdraws the request."""
         headers = _asker_headers(asker or Asker())
         if wait > 0:
             headers["Prefer"] = f"wait={min(wait, LONGEST_WAIT)}"
@@ -97,7 +97,7 @@ class AgentClient:
         return self._ask("POST", f"/v1/actions/{_path_segment(name)}/run", {"args": args}, headers, seconds)
 
     def result(self, id_: str) -> JsonObject:
-        """The result of a call, or that it has none yet."""
+        """The result of a call, or its state while it is open."""
         return self._ask("GET", f"/v1/action-approvals/{_path_segment(id_)}/result")
 
     def _ask(
@@ -116,9 +116,9 @@ class AgentClient:
 
 
 class ApproverClient:
-    """The calls of somebody with an enrolled key. Opens a session when it needs one, and again when it has expired.
+    """The client for approvers with an enrolled key. Opens a session when needed, and a new one when it has expired.
 
-    `check_gate` gets the address, ledger and instance of the gate before anything is signed for it, and may raise.
+    `check_gate` gets the address, ledger and instance of the gate before anything is signed, and raises to refuse it.
     """
 
     def __init__(  # noqa: PLR0913  # who calls, which gate, and under which name
@@ -157,18 +157,18 @@ class ApproverClient:
         self._connection.close()
 
     def waiting(self) -> tuple[Request, ...]:
-        """The requests that wait, oldest first."""
+        """The waiting requests, oldest first."""
         items = self._ask("GET", "/v1/action-approvals").get("items")
         if not isinstance(items, list):
-            raise InvalidReply("the gate sent no list of requests")
+            raise InvalidReply("the gate's reply contains no list of requests")
         return tuple(read_gate_request(item, self.instance, self.name) for item in items)
 
     def item(self, id_: str) -> Request:
-        """One request that waits or ended recently."""
+        """One request that is waiting or ended recently."""
         return self._read(self._ask("GET", f"/v1/action-approvals/{_path_segment(id_)}"), id_)
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
-        """The request with its preview fetched again, or as it would be with edited inputs."""
+        """Fetches the preview again, or builds the prompt for edited inputs; returns the request with that prompt."""
         body: JsonObject = {} if edits is None else {"edited_payload": edits}
         answer = self._ask("POST", f"/v1/action-approvals/{_path_segment(id_)}/refresh", body, seconds=40.0)
         return self._read(answer.get("item"), id_)
@@ -176,9 +176,9 @@ class ApproverClient:
     def decide(
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
-        """Answers exactly what the request shows; returns its state after that.
+        """Signs and sends a decision on exactly what the request shows; returns the new state of the request.
 
-        If the reply is lost, sends the same decision once more: the gate takes the same decision only once.
+        If the reply is lost, sends the same decision once more; the gate applies it only once.
         """
         body = canonical(self.decision(request, verdict, reason=reason, edits=edits))
         path = f"/v1/action-approvals/{_path_segment(request.id)}/decide"
@@ -198,7 +198,7 @@ class ApproverClient:
         return body if edits is None else body | {"edited_payload": edits}
 
     def decide_batch(self, decisions: Mapping[str, JsonObject]) -> JsonObject:
-        """Sends several signed decisions by request id; each is accepted or refused by itself."""
+        """Sends several signed decisions by request id; each is accepted or refused independently."""
         return self._ask(
             "POST",
             "/v1/action-approvals/batch/decide",
@@ -206,7 +206,7 @@ class ApproverClient:
         )
 
     def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
-        """Every change after event `after` as it comes, None for each heartbeat; ends when the gate ends it."""
+        """Yields every change after event `after` as it happens, and None for each heartbeat, until the gate stops."""
         self._ensure_session()
         query = {"surface": self._surface}
         try:
@@ -230,18 +230,18 @@ class ApproverClient:
         return self._ask("GET", "/v1/status")
 
     def vault(self) -> VaultState:
-        """NONE: a gate has no vault."""
+        """Always NONE, because a gate has no vault."""
         return VaultState.NONE
 
     def unlock_vault(self, passphrase: bytearray) -> None:
-        """Does nothing: a gate has no vault."""
+        """Does nothing, because a gate has no vault."""
 
     @property
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token}"}
 
     def _read(self, value: Json, id_: str) -> Request:
-        """The request in a reply, checked to be the one that was asked for."""
+        """Reads the request in a reply, and checks that it is the one that was asked for."""
         request = read_gate_request(value, self.instance, self.name)
         if request.id != id_:
             raise InvalidReply("the gate sent a different request from the one asked for", request.id)
@@ -275,11 +275,11 @@ class ApproverClient:
             self._open_session()
 
     def _open_session(self) -> None:
-        """Signs a challenge. It names the gate, so the signature is useless at another gate."""
-        asked = self._connection.ask("POST", "/v1/approver/challenge", {})
-        challenge, instance, ledger = (asked.get(name) for name in ("challenge", "instance", "ledger"))
+        """Opens a session by signing a challenge that names the gate, so the signature is useless at another gate."""
+        reply = self._connection.ask("POST", "/v1/approver/challenge", {})
+        challenge, instance, ledger = (reply.get(name) for name in ("challenge", "instance", "ledger"))
         if not isinstance(challenge, str) or not isinstance(instance, str) or not isinstance(ledger, str):
-            raise InvalidReply("the gate sent no challenge")
+            raise InvalidReply("the gate's reply contains no challenge")
         _check_instance(self._found, instance)
         if self._check_gate is not None:
             self._check_gate(self._found.url, ledger, instance)
@@ -287,13 +287,13 @@ class ApproverClient:
         proof: JsonObject = {"challenge": challenge, "keyid": self._key.public.fingerprint, "signature": signature}
         token = self._connection.ask("POST", "/v1/approver/session", proof).get("token")
         if not isinstance(token, str):
-            raise InvalidReply("the gate sent no session")
+            raise InvalidReply("the gate's reply contains no session token")
         self._connection.redact.add(token)
         self._token, self.instance = token, instance
 
 
 def _path_segment(name: str) -> str:
-    """A name as part of a URL path. An empty name becomes "-", so that the gate replies that it does not exist."""
+    """Escapes a name for a URL path. An empty name becomes "-", so that the gate replies that it does not exist."""
     return quote(name, safe="") or "-"
 
 

@@ -1,4 +1,4 @@
-"""Finds the gate to talk to: the one that was named, else the one that runs in this home.
+"""Finds the gate to talk to: the one given by its URL, otherwise the one running in this home.
 
 An agent's token and an approver's session are never sent unencrypted over a network.
 """
@@ -15,7 +15,7 @@ from aileron_tui.files.private_files import PrivateFileError, read_private
 from aileron_tui.runtime.errors import NoGate
 
 FILE: Final = "gate.json"
-START: Final = "Start one with `aileron-tui gate`, or name one with --url."
+START: Final = "Start one with `aileron-tui gate`, or pass the address of one with --url."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class FoundGate:
 
 
 def discover(url: str = "", data: Path | None = None) -> FoundGate:
-    """The gate to talk to; not checked to be running."""
+    """Returns the gate to talk to, without checking that it is running."""
     path = (data or paths().data) / FILE
     if not url:
         return _own_gate(path)
     try:
         address = read_address(url)
     except BadAddress as error:
-        raise NoGate("not the address of a gate", str(error), "Write it as http://127.0.0.1:8722.") from None
+        raise NoGate("not a valid gate address", str(error), "Write it as http://127.0.0.1:8722.") from None
     try:
         here = _own_gate(path)
     except NoGate:
@@ -51,7 +51,7 @@ def agent_token(found: FoundGate) -> str:
     """The agent token, which is new each time the gate starts."""
     if found.token_file is None:
         raise NoGate(
-            "there is no agent token for this gate", found.url, "Name the file that holds it with --token-file."
+            "there is no agent token for this gate", found.url, "Pass the file that contains it with --token-file."
         )
     try:
         token = read_private(found.token_file, 4096).decode("ascii").strip()
@@ -64,31 +64,31 @@ def agent_token(found: FoundGate) -> str:
 
 def _own_gate(path: Path) -> FoundGate:
     if not path.exists():
-        raise NoGate("no gate is running here", f"there is no {path}", START)
+        raise NoGate("no gate is running here", f"{path} does not exist", START)
     try:
         fields = read_object(read_private(path, 64 * 1024))
     except (PrivateFileError, JsonError) as error:
-        raise NoGate("cannot use the file with the address of the gate", str(error), START) from None
+        raise NoGate("cannot use the gate's address file", str(error), START) from None
     match fields:
         case {"url": str(url), "instance": str(instance), "agent_token_file": str(token_file)}:
             _check_own(url, path)
             return FoundGate(url, instance, Path(token_file))
         case _:
-            raise NoGate("cannot use the file with the address of the gate", f"{path} lacks a field", START)
+            raise NoGate("cannot use the gate's address file", f"{path}: a field is missing or invalid", START)
 
 
 def _check_own(url: str, path: Path) -> None:
-    """Refuses an address on another machine; a gate that listens on the network is still reached locally from here."""
+    """Refuses an address on another machine; a gate that listens on the network still has an address of this one."""
     try:
         address = read_address(url)
     except BadAddress as error:
-        raise NoGate("cannot use the file with the address of the gate", f"{path}: {error}", START) from None
+        raise NoGate("cannot use the gate's address file", f"{path}: {error}", START) from None
     if not (address.is_confidential or _of_this_machine(address.host)):
         _refuse_unencrypted(address)
 
 
 def _of_this_machine(host: str) -> bool:
-    """Whether it is an address of this machine: a socket can be bound to no other."""
+    """Whether a host is an address of this machine, which is when a socket can be bound to it."""
     try:
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind((host, 0))

@@ -1,4 +1,4 @@
-"""Checks that a gate runs on this machine, without the HTTP client, which takes longer to load than the check.
+"""Checks that a gate is running on this machine, without the HTTP client, which takes longer to load than the check.
 
 The request is sent at once and the reply is read when it is needed, so that other work can be done in between.
 """
@@ -27,12 +27,12 @@ class GateProbe:
             self._socket = socket.create_connection((address.hostname or "", address.port or 80), _CONNECT_SECONDS)
         except (OSError, ValueError) as error:
             raise NoGate(f"cannot connect to {found.url}", str(error), START) from None
-        with suppress(OSError):  # if the connection is closed already, there is no reply to read either
+        with suppress(OSError):  # if the connection is already closed, reading the reply reports that
             self._socket.settimeout(_REPLY_SECONDS)
             self._socket.sendall(f"GET /v1/health HTTP/1.0\r\nHost: {address.netloc}\r\n\r\n".encode())
 
     def verified_instance(self) -> str:
-        """The instance that replies, checked to be the gate that was found."""
+        """Returns the instance id of the gate, after checking that it is the gate that was found."""
         health = self._health()
         instance = health.get("instance")
         if health.get("service") != "aileron" or not isinstance(instance, str):
@@ -51,7 +51,7 @@ class GateProbe:
             hint = "Check that it is running."
             raise NoReply(f"the gate at {url} did not reply in time", hint=hint) from None
         except OSError as error:
-            raise NoReply(f"the connection to {url} broke", str(error), "Try again.") from None
+            raise NoReply(f"the connection to {url} was lost", str(error), "Try again.") from None
         try:
             return read_object(body) if head.split(b" ", 2)[1:2] == [b"200"] else {}
         except JsonError:

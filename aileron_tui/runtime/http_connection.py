@@ -1,4 +1,4 @@
-"""HTTP to a gate or a daemon, with bounded replies and readable errors."""
+"""An HTTP connection to a gate or a daemon, with limits on the size of replies and readable errors."""
 
 import socket
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ Query = Mapping[str, str | int | list[str]]
 
 
 class HttpConnection:
-    """One connection. `peer` is the word for the other side in messages; `transport` lets tests replace it.
+    """One connection. `peer` is what messages call the other side; `transport` lets tests replace the network.
 
     `silence` is how long a stream may be silent before it counts as broken. `own_user_only` refuses a listener on this
     machine that belongs to neither this user nor root. With `failures_are_results`, a failed action is returned as a
@@ -88,9 +88,9 @@ class HttpConnection:
         seconds: float = _DEFAULT_SECONDS,
         lenient_items: bool = False,
     ) -> JsonObject:
-        """Sends a request and returns the reply; raises a refusal. `seconds` is the time allowed for each part.
+        """Sends a request and returns the reply; raises Rejected if refused. `seconds` is the timeout for each part.
 
-        With `lenient_items`, an item of the reply that cannot be read is None, and the others are returned.
+        With `lenient_items`, an item of the reply that cannot be parsed becomes None instead of failing the reply.
         """
         with self._redacted_errors():
             with self._exchange(method, path, body, headers or {}, query, seconds) as response:
@@ -110,7 +110,7 @@ class HttpConnection:
 
     @contextmanager
     def stream(self, path: str, headers: Mapping[str, str], query: Query | None = None) -> Iterator[Iterator[bytes]]:
-        """The bytes of a reply that does not end."""
+        """The bytes of an event stream as they arrive."""
         wanted = {**headers, "Accept": "text/event-stream"}
         with self._redacted_errors(), self._exchange("GET", path, None, wanted, query, self._silence) as response:
             if response.status_code != 200:
@@ -170,7 +170,7 @@ class HttpConnection:
         for part in response.iter_bytes():
             size += len(part)
             if monotonic() > end:
-                raise httpx.ReadTimeout("the reply comes too slowly")
+                raise httpx.ReadTimeout("the reply is arriving too slowly")
             if size > _REPLY_LIMITS.size:
                 raise InvalidReply(f"the {self._peer}'s reply is too large", f"more than {_REPLY_LIMITS.size:,} bytes")
             parts.append(part)
@@ -198,7 +198,7 @@ class HttpConnection:
         return body
 
     def _redact_refusal(self, refusal: JsonObject) -> JsonObject:
-        """A refusal without secrets in its texts. A request that comes with it is left as it is."""
+        """Redacts the texts of a refusal. A request that is part of it stays unchanged."""
         texts = {name: refusal[name] for name in ("error", "state") if name in refusal}
         return refusal | {name: self._redact_value(value) for name, value in texts.items()}
 
@@ -234,7 +234,7 @@ class HttpConnection:
         except httpx.DecodingError as error:
             raise InvalidReply(f"the {self._peer}'s reply cannot be decompressed", str(error)) from None
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            raise NoReply(f"the connection to {self.url} broke", str(error), "Try again.") from None
+            raise NoReply(f"the connection to {self.url} was lost", str(error), "Try again.") from None
         except RuntimeError:
             if not self._closed:
                 raise

@@ -1,6 +1,6 @@
 """The gates known by address, like ssh's known hosts: a gate is remembered at first use and must not change later.
 
-To open a session we sign a challenge that names the gate by its ledger. A hostile gate could pass on the challenge of
+To open a session we sign a challenge that names the gate by its ledger. A hostile gate could forward the challenge of
 another gate where the same key may approve, and use the signature there. So a gate that is known at one address is not
 trusted at another, and no other gate is trusted at its address. The addresses themselves are not signed: behind a
 tunnel or a proxy, a gate does not know the address it is reached by.
@@ -25,7 +25,7 @@ FILE: Final = "known-gates.json"
 
 _LARGEST: Final = 1024 * 1024
 _LEDGER: Final = re.compile(r"sha256:[0-9a-f]{64}")
-_MOVE: Final = "Move this file away; each gate is then remembered again at its next use."
+_MOVE: Final = "Move this file away. Each gate will be remembered again the next time you use it."
 
 
 def remember(url: str, ledger: str, instance: str, data: Path | None = None) -> None:
@@ -42,7 +42,7 @@ def remember(url: str, ledger: str, instance: str, data: Path | None = None) -> 
 def check(url: str, ledger: str, instance: str, data: Path | None = None) -> bool:
     """Whether this gate is known at this address; raises UntrustedGate if another one is."""
     if not _LEDGER.fullmatch(ledger):  # a gate must not fill the file with long text
-        raise UntrustedGate(f"the gate at {url} does not name its ledger")
+        raise UntrustedGate(f"the gate at {url} did not send a valid ledger id")
     folder = data or paths().data
     path = folder / FILE
     known = _read(path)
@@ -67,7 +67,7 @@ def check(url: str, ledger: str, instance: str, data: Path | None = None) -> boo
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Locks the folder, so that gates remembered at the same time are not lost."""
+    """Locks the folder, so that two processes can remember gates at the same time without losing one."""
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -84,5 +84,5 @@ def _read(path: Path) -> dict[str, str]:
     except JsonError as error:
         raise UntrustedGate("the list of known gates cannot be read", f"{path}: {error}", _MOVE) from None
     if not isinstance(gates, dict):
-        raise UntrustedGate("the list of known gates cannot be read", f"{path} has no gates", _MOVE)
+        raise UntrustedGate("the list of known gates cannot be read", f'{path} has no "gates" object', _MOVE)
     return {url: str(ledger) for url, ledger in gates.items()}

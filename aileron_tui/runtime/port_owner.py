@@ -1,4 +1,4 @@
-"""The user who listens on a local port, where the system says so (Linux). Any user can take a port that is free."""
+"""Finds out which user is listening on a local port (on Linux only), because any user can take a free port."""
 
 import os
 import socket
@@ -22,13 +22,13 @@ def is_local(connection: socket.socket) -> bool:
 
 
 def foreign_listener(connection: socket.socket) -> int | None:
-    """The user behind a local connection, if it is neither this user nor root; None if it is, or is not known."""
+    """The user listening at the other end of a local connection, unless it is this user, root, or unknown."""
     user = listening_user(connection)
     return None if user is None or user in trusted_users() else user
 
 
 def listening_user(connection: socket.socket) -> int | None:
-    """The user who listens at the other end of a local connection; None if it is not local, or is not known."""
+    """The user listening at the other end of a local connection; None if it is not local or the user is unknown."""
     try:
         if not is_local(connection):
             return None

@@ -8,7 +8,7 @@ from aileron_tui.runtime.errors import InvalidReply
 
 
 def read_gate_request(value: Json, instance: str = "", source: str = "") -> Request:
-    """The request in a gate's JSON; raises InvalidReply. `instance` is the gate that we are connected to."""
+    """Reads a request in a gate's JSON; raises InvalidReply. `instance` is the gate that we are connected to."""
     if not isinstance(value, dict):
         raise InvalidReply("the gate sent something that is not a request")
     before = value.get("edited_from")

@@ -15,7 +15,7 @@ LIMITS: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
 
 @dataclass(frozen=True, slots=True)
 class SourceEvent:
-    """One event of a source. `name` and `data` are its own; `requests` are the checked requests in it."""
+    """One event from a source. `name` and `data` are as it was sent; `requests` are the checked requests in it."""
 
     id: int
     name: str

@@ -1,4 +1,4 @@
-"""Removes a token from text that a daemon or a gate sent: it may repeat the token, and encode it in many ways."""
+"""Removes tokens from text that a gate or a daemon sent, because the text may repeat a token in many encodings."""
 
 import base64
 import re
@@ -12,7 +12,7 @@ TOKEN: Final = "⟨token⟩"  # noqa: S105  # the placeholder
 
 _LONGEST_TEXT: Final = 64 * 1024
 _PIECE_LENGTH: Final = 12
-"""The length of a run of letters and digits of the token that is removed too."""
+"""A piece of a token with this many letters and digits is removed too."""
 
 _SHORTEST_PIECE: Final = 6
 _ESCAPES: Final = re.compile(
@@ -35,8 +35,9 @@ class _EncodedLetter:
 class TokenRedactor:
     """Replaces tokens, and pieces of them, in text.
 
-    Finds upper and lower case, escapes (percent, JSON, HTML), base64, hexadecimal, and characters other than letters
-    and digits put in between: blanks, line ends, invisible characters, punctuation. Does not find other encodings.
+    Finds a token in upper or lower case, escaped (percent, JSON, HTML), in base64 or hexadecimal, and with other
+    characters between its letters and digits: blanks, line breaks, invisible characters, punctuation. Does not find
+    other encodings.
     """
 
     def __init__(self, *tokens: str) -> None:
@@ -59,7 +60,7 @@ class TokenRedactor:
                 )
 
     def __call__(self, text: str) -> str:
-        """The text without the tokens; a text that is too long to search is cut, and says so."""
+        """Returns the text without the tokens. A text that is too long to search is truncated, and its length noted."""
         if not self._tokens:
             return text
         if len(text) > _LONGEST_TEXT:
@@ -88,7 +89,7 @@ def _encodings(token: str) -> Iterator[str]:
     yield data.hex()
     for before in range(3):
         whole = base64.b64encode(bytes(before) + data).decode().rstrip("=")
-        # The first and the last letters also encode what is beside the token.
+        # The first and the last letters also encode the bytes next to the token.
         yield whole[(0, 2, 3)[before] : len(whole) - 1]
 
 
@@ -100,7 +101,7 @@ def _plain_letters(text: str) -> Iterator[_EncodedLetter]:
 
 
 def _unescaped_letters(text: str) -> Iterator[_EncodedLetter]:
-    """The same, with escapes decoded."""
+    """The letters and digits of a text with its escapes decoded, in lower case."""
     for match in _ESCAPES.finditer(text):
         if (kind := match.lastgroup) is None:
             continue
@@ -117,7 +118,7 @@ def _letters(character: str) -> str:
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans with those that touch or overlap merged, the last first."""
+    """Merges the spans that touch or overlap; returns them last first."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:

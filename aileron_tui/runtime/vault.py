@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class VaultState(StrEnum):
-    """NONE means that the source has no vault."""
+    """The states of a vault. NONE means that the source has no vault."""
 
     NONE = ""
     LOCKED = "locked"

@@ -391,7 +391,7 @@ def test_a_token_that_is_missing_or_an_agents(home: Path, doctor: Doctor, daemon
         (("/v1/health", (200, {"instance": "gate-1"})), ("daemon.health", "ok", "is a gate")),
         (("/v1/health", (200, {"version": HOSTILE})), ("daemon.health", "ok", "1.0")),
         (("/v1/health", (200, {})), ("daemon.health", "ok", "healthy")),
-        (("/v1/action-approvals", (200, "<html>")), ("daemon.auth", "fail", "something else than JSON")),
+        (("/v1/action-approvals", (200, "<html>")), ("daemon.auth", "fail", "not JSON")),
         (("/v1/action-approvals", (200, {"items": 1})), ("daemon.auth", "fail", "not a list")),
         (("/v1/action-approvals", (500, {"error": {"message": f"x {TOKEN}"}})), ("daemon.auth", "fail", "⟨token⟩")),
         (("/v1/vault/status", (200, {"locked": True, "state": "locked"})), ("daemon.vault", "warn", "Press U")),

@@ -15,7 +15,7 @@ from aileron_tui.runtime.vault import VaultState
 from tests.console.screen_app import SIZES, async_test, lines, wait_until
 from tests.console.scripted_gate import ScriptedGate, console, notifications, request, shown
 
-LOCKED = "approved; the daemon's vault is locked: U in the console unlocks it"
+LOCKED = "approved; the daemon's vault is locked; press U in the console to unlock it"
 
 
 def daemon(name: str = "", *numbers: int, vault: VaultState = VaultState.LOCKED) -> ScriptedGate:

@@ -239,7 +239,7 @@ def test_what_waits_for_the_vault_goes_on_when_it_is_unlocked(connected: Connect
         terminal.until("⚠ vault locked")
         read(terminal)
         confirm(terminal)
-        terminal.until("the daemon's vault is locked: U in the console unlocks it")
+        terminal.until("the daemon's vault is locked; press U in the console to unlock it")
         assert daemon.effects() == []
         terminal.press("U")
         terminal.until("Unlock the vault")

@@ -62,7 +62,7 @@ def test_a_list_that_others_can_write_lets_nobody_in(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("odd", ["", "sha256:1", ONE + "\n", ONE.upper(), "x" * 2_000_000], ids=range(5))
 def test_what_is_no_ledger_is_not_remembered(tmp_path: Path, odd: str) -> None:
-    assert "does not name its ledger" in refused(tmp_path / "data", HERE, odd).title
+    assert "did not send a valid ledger id" in refused(tmp_path / "data", HERE, odd).title
     known_gates.remember(THERE, ONE, "gate-1", tmp_path / "data")
 
 

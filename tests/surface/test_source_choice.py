@@ -133,7 +133,7 @@ def test_what_a_dead_daemon_left_is_passed_over_and_said(home: Path, nobody: str
         gate_runs(home, gate)
     choice = only()
     assert choice.kind == ("gate" if gate_too else "embedded")
-    assert "nobody answers" in choice.note
+    assert "cannot connect to" in choice.note
     assert TOKEN not in choice.note
 
 

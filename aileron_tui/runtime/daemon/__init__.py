@@ -1,1 +1,1 @@
-"""The client of a daemon: a real Aileron runtime."""
+"""The client for a daemon, which is a real Aileron runtime."""

@@ -1,7 +1,7 @@
 """A lock that lets the consoles of one home answer a daemon one at a time.
 
-Each then finds in their shared ledger what happened to the answer before its own, and none mistakes another's answer
-that is still on its way for a lost one. The lock is a `flock`, which the system releases when a process dies.
+So each console finds the outcome of earlier answers in the shared ledger, and does not mistake an answer that another
+console is still sending for a lost one. The lock is a `flock`, which the system releases when a process dies.
 """
 
 import fcntl
@@ -35,7 +35,7 @@ class AnswerLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Holds the lock: no other console of this home answers meanwhile."""
+        """Holds the lock during the block, so that no other console of this home can answer."""
         with self._guard:
             try:
                 file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -55,7 +55,7 @@ class AnswerLock:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if time.monotonic() >= end:
-                    hint = "Check whether another of your consoles hangs or is suspended."
+                    hint = "Check whether another console is stuck or suspended."
                     raise AnswerLockError("another console is still answering", hint=hint) from None
                 time.sleep(_PAUSE)
             else:

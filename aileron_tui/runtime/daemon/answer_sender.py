@@ -1,4 +1,4 @@
-"""Sends answers to a daemon. Each is recorded first and sent once; before it is sent again, its state is looked up."""
+"""Sends answers to a daemon. Each is recorded first and sent once; after a lost reply, its outcome is looked up."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,18 +31,18 @@ from aileron_tui.runtime.errors import (
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import UnlockedKey
 
-_UNCERTAIN: Final = "it is not known whether the daemon took the answer"
+_UNCERTAIN: Final = "it is not known whether the daemon accepted the answer"
 
 
 class AnswerRefused(RuntimeFault):
-    """An answer that must not be given."""
+    """The answer is not possible for this request, so nothing was sent."""
 
 
 class AnswerSender:
     """Sends the answers of one connection; safe to use from several threads.
 
     `report` is called with the outcome of an answer, `follow` with the id of a request whose state must be looked up.
-    `in_flight` has the requests whose answer is being sent right now.
+    `in_flight` contains the ids of the requests whose answer is being sent right now.
     """
 
     def __init__(  # noqa: PLR0913  # what an answer is made of
@@ -70,14 +70,14 @@ class AnswerSender:
         self.in_flight: set[str] = set()
 
     def decide(self, request: Request, verdict: Verdict, reason: str, edits: JsonObject | None) -> RequestState:
-        """Answers exactly what the request shows; returns its state after that, or raises what went wrong."""
+        """Signs, records and sends a decision on exactly what the request shows; returns its new state."""
         approved = verdict is Verdict.APPROVE
         if request.deny_only and approved:
             raise AnswerRefused("this request can only be denied", request.deny_only)
         edits = edits if approved else None
         payload = request_reader.payload(request, edits)
         with self._lock.held():
-            if approved:  # a denial runs nothing, so it may reach a request that has changed
+            if approved:  # a denial runs nothing, so it is safe even if the request has changed
                 self._check_unchanged(request, edits)
             envelope = self._record_decision(request, verdict, reason, edits)
             self._tracker.answer_recorded(request.id, request if edits else None)
@@ -87,11 +87,11 @@ class AnswerSender:
             try:
                 return self._send(request.id, verdict, body)
             except AileronError:
-                self._follow(request.id)  # events that came meanwhile were left to this answer
+                self._follow(request.id)  # events about this request were ignored in the meantime
                 raise
 
     def is_own_outcome(self, id_: str, result: DaemonResult) -> bool:
-        """Whether our own answer led to this result, even one whose reply was lost."""
+        """Whether our own answer led to this result, even if the reply to it was lost."""
         answer = self._tracker.own_answers.get(id_)
         if answer is None:
             return False
@@ -100,7 +100,7 @@ class AnswerSender:
         return answer.taken
 
     def _check_unchanged(self, request: Request, edits: JsonObject | None) -> None:
-        """Checks that the id still means what was shown: a daemon looks at the id of an answer only."""
+        """Checks that the id still belongs to what was shown, because a daemon only checks the id of an answer."""
         now = self._tracker.waiting.get(request.id)
         if now is not None and (request_reader.edited(now, edits) if edits else now).digest != request.digest:
             raise PromptChanged(
@@ -115,7 +115,7 @@ class AnswerSender:
         try:
             self._ledger.record_decision(request.id, envelope)
         except InvalidTransition:
-            # Our ledger has an answer already. If it never arrived, the daemon still waits for one.
+            # Our ledger has an answer already. If it never arrived, the daemon is still waiting for one.
             result = self._client.current_state(request.id)
             if result.state is not RequestState.PENDING:
                 raise self._superseded(request.id, result) from None
@@ -127,8 +127,8 @@ class AnswerSender:
     def _record_decision_again(self, id_: str, envelope: JsonObject) -> None:
         try:
             self._ledger.record_decision(id_, envelope)
-        except InvalidTransition as error:  # the daemon reported its end, and now lists it as waiting again
-            message = f"our own ledger says that it is {error.state}"
+        except InvalidTransition as error:  # the daemon reported that it ended, and now lists it as waiting again
+            message = f"our own ledger says that the request is {error.state}"
             raise NotWaiting(409, {"state": error.state, "error": {"message": message}}, peer="daemon") from None
 
     def _send(self, id_: str, verdict: Verdict, body: JsonObject) -> RequestState:
@@ -160,32 +160,32 @@ class AnswerSender:
         return state
 
     def _after_not_found(self, id_: str, verdict: Verdict, error: NotFound) -> RequestState:
-        """It no longer waits: an earlier answer of ours arrived after all, or somebody else was first."""
+        """Handles a request that is not waiting: an earlier answer of ours arrived, or somebody else answered first."""
         try:
             result = self._client.current_state(id_)
         except RuntimeFault:
             raise error from None
         if result.state is RequestState.PENDING:
             self._record_report(id_, RequestState.PENDING)
-            title = "the daemon lists this request, but says that it does not know it"
+            title = "the daemon lists this request, but replied that it does not exist"
             raise InvalidReply(title, hint="Try again.")
         if self.is_own_outcome(id_, result) and _fits(result, verdict):
             return self._taken(id_, verdict)
         raise self._superseded(id_, result)
 
     def _after_lost_reply(self, id_: str, verdict: Verdict, error: RuntimeFault) -> RequestState:
-        """It is not known whether the answer was taken: asks for the state, and sends nothing again."""
+        """Handles a lost reply: looks up whether the daemon took the answer, and sends nothing again."""
         self._tracker.answer_unconfirmed(id_, verdict)
         try:
             result = self._client.current_state(id_)
         except RuntimeFault as fault:
-            raise NoReply(_UNCERTAIN, str(fault), "Check its state before you answer again.") from None
+            raise NoReply(_UNCERTAIN, str(fault), "Check the state of the request before you answer again.") from None
         if result.state is RequestState.PENDING:
             self._record_report(id_, RequestState.PENDING)
             if not isinstance(error, NoReply):
                 self._tracker.answer_rejected(id_)
                 raise error
-            raise NoReply("the daemon did not reply, and the request still waits", hint="Answer again.")
+            raise NoReply("the daemon did not reply, and the request is still waiting", hint="Answer again.")
         if _fits(result, verdict):
             return self._taken(id_, verdict)
         raise self._superseded(id_, result)
@@ -201,20 +201,20 @@ class AnswerSender:
             self._record_report(id_, state)
             return NotFound(404, {"error": {"message": result.note}}, peer="daemon")
         self._record_report(id_, state, elsewhere=not own, reason=result.reason, error=result.error)
-        message = f"{'your earlier answer counts' if own else 'answered elsewhere'}: it is {state}"
+        message = f"{'your earlier answer was accepted' if own else 'answered elsewhere'}: it is {state}"
         return NotWaiting(404, {"state": state, "error": {"message": message}}, peer="daemon")
 
     def _record_report(
         self, id_: str, state: RequestState, *, elsewhere: bool = False, reason: str = "", error: str = ""
     ) -> None:
-        """Records the outcome of an answer. It holds even if it cannot be recorded; `watch` reports that then."""
+        """Records the outcome of an answer. If that fails, the outcome is still valid, and `watch` reports it."""
         with suppress(LedgerError):
             own = id_ in self._tracker.own_answers
             self._ledger.record_report(id_, state, elsewhere=elsewhere, decided_here=own, reason=reason, error=error)
 
 
 def _fits(result: DaemonResult, verdict: Verdict) -> bool:
-    """Whether an answer with this verdict can have led to this result."""
+    """Whether an answer with this verdict could have led to this result."""
     if verdict is Verdict.DENY:
         return result.state is RequestState.DENIED
     return result.state not in (RequestState.DENIED, RequestState.WITHDRAWN, RequestState.PENDING)

@@ -1,4 +1,4 @@
-"""The HTTP calls of a daemon. Unknown fields, statuses and events in its replies are accepted."""
+"""The HTTP client for a daemon. It tolerates unknown fields, statuses and events in replies."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ LARGEST_EVENT: Final = 256 * 1024 * 1024
 LONGEST_ID: Final = 4096
 MOST_EVENTS: Final = 1000
 UNKNOWN: Final = "the daemon no longer knows this request"
-LOCKED: Final = "the daemon's vault is locked: U in the console unlocks it"
+LOCKED: Final = "the daemon's vault is locked; press U in the console to unlock it"
 SILENCE: Final = 80.0
 """How long the daemon's stream may be silent: more than two heartbeats."""
 
@@ -46,7 +46,7 @@ class WrongPassphrase(AileronError):
 
 @dataclass(frozen=True, slots=True)
 class DaemonResult:
-    """The state of a request. `note` is ours, where the state alone would mislead; `error` is the daemon's."""
+    """The state of a request. `error` comes from the daemon; `note` is our own, where the state alone would mislead."""
 
     state: RequestState
     reason: str = ""
@@ -55,7 +55,7 @@ class DaemonResult:
 
 
 class DaemonClient:
-    """One daemon. Safe to use from several threads."""
+    """The client for one daemon. Safe to use from several threads."""
 
     def __init__(
         self, daemon: Daemon, *, silence: float = SILENCE, transport: httpx.BaseTransport | None = None
@@ -79,18 +79,18 @@ class DaemonClient:
         self._connection.close()
 
     def waiting(self) -> list[Json]:
-        """The requests that wait, oldest first, in the daemon's JSON."""
+        """The waiting requests, oldest first, in the daemon's JSON."""
         items = self._connection.ask("GET", "/v1/action-approvals", headers=self._headers, lenient_items=True).get(
             "items"
         )
         if not isinstance(items, list):
-            raise InvalidReply("the daemon sent no list of requests")
+            raise InvalidReply("the daemon's reply contains no list of requests")
         if not items:
             self._check_approvals_on()
         return items
 
     def _check_approvals_on(self) -> None:
-        """Raises ApprovalsOff: with approvals switched off, a daemon sends an empty list; only other calls show it."""
+        """Raises ApprovalsOff if approvals are switched off: the list is then empty, and only other calls report it."""
         try:
             self.result(_NO_REQUEST)
         except ApprovalsOff:
@@ -105,11 +105,11 @@ class DaemonClient:
             yield read_frames(chunks, LARGEST_EVENT)
 
     def decide(self, id_: str, body: JsonObject) -> None:
-        """Sends an answer; any success status means that it was taken."""
+        """Sends an answer; any success status means that the daemon accepted it."""
         self._connection.send("POST", f"/v1/action-approvals/{_segment(id_)}/decide", body, headers=self._headers)
 
     def result(self, id_: str) -> DaemonResult:
-        """The state of a request that was answered, or NotFound."""
+        """The state of a request that was answered; raises NotFound if the daemon does not know it."""
         result = _read_result(self._get(f"/v1/action-approvals/{_segment(id_)}/result", _LOOKUP_SECONDS))
         reason, error, note = map(self.redact, (result.reason, result.error, result.note))
         return DaemonResult(result.state, reason, error, note)
@@ -129,11 +129,11 @@ class DaemonClient:
         return self.outcome(id_)
 
     def action(self, name: str) -> JsonObject | None:
-        """What an action would do, if the daemon says."""
+        """The daemon's description of an action, or None if it has none."""
         return self._label("actions", name)
 
     def session(self, id_: str) -> JsonObject | None:
-        """The agent and folder of a session, if the daemon says."""
+        """The daemon's description of a session, with its agent and folder, or None if it has none."""
         return self._label("sessions", id_)
 
     def audit(self) -> list[JsonObject]:
@@ -175,7 +175,7 @@ class DaemonClient:
         return self._connection.ask("GET", path, headers=self._headers, seconds=seconds)
 
     def _label(self, kind: str, name: str) -> JsonObject | None:
-        """Details for a prompt, or None: a prompt never waits for them. An agent may have chosen the name."""
+        """Details for a prompt, or None if they do not come quickly. An agent may have made up the name."""
         if not _NAME.fullmatch(name):
             return None
         try:

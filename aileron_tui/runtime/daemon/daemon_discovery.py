@@ -1,4 +1,4 @@
-"""Finds the daemon to talk to: the one that was named, else the one in the environment, else the one that runs here.
+"""Finds the daemon to talk to: the one that was named, else the one in the environment, else the one running here.
 
 A daemon has a new port and a new token each time it starts, so every connection searches again. No daemon is ever
 started. A token is sent only to the address it was given for, and never unencrypted over a network.
@@ -38,10 +38,10 @@ _WRITE_URL: Final = "Write it as http://127.0.0.1:54321, with or without /v1."
 class NoDaemonReason(StrEnum):
     """Why there is no daemon to talk to."""
 
-    ABSENT = "absent"  # none was named and none runs here
-    LEFT_OVER = "left over"  # it has stopped and left its file behind
-    UNANSWERED = "unanswered"  # nothing answers at the address that was given
-    UNUSABLE = "unusable"  # the address, token or file that was given cannot be used
+    ABSENT = "absent"  # none was named and none is running here
+    LEFT_OVER = "left over"  # it has stopped but its file still exists
+    UNANSWERED = "unanswered"  # nothing answers at the given address
+    UNUSABLE = "unusable"  # the given address, token or file cannot be used
 
 
 class NoDaemon(NoGate):
@@ -77,12 +77,12 @@ class Daemon:
 
     @property
     def private(self) -> bool:
-        """Whether nobody else can read what is sent there. If not, no secret may be sent."""
+        """Whether nobody else can read what is sent to the daemon. If not, no secret may be sent."""
         return read_address(self.url).is_confidential
 
 
 class StepOutcome(StrEnum):
-    """The outcome of a step."""
+    """The outcome of one step of the search."""
 
     TAKEN = "taken"  # used
     PASSED = "passed"  # nothing there, or not needed
@@ -101,7 +101,7 @@ class SearchStep:
 
 @dataclass(frozen=True, slots=True)
 class DaemonSearch:
-    """Every step of a search and its result: exactly one of `daemon` and `fault`."""
+    """Every step of a search, and its result: exactly one of `daemon` and `fault` is set."""
 
     steps: tuple[SearchStep, ...]
     daemon: Daemon | None = None
@@ -109,7 +109,7 @@ class DaemonSearch:
 
 
 def find(wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None) -> Daemon:
-    """The daemon to talk to; it answered just now."""
+    """Returns the daemon to talk to, after checking that it answers; raises NoDaemon."""
     found = search(wanted, env, home)
     if found.daemon is None:
         raise found.fault or NoDaemon(NoDaemonReason.ABSENT, "no daemon was found")
@@ -119,12 +119,12 @@ def find(wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home: P
 def search_steps(
     wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None
 ) -> tuple[SearchStep, ...]:
-    """Every step of the search, in words."""
+    """Searches for the daemon and returns every step."""
     return search(wanted, env, home).steps
 
 
 def search(wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home: Path | None = None) -> DaemonSearch:
-    """The daemon, or why none was found, with every step."""
+    """Searches for the daemon; returns it, or why none was found, with every step."""
     attempt = _Search(wanted, env, daemon_file(env, home))
     try:
         daemon = attempt.find()
@@ -134,13 +134,13 @@ def search(wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home:
 
 
 def daemon_file(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """The file in which a daemon writes its address; it depends on the user's home only."""
+    """The file to which a daemon writes its address, in the user's home."""
     return (home or Path(env.get("HOME") or Path.home())) / FOLDER / FILE
 
 
 @dataclass(frozen=True, slots=True)
 class _DaemonFile:
-    """What a daemon wrote about itself."""
+    """The contents of the file that a daemon writes when it starts."""
 
     address: Address
     token: str = field(default="", repr=False)
@@ -159,7 +159,7 @@ class _Search:
         self._file = file
 
     def find(self) -> Daemon:
-        """Searches to the end, or to the first thing that cannot be used."""
+        """Searches every place; fails at the first address, file or token that cannot be used."""
         named = self._address("named address", self._wanted.url)
         from_env = self._address(URL_VARIABLE, self._env.get(URL_VARIABLE, ""), needed=named is None)
         address, how = named or from_env, "named" if named else URL_VARIABLE
@@ -190,12 +190,12 @@ class _Search:
         try:
             address = read_address(text)
         except BadAddress as error:
-            self._fail(about, "not the address of a daemon", str(error), _WRITE_URL)
+            self._fail(about, "not a valid daemon address", str(error), _WRITE_URL)
         self._step(about, StepOutcome.TAKEN, address.url)
         return address
 
     def _read_own_file(self, address: Address | None) -> _DaemonFile | None:
-        """What the daemon of this home wrote. If another daemon was named, an unusable file is ignored."""
+        """Reads the file of the daemon in this home. If another daemon was named, an unusable file is ignored."""
         about = str(self._file)
         if not os.path.lexists(self._file):
             self._step(about, StepOutcome.PASSED, "not found")
@@ -207,7 +207,7 @@ class _Search:
                 self._step(about, StepOutcome.PASSED, f"cannot be used: {error}")
                 return None
             hint = (error.hint if isinstance(error, PrivateFileError) else "") or "Start the daemon again."
-            self._fail(about, "cannot use the file with the address of the daemon", str(error), hint)
+            self._fail(about, "cannot use the daemon's address file", str(error), hint)
         summary = ", ".join(
             filter(
                 None,
@@ -230,7 +230,7 @@ class _Search:
         """The token for this address."""
         wanted, variable = self._wanted, self._env.get(TOKEN_VARIABLE, "").strip()
         if wanted.token_file is not None and wanted.token_env:
-            self._fail("token", "two places for the token", "both a file and a variable were named", "Name only one.")
+            self._fail("token", "the token is given twice", "both a file and a variable are named", "Name only one.")
         if wanted.token_file is not None:
             about = f"token in {wanted.token_file}"
             try:
@@ -240,21 +240,21 @@ class _Search:
             return self._checked(about, text)
         if wanted.token_env:
             return self._checked(f"token in {wanted.token_env}", self._env.get(wanted.token_env, "").strip())
-        # The token in the environment is for the daemon in the environment, or for the one that runs here.
+        # The token in the environment is for the daemon in the environment, or for the one running here.
         ours = not named or (from_env is not None and from_env.matches(address))
         if variable and ours:
             return self._checked(TOKEN_VARIABLE, variable)
         self._step(TOKEN_VARIABLE, StepOutcome.PASSED, "set, but for another daemon" if variable else "not set")
         if known.token:
             return self._checked(f"token in {self._file}", known.token)
-        self._step("token", StepOutcome.PASSED, "none; this works only if the daemon requires none")
+        self._step("token", StepOutcome.PASSED, "none; works only if the daemon requires no token")
         return ""
 
     def _checked(self, about: str, token: str) -> str:
         if not token:
             self._fail(about, "the token is missing", "it is empty or not set", "Put the token there.")
         if len(token) > _LARGEST_TOKEN or not _TOKEN.fullmatch(token):
-            words = "it is too long, or contains spaces or other characters that tokens do not have"
+            words = "it is too long, or contains spaces or other characters that are not allowed in tokens"
             self._fail(about, "not a valid token", words, "Put the token there and nothing else.")
         self._step(about, StepOutcome.TAKEN, "used")
         return token
@@ -295,7 +295,7 @@ class _Search:
                     about,
                     title,
                     words,
-                    "Check that it is running, and check the tunnel to it.",
+                    "Check that the daemon is running, and check the tunnel to it.",
                     NoDaemonReason.UNANSWERED,
                 )
             case "AILERON_API_URL":
@@ -332,7 +332,7 @@ def _read(file: Path) -> _DaemonFile:
     if not isinstance(url, str):
         raise BadAddress("it has no address")
     if token is not None and not isinstance(token, str):
-        raise BadAddress("its token is not text")
+        raise BadAddress("its token is not a string")
     pid = fields.get("pid")
     usable = isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid <= _LARGEST_PID
     return _DaemonFile(

@@ -1,7 +1,7 @@
 """Our own ledger of one daemon: its requests, what was shown and decided here, and what it reported afterwards.
 
 The daemon keeps no proof of who decided what on which prompt, so we do, in the format of a gate's ledger. Several
-consoles may have it open. Long foreign text is cut, because a request that cannot be recorded cannot be answered;
+consoles may have it open. Long foreign text is truncated, because a request that cannot be recorded cannot be answered;
 `cut` in the entry has the digest and the size of the whole text. The signed digest of the prompt covers it too.
 """
 
@@ -34,7 +34,7 @@ from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey
 
 DELIVERY_TIME: Final = timedelta(seconds=30)
-"""How long after an answer the daemon's lists and reports may still be older than the answer."""
+"""How long after an answer the daemon's lists and reports may still be from before the answer."""
 
 MOST_UNFINISHED: Final = 200
 
@@ -50,7 +50,7 @@ _REQUESTED_EVENT: Final = "approval.requested"
 
 
 class DaemonLedger:
-    """The ledger of one daemon, open. Safe to use from several threads."""
+    """The open ledger of one daemon. Safe to use from several threads."""
 
     def __init__(
         self, folder: Path, key: UnlockedKey, *, temporary: bool = False, clock: Callable[[], datetime] = utc_now
@@ -86,7 +86,7 @@ class DaemonLedger:
             return self._reader.head().hash
 
     def record_requests(self, requests: Sequence[Request], surface: str) -> None:
-        """Records which requests wait and that they were shown, unless that is already recorded."""
+        """Records that these requests are waiting and were shown, unless that is already recorded."""
         self._append(lambda view: self._request_drafts(view, requests, surface))
         if len(self._shown) > _MOST_SHOWN:
             self._shown.clear()
@@ -109,9 +109,9 @@ class DaemonLedger:
     ) -> bool:
         """Records the state that the daemon reports for a request; returns False if it was already known.
 
-        `elsewhere` means that an answer, if there is one, is not the caller's; `decided_here` that the caller recorded
-        a decision. If another console of this home recorded a decision, that counts more than `elsewhere`; while that
-        answer may be on its way, nothing is recorded, because that console will record the outcome.
+        `elsewhere` means that the answer, if any, is not the caller's; `decided_here` means that the caller recorded a
+        decision. A decision recorded by another console of this home overrides `elsewhere`. While the answer of that
+        console may still be on its way, nothing is recorded, because that console will record the outcome.
         """
         report = DaemonReport(outcome, elsewhere, reason, error, utc_time(at))
         return self._append(lambda view: self._report_drafts(view, id_, report, decided_here=decided_here))
@@ -119,8 +119,8 @@ class DaemonLedger:
     def record_audit_events(self, events: Sequence[Json]) -> list[str]:
         """Records the answers in the daemon's audit events (newest first) that this ledger does not have.
 
-        Requests without an answer are left to the daemon's list, which says more about them. Returns the approved
-        requests whose end is not known, newest first.
+        Requests without an answer are skipped, because the daemon's list has more details about them. Returns the
+        approved requests whose end is not known, newest first.
         """
         answers = _answers(events)
         if answers:
@@ -161,7 +161,7 @@ class DaemonLedger:
                 self._reader.close()
 
     def _append(self, choose: Callable[[LedgerView], Iterator[EntryDraft]]) -> bool:
-        """Appends the chosen entries. Looks without the write lock first, since usually there is nothing to append."""
+        """Appends the entries from `choose`. Calls it without the write lock first, since usually there are none."""
         with self._reader_lock:
             if next(choose(self._reader), None) is None:
                 return False
@@ -316,7 +316,7 @@ def _answers(events: Sequence[Json]) -> dict[str, _Answer]:
 
 
 def _may_wait(known: RequestStanding) -> bool:
-    """Whether an answered request may still wait: yes, unless the daemon itself reported its end."""
+    """Whether an answered request may still be waiting: yes, unless the daemon itself reported its end."""
     return known.daemon and not objection(known.state, known.told, RequestState.PENDING)
 
 
@@ -338,7 +338,7 @@ def _is_elsewhere(known: RequestStanding, outcome: RequestState) -> bool:
             return outcome not in (
                 RequestState.FAILED,
                 RequestState.INTERRUPTED,
-            )  # a daemon fails requests that it can no longer carry out
+            )  # a daemon fails requests that it can no longer run
         case RequestState.DENIED:
             return outcome is not RequestState.DENIED
         case _:
@@ -355,7 +355,7 @@ def _preview(request: Request) -> Iterator[EntryDraft]:
 
 
 def _bounded(texts: dict[str, str], args: JsonObject | None = None) -> JsonObject:
-    """An entry body with foreign text cut to fit, and the digest and size of each text that was cut."""
+    """An entry body with foreign text truncated to fit, and the digest and size of each text that was truncated."""
     body: JsonObject = {name: text[:_LONGEST_TEXT] for name, text in texts.items()}
     cut: JsonObject = {
         name: _digest_and_size(canonical(text)) for name, text in texts.items() if len(text) > _LONGEST_TEXT
@@ -374,7 +374,7 @@ def _digest_and_size(data: bytes) -> Json:
 
 
 def _truncated(args: JsonObject) -> JsonObject:
-    """The small values unchanged and the beginning of the large ones as text, as many as fit."""
+    """Keeps small values unchanged and the beginning of large ones as text, as many as fit."""
     kept: JsonObject = {}
     room = _LARGEST_CUT
     for name, value in args.items():

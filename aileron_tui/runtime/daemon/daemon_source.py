@@ -1,7 +1,7 @@
 """A daemon as a source: its requests as they come and go, our answers, and their outcomes.
 
 `watch` runs in the caller's thread, and only that thread applies lists and events to the tracker. Two other threads
-feed it: one reads the daemon's events, the other is the poller, which asks for what a daemon does not report.
+send it messages: one reads the daemon's events, the other polls for what a daemon does not report.
 """
 
 import queue
@@ -49,7 +49,7 @@ _EVENT_LIMITS: Final = JsonLimits(size=LARGEST_EVENT, depth=80, count=20_000_000
 
 @dataclass(frozen=True, slots=True)
 class _AnswerOutcome:
-    """What came of an answer given here: it was taken, or somebody else's was first."""
+    """The outcome of an answer given here: the daemon took it, or somebody else answered first."""
 
     id: str
     result: DaemonResult
@@ -124,7 +124,7 @@ class DaemonSource:
     # requests
 
     def waiting(self) -> tuple[Request, ...]:
-        """The requests that wait, oldest first; recorded as shown."""
+        """The waiting requests, oldest first. Records them as shown."""
         requests, _ = self._read_all(self._client.waiting())
         self._ledger.record_requests(requests, self._surface)
         self._last_list = {request.id: request for request in requests}
@@ -141,13 +141,13 @@ class DaemonSource:
         known = self._tracker.find(id_) or self._last_list.get(id_)
         if known is None:
             raise NotFound(404, {}, peer="daemon")
-        with suppress(LedgerError):  # the outcome holds even if it cannot be recorded
+        with suppress(LedgerError):  # the outcome is valid even if it cannot be recorded
             self._record_end(id_, result)
         fields = known.fields | {"error": result.error} if result.error else known.fields
         return replace(known, state=result.state, reason=result.note or result.reason, fields=fields)
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
-        """The request as it would be with edits; a daemon fetches a preview once and never again."""
+        """The request with edits applied. Without edits this fails, because a daemon fetches a preview only once."""
         if edits is None:
             raise AileronError("a daemon fetches a preview only once, before it asks", hint="Decide on what is shown.")
         request = request_reader.edited(self._tracker.waiting.get(id_) or self.item(id_), edits)
@@ -155,7 +155,7 @@ class DaemonSource:
         return request
 
     def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
-        """Every change as it comes; raises when the connection is lost. `after` has no meaning for a daemon."""
+        """Yields every change as it happens; raises when the connection is lost. `after` is ignored."""
         del after
         asked_at = self._tracker.tick()
         yield from self._apply_first_list(FetchedList(self._client.waiting(), asked_at))
@@ -163,7 +163,7 @@ class DaemonSource:
             if not request.state.final:
                 self._poller.follow(id_)
         self._stream_opened_at = self._tracker.tick()
-        # A daemon thread: a read that waits for the other side must not keep the program alive.
+        # A daemon thread, so that a read that is waiting for data does not keep the program alive.
         threading.Thread(target=self._stream, name="events", daemon=True).start()
         self._poller.start()
         while True:
@@ -178,7 +178,7 @@ class DaemonSource:
                 case FetchedList():
                     yield from self._apply_list(message)
                 case FetchedResult(id_, result):
-                    if id_ not in self._answer_sender.in_flight:  # otherwise the answer finds out
+                    if id_ not in self._answer_sender.in_flight:  # otherwise the answer sender handles it
                         yield from self._apply_result(id_, result)
                 case _AnswerOutcome(id_, result):
                     yield from self._apply_end(id_, result)
@@ -199,12 +199,12 @@ class DaemonSource:
     # messages, processed in the caller's thread
 
     def _apply_first_list(self, listed: FetchedList) -> Iterator[SourceEvent]:
-        """Applies the first list of a connection. First reports how the requests that vanished since then ended."""
+        """Applies the first list of a connection, after reporting the outcome of requests that are no longer listed."""
         requests, unreadable = self._read_all(listed.items)
         _, vanished = self._tracker.apply_list(requests, listed.asked_at)
         self._ledger.record_requests(requests, self._surface)
         for request in vanished[:_LOOKUPS_AT_ONCE]:
-            with suppress(RuntimeFault):  # its outcome is followed later
+            with suppress(RuntimeFault):  # its outcome is looked up later
                 yield from self._apply_result(request.id, self._client.outcome(request.id))
         yield self._snapshot_event()
         yield from self._unreadable_event(unreadable)
@@ -216,7 +216,7 @@ class DaemonSource:
         self._ledger.record_requests(arrived, self._surface)
         lost, self._maybe_waiting = self._maybe_waiting - self._tracker.waiting.keys(), set()
         if lost or any(request.id in stopped for request in arrived):
-            yield self._snapshot_event()  # an arrival alone does not bring back a request that ended
+            yield self._snapshot_event()  # an arrival event does not bring back a request that ended
         else:
             yield from map(self._arrival_event, arrived)
         for request in vanished:
@@ -228,7 +228,7 @@ class DaemonSource:
         try:
             data = read_object(frame.data, _EVENT_LIMITS)
         except JsonError:
-            self._poller.list_soon()  # the list has whatever it was about
+            self._poller.list_soon()  # the list shows what the event was about
             yield None
             return
         if frame.name == "snapshot":
@@ -253,7 +253,7 @@ class DaemonSource:
                 self._ledger.record_requests([request], self._surface)
                 yield self._arrival_event(request)
             elif (known := self._tracker.waiting.get(request.id)) and known.digest != request.digest:
-                unreadable += 1  # the id means something else now, or did before: the list is the truth
+                unreadable += 1  # the id was used for two different requests: the list decides
         if unreadable:
             self._poller.list_soon()
 
@@ -278,14 +278,14 @@ class DaemonSource:
         if result.state is RequestState.PENDING:
             if (
                 id_ in self._tracker.stopped_waiting
-            ):  # it still waits, or can no longer be read: the next list shows which
+            ):  # it is still waiting, or can no longer be read: the next list shows which
                 self._maybe_waiting.add(id_)
                 self._poller.list_soon()
             return
         own = self._answer_sender.is_own_outcome(id_, result)
         if result.state is RequestState.WITHDRAWN and (own or self._tracker.is_unconfirmed(id_)):
             result = replace(result, state=RequestState.INTERRUPTED)  # we answered it, and its outcome is unknown
-        # The reason given with an approval says nothing about how the call is carried out.
+        # The reason given with an approval says nothing about how the call runs.
         reason = "" if result.state is RequestState.RUNNING else result.reason
         request = self._tracker.apply_state(id_, result.state, result.note or reason, result.error)
         if request is not None:
@@ -331,7 +331,7 @@ class DaemonSource:
             check_id(id_)
         known = self._tracker.waiting.get(id_) if isinstance(id_, str) else None
         if known is not None and known.instance == self.instance and _is_unchanged(known, fields):
-            return known  # what was shown does not change, whatever labels were learned since
+            return known  # what was shown does not change, even if labels have been looked up since
         return request_reader.read_daemon_request(
             value,
             source=self.name,
@@ -348,15 +348,15 @@ class DaemonSource:
     def decide(
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
-        """Answers exactly what the request shows, once. After an error, looks up its state before raising."""
-        if verdict is Verdict.APPROVE and request.instance != self.instance:  # its id may mean something else now
+        """Sends a decision on exactly what the request shows, once. If it fails, looks up the state before raising."""
+        if verdict is Verdict.APPROVE and request.instance != self.instance:  # its id may belong to another request now
             raise PromptChanged(
-                409, {"error": {"message": "the daemon was restarted since it was shown"}}, peer="daemon"
+                409, {"error": {"message": "the daemon has restarted since the request was shown"}}, peer="daemon"
             )
         return self._answer_sender.decide(request, verdict, reason, edits)
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
-        """A page of our own ledger, including answers that the daemon got elsewhere."""
+        """A page of our own ledger, including answers that were given elsewhere."""
         with suppress(RuntimeFault, LedgerError):  # what is already recorded can be read anyway
             self._record_missed_answers()
         return self._ledger.history(**filters)
@@ -399,7 +399,7 @@ class DaemonSource:
 
 
 def _is_unchanged(known: Request, fields: JsonObject) -> bool:
-    """Whether the daemon still sends the same request. Python says that 1 equals True, so the text is compared too."""
+    """Whether the daemon still sends the same request. Since 1 == True in Python, the text is compared too."""
     sent = fields | {"inputs": known.fields.get("inputs")}
     return known.fields == sent and all(
         repr(known.fields.get(name)) == repr(sent.get(name)) for name in _COMPARED_AS_TEXT

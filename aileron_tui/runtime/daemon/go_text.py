@@ -1,7 +1,7 @@
-"""JSON values as Go programs write them, to recognise which input a daemon's text is for.
+"""Formats JSON values as Go programs do, to recognise which input a daemon's text belongs to.
 
 A daemon decodes every number as a float64 and shows containers with `%v` (or, in newer versions, as indented JSON).
-Both lose something: `[a b]` may be one string or two. Once the text is recognised, the value can be shown instead.
+Both lose information: `[a b]` may be one string or two. Once the text is recognised, the value can be shown instead.
 """
 
 import json
@@ -16,7 +16,7 @@ _ESCAPED: Final = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "
 
 
 def verb_v(value: Json) -> str:
-    """What `%v` makes of a decoded JSON value."""
+    """Formats a decoded JSON value like `%v`."""
     match value:
         case None:
             return "<nil>"
@@ -33,7 +33,7 @@ def verb_v(value: Json) -> str:
 
 
 def indented(value: Json, line: str = "\n") -> str:
-    """What `json.MarshalIndent` with two spaces makes of a decoded JSON value."""
+    """Formats a decoded JSON value like `json.MarshalIndent` with two spaces."""
     inner = line + "  "
     match value:
         case str():
@@ -62,7 +62,7 @@ def spellings(value: Json) -> Iterator[str]:
 
 
 def _digits(value: float) -> tuple[str, str, int]:
-    """Sign, shortest digits that mean this double and no other, and the decimal exponent of the first."""
+    """The sign, the shortest digits that identify this double, and the decimal exponent of the first digit."""
     number = _double(value)
     sign = "-" if number.is_signed() else ""
     digits = "".join(map(str, number.as_tuple().digits)).rstrip("0") or "0"

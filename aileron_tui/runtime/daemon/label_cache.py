@@ -1,7 +1,7 @@
 """Caches what a daemon says about the actions and sessions that requests name.
 
-An agent may make up names, so lookups are limited: neither many names nor a slow daemon may delay the requests. What is
-not looked up is shown by its name alone.
+An agent may make up names, so lookups are limited: neither many names nor a slow daemon may delay the requests. Actions
+and sessions that are not looked up are shown by name only.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class LabelCache:
         self._paused_until = 0.0
 
     def allow_lookups(self) -> None:
-        """Allows lookups for another list."""
+        """Resets the limit on lookups, for the next list of requests."""
         self._lookups_left = _MOST_LOOKUPS
 
     def of(self, name: Json) -> JsonObject | None:

@@ -1,4 +1,4 @@
-"""Asks for what a daemon does not report: its list from time to time, and the outcome of answered requests."""
+"""Polls a daemon for what it does not report: its list of waiting requests, and the outcome of answered ones."""
 
 import threading
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from aileron_tui.runtime.errors import ApprovalsOff, NoReply, NotAllowed, Runtim
 
 LIST_EVERY: Final = 15.0
 
-# The longer a list takes, the longer the pause before the next one: this many times as long,
+# The pause before the next list, as a multiple of the time that the last list took.
 _PAUSE_FACTOR: Final = 50
-# or this many times if there is a reason to ask soon.
+# The same, if there is a reason to poll soon.
 _SOON_PAUSE_FACTOR: Final = 5
 _MOST_FAILED_LISTS: Final = 2
 _SHORTEST_PAUSE: Final = 0.05
@@ -27,7 +27,7 @@ _LOOKUPS_AT_ONCE: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class FetchedList:
-    """A list of what waits, and the tracker's tick at which it was asked for."""
+    """A list of the waiting requests, and the tracker's tick when it was requested."""
 
     items: list[Json]
     asked_at: int
@@ -49,7 +49,7 @@ class _Followed:
 
 
 class Poller:
-    """A thread that asks. `tick` is the tracker's; `report` gets each answer, and the fault that ends the thread."""
+    """The polling thread. `tick` is the tracker's; `report` gets each result, and the fault that ends the thread."""
 
     def __init__(
         self,
@@ -68,26 +68,26 @@ class Poller:
         self._followed: dict[str, _Followed] = {}
         self._closed = False
         self._wake = threading.Event()
-        # A daemon thread: an answer that does not come must not keep the program alive.
+        # A daemon thread, so that a reply that never arrives does not keep the program alive.
         self._thread = threading.Thread(target=self._run, name="poller", daemon=True)
 
     def start(self) -> None:
-        """Starts asking."""
+        """Starts polling."""
         self._thread.start()
 
     def close(self) -> None:
-        """Stops asking."""
+        """Stops polling."""
         self._closed = True
         self._wake.set()
 
     def follow(self, id_: str) -> None:
-        """Asks about a request until its outcome is known."""
+        """Polls for the outcome of a request until it is known."""
         now = monotonic()
         self._followed[id_] = _Followed(now, _FIRST_LOOKUP_PAUSE, now + _GIVE_UP_AFTER)
         self._wake.set()
 
     def list_soon(self) -> None:
-        """Asks for the list before it is due."""
+        """Fetches the list before it is due."""
         self._soon = True
         self._wake.set()
 
@@ -101,7 +101,7 @@ class Poller:
             self._report(fault)
 
     def _poll(self) -> None:
-        """Runs until it is closed or the daemon stops answering."""
+        """Runs until the poller is closed or the daemon stops replying."""
         failed = 0
         while not self._closed:
             self._look_up_followed()
@@ -132,7 +132,7 @@ class Poller:
         self._list_due = max(self._list_due, ended + _PAUSE_FACTOR * (ended - began))
 
     def _look_up_followed(self) -> None:
-        """Asks about the requests that are due. A failed lookup is repeated later: the list shows a dead daemon."""
+        """Looks up the requests that are due. A failed lookup is repeated later; a dead daemon also fails the list."""
         now = monotonic()
         due = [id_ for id_, followed in tuple(self._followed.items()) if followed.due <= now]
         for id_ in due[:_LOOKUPS_AT_ONCE]:

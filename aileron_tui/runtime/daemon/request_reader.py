@@ -1,4 +1,4 @@
-"""Reads the requests of a daemon, of any kind and of any version.
+"""Reads the requests of a daemon of any version, including requests of unknown kinds.
 
 Only a request without an id is refused. An arg that cannot be part of a digest (a number too large for a double) is
 shown as it was written, and the request can then be denied but not approved: `Request.deny_only` says why.
@@ -50,7 +50,7 @@ def read_daemon_request(  # noqa: PLR0913  # a request is built from many parts
     rules: Sequence[RiskRule],
     seen: datetime,
 ) -> Request:
-    """The request in a daemon's JSON; raises InvalidReply.
+    """Reads a request in a daemon's JSON; raises InvalidReply.
 
     `action` and `session` are what the daemon says about the action and the session that the request names, if
     anything; `seen` is when we received it, for a request that does not say when it was made.
@@ -135,15 +135,15 @@ def payload(request: Request, edits: JsonObject | None) -> JsonObject | None:
 
 
 def _checked(request: Request, edits: JsonObject) -> EditableArgument:
-    """The arg that is edited, or NotEditable."""
+    """Returns the arg that is edited; raises NotEditable if the edits are not allowed."""
     kind = KINDS.get(request.prompt.kind)
     editable = kind.editable if kind else None
     if editable is None or not request.fields.get("inputs"):
         hint = "Deny it with a reason that says what to change."
-        raise NotEditable("a daemon runs this request as it was asked", "an edit would have no effect", hint)
+        raise NotEditable("a daemon runs this request unchanged", "an edit would have no effect", hint)
     name = editable.name
     if edits.keys() != {name}:
-        raise NotEditable("a daemon runs this request as it was asked", f'only "{name}" can be edited')
+        raise NotEditable("a daemon runs this request unchanged", f'only "{name}" can be edited')
     value = edits[name]
     if not isinstance(value, str):
         raise NotEditable(f'"{name}" must be text')
@@ -160,7 +160,7 @@ def _cautions(kind: str, args: JsonObject) -> tuple[Caution, ...]:
         return tuple(KINDS[kind].cautions(args))
     if kind == ACTION:
         return ()
-    return (Caution(f'unknown kind of request, "{kind}": everything that was sent is listed'),)
+    return (Caution(f'unknown kind of request "{kind}": everything that was sent is listed'),)
 
 
 def _text(value: Json) -> str:
@@ -175,7 +175,7 @@ def _args(value: Json) -> tuple[JsonObject, str]:
 
 
 def _made_canonical(prompt: Prompt) -> tuple[Prompt, str]:
-    """The prompt with each arg that has no canonical form written as text, and what is wrong with the first."""
+    """The prompt with each arg that has no canonical form written as text, and the error for the first of them."""
     try:
         canonical(prompt.args)
     except JsonError as error:
@@ -213,20 +213,20 @@ def _preview(value: Json) -> PreviewResult | None:
         return None
     if not isinstance(value, dict):
         return PreviewResult((), _UNREADABLE)
-    fields, said = value.get("fields"), _text(value.get("unavailable"))
+    fields, unavailable = value.get("fields"), _text(value.get("unavailable"))
     if fields is not None and not isinstance(fields, list):
         return PreviewResult((), _UNREADABLE)
     fetched = tuple(read_row(field) for field in fields or ())
-    return PreviewResult(fetched, _reason(said) if said or not fetched else "")
+    return PreviewResult(fetched, _reason(unavailable) if unavailable or not fetched else "")
 
 
 def _reason(text: str) -> str:
-    """Why there is no preview, without what the daemon puts around the reason and the upstream's body."""
-    said = text.strip()
-    said = said[prefix.end() :] if (prefix := _PREFIX.match(said)) else said
-    inner = _BOUNDARY.sub("", said).rstrip()  # the text is stripped already; `\\s*` before it would take quadratic time
+    """Why there is no preview, without the daemon's prefix and suffix and the body of the upstream's response."""
+    text = text.strip()
+    text = text[prefix.end() :] if (prefix := _PREFIX.match(text)) else text
+    inner = _BOUNDARY.sub("", text).rstrip()  # the text is stripped already; `\\s*` before it would take quadratic time
     class_ = _CLASS.match(inner)
-    if class_ and (inner != said or class_[1] in set(Class)):
+    if class_ and (inner != text or class_[1] in set(Class)):
         return short_reason(class_[1], inner[class_.end() :]) if inner[class_.end() :].strip() else _NO_REASON
     return short_reason("", inner) if inner.strip() else _NO_REASON
 
@@ -239,7 +239,7 @@ def _risk_of_call(kind: str, name: str, args: JsonObject, action: JsonObject | N
     if kind in KINDS:
         return KINDS[kind].risk(args)
     if kind != ACTION:
-        return Risk(RiskLevel.HIGH, "what it does is not known")
+        return Risk(RiskLevel.HIGH, "its effect is unknown")
     steps = _steps(action)
     return by_steps(steps) if steps else by_name(name)
 

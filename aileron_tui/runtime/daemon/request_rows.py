@@ -54,10 +54,10 @@ def _is_multiline(value: Json) -> bool:
 
 
 def _sent_rows(sent: list[Row], args: JsonObject) -> tuple[Row, ...]:
-    """The rows that the daemon sent, with the arg itself where Go's text for it loses something, then the other args.
+    """The rows that the daemon sent, with exact values where Go's text loses information, then the other args.
 
     Labels come from the manifest, so only the text can show which arg a row is for. If a text fits several args, the
-    row stays as it was sent, and the args for which that text loses something get rows of their own.
+    row stays as it was sent, and the args for which that text loses information get their own rows.
     """
     bound: dict[str, int] = {}
     for number, row in enumerate(sent):
@@ -82,7 +82,7 @@ def _sent_rows(sent: list[Row], args: JsonObject) -> tuple[Row, ...]:
 
 
 def _by_text(args: JsonObject) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """The names of args by the texts a daemon may show for them: the exact texts, and those that lose something."""
+    """The names of args by the texts a daemon may show for them: the exact texts, and those that lose information."""
     exact: dict[str, list[str]] = {}
     lossy: dict[str, list[str]] = {}
     for name, value in reversed(args.items()):

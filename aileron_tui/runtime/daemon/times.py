@@ -1,4 +1,4 @@
-"""Converts a daemon's times to ours."""
+"""Converts the times in a daemon's JSON to the format of the ledger."""
 
 import re
 from datetime import datetime

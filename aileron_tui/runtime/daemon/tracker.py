@@ -1,7 +1,7 @@
-"""The requests of one daemon, put together from lists and events that may be late, repeated or missing.
+"""The requests of one daemon, assembled from lists and events that may be late, repeated or missing.
 
-The daemon's list is the truth, but it takes time to arrive: an event that came after the list was asked for is newer.
-So the tracker counts events and remembers, for each request, the tick of the last event about it.
+The daemon's list is authoritative, but it takes time to arrive: an event that arrives after the list was requested is
+newer. So the tracker counts events (ticks) and remembers, for each request, the tick of the last event about it.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ REMEMBERED: Final = 4096
 
 @dataclass(slots=True)
 class OwnAnswer:
-    """What this console answered to one request. It is not tied to a connection: it may arrive after a reconnect.
+    """This console's answer to one request. It is not tied to a connection: it may arrive after a reconnect.
 
     `taken` means that the daemon took it. `unconfirmed` is the verdict of an answer that was sent without a reply.
     `edited` is the edited request, if that is what was approved.
@@ -32,11 +32,11 @@ class OwnAnswer:
 
 @dataclass(slots=True)
 class Tracker:
-    """Outlives connections, so that requests which end while the daemon cannot be reached are not forgotten.
+    """Tracks requests across connections, so that those that end while the daemon is unreachable are not forgotten.
 
-    `waiting` are the requests that wait. `stopped_waiting` are those that lately did; their state is PENDING until the
-    daemon says what happened to them. `own_answers` has every request for which a decision was recorded here, whether
-    or not the daemon took it.
+    `waiting` has the waiting requests. `stopped_waiting` has those that stopped waiting recently; their state is
+    PENDING until the daemon reports what happened to them. `own_answers` has every request for which a decision was
+    recorded here, whether or not the daemon took it.
     """
 
     waiting: dict[str, Request] = field(default_factory=dict)
@@ -46,11 +46,11 @@ class Tracker:
     _last_event: dict[str, int] = field(default_factory=dict)
 
     def tick(self) -> int:
-        """The number of events so far. Note it when you ask for a list, and pass it to `apply_list`."""
+        """The number of events so far. Save it before requesting a list, and pass it to `apply_list`."""
         return self._tick
 
     def apply_list(self, requests: Iterable[Request], asked_at: int) -> tuple[list[Request], list[Request]]:
-        """Applies a list that was asked for at a tick; returns what is new or changed, and what stopped waiting."""
+        """Applies a list that was requested at a tick; returns the new or changed requests, and those that vanished."""
         listed = {request.id: request for request in requests}
         arrived: list[Request] = []
         for id_, request in listed.items():
@@ -81,7 +81,7 @@ class Tracker:
         return True
 
     def apply_answer(self, id_: str) -> Request | None:
-        """Applies that somebody answered a request; returns the request if it was waiting."""
+        """Applies an answer that somebody gave to a request; returns the request if it was waiting."""
         self._count_event(id_)
         request = self.waiting.get(id_)
         if request is not None:
@@ -103,25 +103,25 @@ class Tracker:
         return after
 
     def find(self, id_: str) -> Request | None:
-        """A request that waits, or lately did."""
+        """A request that is waiting or was waiting recently."""
         return self.waiting.get(id_) or self.stopped_waiting.get(id_)
 
     # answers of this console
 
     def answer_recorded(self, id_: str, edited: Request | None) -> None:
-        """A decision was recorded here; `edited` is the edited request that it approves, if any."""
+        """Notes that a decision was recorded here; `edited` is the edited request that it approves, if any."""
         self._own_answer(id_).edited = edited
 
     def answer_unconfirmed(self, id_: str, verdict: Verdict) -> None:
-        """Our answer was sent, but no reply came: it may or may not have arrived."""
+        """Notes that our answer was sent without a reply, so it may or may not have arrived."""
         self._own_answer(id_).unconfirmed = verdict
 
     def answer_rejected(self, id_: str) -> None:
-        """The daemon replied to our answer and did not take it, so it will not arrive later."""
+        """Notes that the daemon replied to our answer and did not take it, so it will not take effect later."""
         self._own_answer(id_).unconfirmed = None
 
     def answer_taken(self, id_: str) -> None:
-        """The daemon took our answer."""
+        """Notes that the daemon took our answer."""
         answer = self._own_answer(id_)
         answer.taken, answer.unconfirmed = True, None
 

@@ -192,7 +192,7 @@ def test_a_token_that_is_not_where_it_should_be(tmp_path: Path, port: int) -> No
         find(NamedDaemon(url, token_file=tmp_path / "none"), {}, tmp_path)
     with pytest.raises(NoDaemon, match="token is missing"):
         find(NamedDaemon(url, token_env="WORK"), {}, tmp_path)
-    with pytest.raises(NoDaemon, match="two places"):
+    with pytest.raises(NoDaemon, match="given twice"):
         find(NamedDaemon(url, tmp_path / "token", "WORK"), {"WORK": OTHER}, tmp_path)
 
 
@@ -302,7 +302,7 @@ def test_a_dead_daemon_that_was_named_is_not_merely_left_over(tmp_path: Path, po
 def test_an_address_that_is_none_is_not_passed_over(tmp_path: Path, port: int) -> None:
     wrote(tmp_path, port)
     for wanted, env in ((NamedDaemon("127.0.0.1:5"), {}), (NamedDaemon(), {"AILERON_API_URL": "ftp://x"})):
-        with pytest.raises(NoDaemon, match="not the address") as caught:
+        with pytest.raises(NoDaemon, match="not a valid daemon address") as caught:
             find(wanted, env, tmp_path)
         assert caught.value.why is NoDaemonReason.UNUSABLE
 
@@ -324,7 +324,7 @@ def test_an_address_that_is_none_is_not_passed_over(tmp_path: Path, port: int) -
 )
 def test_a_file_that_makes_no_sense(tmp_path: Path, odd: bytes) -> None:
     write_private(tmp_path / ".aileron" / "daemon.json", odd)
-    with pytest.raises(NoDaemon, match="cannot use the file") as caught:
+    with pytest.raises(NoDaemon, match="cannot use the daemon's address file") as caught:
         find(env={}, home=tmp_path)
     assert caught.value.why is NoDaemonReason.UNUSABLE
 
