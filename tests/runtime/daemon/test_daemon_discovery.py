@@ -302,7 +302,7 @@ def test_a_dead_daemon_that_was_named_is_not_merely_left_over(tmp_path: Path, po
 def test_an_address_that_is_none_is_not_passed_over(tmp_path: Path, port: int) -> None:
     wrote(tmp_path, port)
     for wanted, env in ((NamedDaemon("127.0.0.1:5"), {}), (NamedDaemon(), {"AILERON_API_URL": "ftp://x"})):
-        with pytest.raises(NoDaemon, match="not the address") as caught:
+        with pytest.raises(NoDaemon, match="not a valid daemon address") as caught:
             find(wanted, env, tmp_path)
         assert caught.value.why is NoDaemonReason.UNUSABLE
 
