@@ -37,9 +37,6 @@ def trusted(text: str, style: str = "") -> Content:
     return Content.styled(text, style)
 
 
-own = trusted  # the old name, until all modules use the new one
-
-
 def foreign(text: str, style: str = "") -> Content:
     """Foreign text with its newlines."""
     return from_parts(pieces(text), style)

@@ -20,8 +20,8 @@ _OWN = re.compile(
     rb"|\x1b\[\d{1,2};\d{1,3}H"
     rb"|\x1b\[\?2026[hl]"
     rb"|\x1b\]0;(?:\(\d+\) )?aileron\x07"
-    rb"|\x1b\]9;aileron: [\d,]+ requests? (?:is|are) waiting\x07"
-    rb"|\x1b\]777;notify;aileron;[\d,]+ requests? (?:is|are) waiting\x07"
+    rb"|\x1b\]9;aileron: (?:1 request is|[\d,]+ requests are) waiting\x07"
+    rb"|\x1b\]777;notify;aileron;(?:1 request is|[\d,]+ requests are) waiting\x07"
     rb"|\x1b\]22;(?:default|pointer|text)\x07"
     rb"|\x07|\r?\n"
 )
