@@ -17,12 +17,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.entry_chain import ChainWalker, Entry, EntryKind, encode, link
+from aileron_tui.core.entry_chain import ChainWalker, Damage, Entry, EntryKind, encode, link
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.files.private_files import private_folder, write_private
 from aileron_tui.ledger import entry_rules
-from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable
+from aileron_tui.ledger.errors import (
+    EntryRefused,
+    EntryTooLarge,
+    LedgerDamaged,
+    LedgerHeld,
+    LedgerNewer,
+    LedgerUnusable,
+)
 from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.lock_file import LockFile
@@ -271,7 +278,9 @@ def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
         raise LedgerDamaged(path, f"entry {head.seq} is not the one that was recorded")
     walker = ChainWalker()
     for seq, data, digest in rows_after(db, head.seq - 2):
-        if seq == head.seq and walker.check(seq, data, f"sha256:{digest.hex()}"):
+        if seq == head.seq and (fault := walker.check(seq, data, f"sha256:{digest.hex()}")):
+            if fault.damage is Damage.NEWER:
+                raise LedgerNewer(fault.detail, f"{path}: entry {seq}", "Update aileron-tui.")
             raise LedgerDamaged(path, f"entry {seq} was changed after it was written")
         walker = ChainWalker(f"sha256:{digest.hex()}", seq)
 
