@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,3 +37,42 @@ def test_base64_with_other_characters_is_refused_as_verification_refuses_it(scen
     with pytest.raises(EnvelopeRefused, match="base64"):
         read_envelope(fields)
     assert decision_of(decided(fields)) is None
+
+
+def newer(scene: Scene, payload: bytes) -> Any:
+    type_ = "application/vnd.aileron.decision.v3+json"
+    signature = scene.key.sign(pae(type_, payload))
+    return Envelope(payload, type_, scene.key.public.fingerprint, signature).fields()
+
+
+def damaged(scene: Scene) -> Any:
+    return sign(scene.statement("act-1"), scene.key).fields() | {"payload": "!"}
+
+
+@pytest.mark.parametrize(
+    ("envelope", "error", "words"),
+    [
+        (lambda scene: newer(scene, b'{"version":3}'), LedgerNewer, r"the decision was .* newer version .*entry 5"),
+        (lambda scene: newer(scene, b"\xa0"), LedgerNewer, r"the decision was .* newer version .*entry 5"),
+        (damaged, LedgerDamaged, r"entry 5: the decision cannot be read: damaged base64"),
+        (lambda _: None, LedgerDamaged, r"entry 5: the decision cannot be read: not a signed envelope"),
+    ],
+)
+def test_a_rebuild_stops_at_a_decision_it_cannot_read(
+    scene: Scene, envelope: Callable[[Scene], Any], error: type[LedgerError], words: str
+) -> None:
+    scene.denied("act-1")
+    body, middle = {"envelope": envelope(scene)}, scene.ledger.head.seq
+    scene.ask("act-2")
+    path = scene.close()
+    with tampering(path) as db:
+        change_entry(db, middle, lambda entry: replace(entry, body=body))
+    path.with_name("ledger.lock").unlink()  # it notes the head, which the change has moved
+    with SqliteLedger(path) as ledger:
+        with pytest.raises(error, match=words):
+            ledger.rebuild_index()
+        assert ledger._db.execute("SELECT count(*) FROM nonces").fetchone() == (1,)
+    with SqliteReader(path) as reader:
+        found = reader.find("act-1")
+        assert found is not None
+        assert found.outcome == "denied"
