@@ -3,7 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, fields, replace
+from dataclasses import FrozenInstanceError, asdict, fields, replace
 from typing import Any
 
 import pytest
@@ -146,6 +146,15 @@ def test_a_number_keeps_how_it_was_written() -> None:
     with pytest.raises(AttributeError):
         number.text = "9.99"
     assert plain(number) == "1.50"
+
+
+def test_a_number_can_be_copied_and_pickled() -> None:
+    number = WrittenNumber("1.50")
+    assert copy.copy(number) is copy.deepcopy(number) is number
+    pickled = pickle.loads(pickle.dumps(number))
+    assert (type(pickled), pickled, pickled.text) == (WrittenNumber, 1.5, "1.50")
+    held = replace(entry(), body={"amounts": [number]})
+    assert asdict(held)["body"] == copy.deepcopy(held).body == pickle.loads(pickle.dumps(held)).body == held.body
 
 
 values = st.recursive(
