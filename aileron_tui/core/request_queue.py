@@ -9,11 +9,13 @@ speaks for its own requests only; what it says about another's is ignored.
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
+
+_Value = TypeVar("_Value")
 
 _NO_REQUESTS: Final[Mapping[str, Request]] = MappingProxyType({})
 _NONE_STALE: Final[Mapping[str, str]] = MappingProxyType({})
@@ -70,10 +72,17 @@ QueueEvent: TypeAlias = Snapshot | Arrived | Changed | EditApproved | Forgotten 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Requests by key, oldest first. `stale` maps each source that cannot be reached to the time it was lost."""
+    """Requests by key, oldest first. `stale` maps each source that cannot be reached to the time it was lost.
+
+    Nothing can be changed through a queue. It does not copy what it is made from, since it is made with every frame.
+    """
 
     requests: Mapping[str, Request] = field(default_factory=lambda: _NO_REQUESTS)
     stale: Mapping[str, str] = field(default_factory=lambda: _NONE_STALE)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "requests", _read_only(self.requests))
+        object.__setattr__(self, "stale", _read_only(self.stale))
 
     @property
     def waiting(self) -> tuple[Request, ...]:
@@ -107,7 +116,11 @@ def apply_all(queue: Queue, events: Iterable[QueueEvent]) -> Queue:
                     del requests[key]
             case Lost(since, source):
                 stale.setdefault(source, since)
-    return Queue(MappingProxyType(requests), MappingProxyType(stale))
+    return Queue(requests, stale)
+
+
+def _read_only(mapping: Mapping[str, _Value]) -> Mapping[str, _Value]:
+    return mapping if isinstance(mapping, MappingProxyType) else MappingProxyType(mapping)
 
 
 def _replaced(requests: dict[str, Request], snapshot: Snapshot) -> dict[str, Request]:

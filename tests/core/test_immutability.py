@@ -16,6 +16,7 @@ from aileron_tui.core.jsontext import Json, JsonError, WrittenNumber, canonical,
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
+from aileron_tui.core.request_queue import Lost, Queue, apply
 from aileron_tui.core.states import RequestState
 from aileron_tui.signing.envelope import Envelope
 from tests.core.examples import prompt, statement
@@ -120,6 +121,45 @@ def test_changing_what_a_value_was_made_from_does_not_change_it() -> None:
     args["options"]["urgent"] = False
     args["new"] = 1
     assert (asked.args, asked.digest) == (NESTED, digest)
+
+
+def test_a_tuple_in_json_is_frozen_like_an_array() -> None:
+    inside: list[Json] = [1]
+    args: Any = {"a": (inside, {"b": (inside,)})}
+    asked = replace(prompt(), args=args)
+    digest = asked.digest
+    inside.append(2)
+    assert (asked.args, asked.digest) == ({"a": [[1], {"b": [[1]]}]}, digest)
+
+
+def test_a_frozen_object_made_by_hand_freezes_what_is_in_it() -> None:
+    inside: Any = [1]
+    held: list[Json] = [inside, FrozenArray([inside, {"b": inside}])]
+    for value in held:
+        asked = replace(prompt(), args=FrozenObject({"a": value}))
+        digest = asked.digest
+        inside.append(2)
+        assert asked.digest == digest
+
+
+def test_rows_and_cautions_given_as_a_list_are_held_as_a_tuple() -> None:
+    rows: Any = [Row("To", "a@example.com")]
+    cautions: Any = []
+    asked = replace(prompt(), inputs=rows, preview=PreviewResult(rows))
+    waits = replace(request(), cautions=cautions)
+    digest = asked.digest
+    rows.append(Row("Cc", "b@example.com"))
+    cautions.append("x")
+    assert (asked.digest, waits.cautions) == (digest, ())
+
+
+def test_nothing_can_be_changed_through_a_queue() -> None:
+    queue: Any = Queue({"act-1": request()}, {"work": "10:00"})
+    later: Any = apply(queue, Lost("10:05", "home"))
+    for held in (queue.requests, queue.stale, later.requests, later.stale):
+        with pytest.raises(TypeError):
+            held["x"] = 1
+    assert replace(queue).requests is queue.requests
 
 
 def test_every_method_of_a_dict_or_list_that_changes_it_is_refused() -> None:
