@@ -158,7 +158,7 @@ class Damage(StrEnum):
     """What can be wrong with a chain, in words for a person."""
 
     UNREADABLE = "the entry cannot be read"
-    NEWER = "the entry was written by a newer version of aileron-tui"
+    NEWER = "the entry was written by a newer version of aileron-tui, or it was changed"
     REMOVED = "the body of the entry was removed"
     CHANGED = "the entry was changed after it was written"
     HASH = "the stored hash of the entry was changed"
