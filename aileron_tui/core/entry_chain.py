@@ -32,35 +32,6 @@ _LIMITS: Final = JsonLimits(size=16 * 1024 * 1024)
 _FIELDS: Final = {"seq": int, "time": str, "kind": str, "request": str, "body": dict}
 
 
-class EntryKind(StrEnum):
-    """What an entry records: each step of a request, and each change of the gate itself.
-
-    `TOLD` is what a daemon reports about a request that it runs itself; it never counts as an approval given here.
-    `EDITED` is its report that a call was edited before it was approved elsewhere; it does not say how.
-    """
-
-    REQUESTED = "request.made"
-    PREVIEWED = "preview.fetched"
-    SHOWN = "prompt.shown"
-    DECIDED = "decision.made"
-    REFUSED = "decision.refused"
-    RUNNING = "op.started"
-    EXECUTED = "op.executed"
-    FAILED = "op.failed"
-    EXPIRED = "request.expired"
-    WITHDRAWN = "request.withdrawn"
-    INTERRUPTED = "op.interrupted"
-    TOLD = "runtime.told"
-    EDITED = "runtime.edited"
-    DELIVERED = "result.delivered"
-    FELL_BACK = "surface.fell_back"
-    KEY_ENROLLED = "key.enrolled"
-    KEY_REVOKED = "key.revoked"
-    CONFIG_CHANGED = "config.changed"
-    STARTED = "gate.started"
-    STOPPED = "gate.stopped"
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One fact: its place in the chain, its time and kind, its request (or ""), and the details."""

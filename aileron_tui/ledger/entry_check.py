@@ -21,17 +21,8 @@ from datetime import timedelta
 from typing import Final, Protocol
 
 from aileron_tui.core.decision import Statement
-from aileron_tui.core.entry_chain import (
-    GENESIS,
-    BodyRemoved,
-    ChainFault,
-    ChainWalker,
-    Damage,
-    Entry,
-    EntryKind,
-    decode,
-    link,
-)
+from aileron_tui.core.entry_chain import GENESIS, BodyRemoved, ChainFault, ChainWalker, Damage, Entry, decode, link
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError

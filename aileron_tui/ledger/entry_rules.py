@@ -7,7 +7,8 @@ once. Verification checks it again.
 from typing import Final
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestEvent, advance
 from aileron_tui.ledger.errors import EntryRefused

@@ -2,7 +2,8 @@
 
 from aileron_tui.core.base64_text import from_base64
 from aileron_tui.core.decision import Statement, Verdict, read_statement, statement_version
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError, JsonObject
 
 Decision = tuple[Statement, str]

@@ -16,7 +16,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Final, Protocol, Self
 
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import Damage, EntryKind
+from aileron_tui.core.entry_chain import Damage
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import InvalidTransition, RequestState

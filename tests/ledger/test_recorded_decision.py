@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from aileron_tui.core.decision import pae
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError, LedgerNewer
 from aileron_tui.ledger.recorded_decision import decision_of
 from aileron_tui.ledger.sqlite.reader import SqliteReader

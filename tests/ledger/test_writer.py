@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import Entry, EntryKind, encode
+from aileron_tui.core.entry_chain import Entry, encode
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.files.private_files import PrivateFileError

@@ -14,7 +14,8 @@ import sqlite3
 from typing import Final
 
 from aileron_tui.core.decision import Statement, Verdict
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestState

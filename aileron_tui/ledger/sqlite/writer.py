@@ -17,7 +17,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.entry_chain import ChainWalker, Damage, Entry, EntryKind, encode, link
+from aileron_tui.core.entry_chain import ChainWalker, Damage, Entry, encode, link
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import JsonError, JsonObject
 from aileron_tui.core.times import timestamp, utc_now

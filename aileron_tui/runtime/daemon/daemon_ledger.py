@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.request import Request
