@@ -33,7 +33,7 @@ from aileron_tui.ledger.entry_rules import EVENTS, VERDICTS, WINDOW, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import open_id_set
-from aileron_tui.ledger.request_standing import daemon_of, objection, read_told
+from aileron_tui.ledger.request_status import daemon_of, objection, read_told
 from aileron_tui.ledger.store import IdSet, Stored
 
 _LATE: Final = timedelta(minutes=1)

@@ -18,7 +18,7 @@ from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.export import Exported, write_jsonl
 from aileron_tui.ledger.full_check import audit_export
 from aileron_tui.ledger.history_filter import HistoryFilter
-from aileron_tui.ledger.request_standing import ENDS, OUTCOMES, objection
+from aileron_tui.ledger.request_status import ENDS, OUTCOMES, objection
 from aileron_tui.ledger.sqlite.reader import SqliteReader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.ledger.scenes import START, Scene, check

@@ -27,7 +27,7 @@ from aileron_tui.ledger import history_pages
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.preview_entry import preview_body
-from aileron_tui.ledger.request_standing import ANSWERED, DaemonReport, RequestStanding, objection
+from aileron_tui.ledger.request_status import ANSWERED, DaemonReport, RequestStanding, objection
 from aileron_tui.ledger.store import LARGEST_ENTRY, EntryDraft, LedgerView
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.signing.approvers import Approvers
