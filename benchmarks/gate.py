@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aileron_tui.core.decision import Verdict, pae
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.ledger.sqlite.reader import SqliteReader

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, Verdict, pae, read_statement
-from aileron_tui.core.entry_chain import GENESIS, Damage, Entry, EntryKind, encode, link
+from aileron_tui.core.entry_chain import GENESIS, Damage, Entry, encode, link
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.times import moment
 from aileron_tui.ledger.entry_check import verify

@@ -32,35 +32,6 @@ _LIMITS: Final = JsonLimits(size=16 * 1024 * 1024)
 _FIELDS: Final = {"seq": int, "time": str, "kind": str, "request": str, "body": dict}
 
 
-class EntryKind(StrEnum):
-    """What an entry records: a step of a request, or a change of the gate itself.
-
-    `TOLD` is a daemon's report about a request that it runs itself; it never counts as an approval given here.
-    `EDITED` is a daemon's report that a call was edited before it was approved elsewhere; it does not contain the edit.
-    """
-
-    REQUESTED = "request.made"
-    PREVIEWED = "preview.fetched"
-    SHOWN = "prompt.shown"
-    DECIDED = "decision.made"
-    REFUSED = "decision.refused"
-    RUNNING = "op.started"
-    EXECUTED = "op.executed"
-    FAILED = "op.failed"
-    EXPIRED = "request.expired"
-    WITHDRAWN = "request.withdrawn"
-    INTERRUPTED = "op.interrupted"
-    TOLD = "runtime.told"
-    EDITED = "runtime.edited"
-    DELIVERED = "result.delivered"
-    FELL_BACK = "surface.fell_back"
-    KEY_ENROLLED = "key.enrolled"
-    KEY_REVOKED = "key.revoked"
-    CONFIG_CHANGED = "config.changed"
-    STARTED = "gate.started"
-    STOPPED = "gate.stopped"
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One entry of the ledger: its number, time and kind, its request (or ""), and the details."""
@@ -159,7 +130,7 @@ class Damage(StrEnum):
     """What can be wrong with a chain, in words for users."""
 
     UNREADABLE = "the entry cannot be read"
-    NEWER = "the entry was written by a newer version of aileron-tui"
+    NEWER = "the entry was written by a newer version of aileron-tui, or it was changed"
     REMOVED = "the body of the entry was removed"
     CHANGED = "the entry was changed after it was written"
     HASH = "the stored hash of the entry was changed"

@@ -1,12 +1,14 @@
 """JSON that cannot be changed, for values that are shown, signed or hashed.
 
 A frozen object is a `dict` and a frozen array is a `list`, so code that reads JSON can read them too; every method that
-would change them raises a TypeError. Freezing copies the containers but not the strings and numbers in them, so the
-cost depends on the number of values, not on their length: at most a fifth of the time it takes to parse the same JSON.
+would change them raises a TypeError. A tuple becomes an array. Freezing copies the containers but not the strings and
+numbers in them, so the cost depends on the number of values, not on their length: about a third of the time it takes to
+parse the same JSON.
 
 This does not stop code that bypasses it on purpose, with `dict.__setitem__`, `__init__` or `object.__setattr__`.
 """
 
+from collections.abc import Iterable
 from typing import Final, NoReturn, Self
 
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
@@ -25,6 +27,10 @@ class FrozenObject(dict[str, Json]):
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
 
+    def __init__(self, value: JsonObject | Iterable[tuple[str, Json]]) -> None:
+        pairs = value.items() if isinstance(value, dict) else value  # `dataclasses.asdict` passes pairs
+        dict.__init__(self, {name: item if type(item) in _SCALARS else _frozen(item) for name, item in pairs})
+
     def __copy__(self) -> Self:
         return self
 
@@ -42,6 +48,9 @@ class FrozenArray(list[Json]):
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
+    def __init__(self, value: Iterable[Json]) -> None:
+        list.__init__(self, [item if type(item) in _SCALARS else _frozen(item) for item in value])
+
     def __copy__(self) -> Self:
         return self
 
@@ -57,14 +66,14 @@ def frozen_object(value: JsonObject) -> JsonObject:
     if type(value) is FrozenObject:
         return value
     try:
-        return FrozenObject({name: item if type(item) in _SCALARS else _frozen(item) for name, item in value.items()})
+        return FrozenObject(value)
     except RecursionError:
         raise JsonError("nested too deeply") from None
 
 
-def _frozen(value: Json) -> Json:
-    if isinstance(value, list):
-        return FrozenArray([item if type(item) in _SCALARS else _frozen(item) for item in value])
+def _frozen(value: Json | tuple[Json, ...]) -> Json:
     if isinstance(value, dict):
-        return FrozenObject({name: item if type(item) in _SCALARS else _frozen(item) for name, item in value.items()})
+        return value if type(value) is FrozenObject else FrozenObject(value)
+    if isinstance(value, (list, tuple)):
+        return value if type(value) is FrozenArray else FrozenArray(value)
     return value

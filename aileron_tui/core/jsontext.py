@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, NoReturn, Self, TypeAlias
 
 import rfc8785
 
@@ -61,6 +61,15 @@ class WrittenNumber(float):
 
     def __setattr__(self, name: str, _: object) -> NoReturn:
         raise AttributeError(f"cannot assign to {name!r} of {type(self).__name__}")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[type["WrittenNumber"], tuple[str]]:
+        return WrittenNumber, (self.text,)
 
 
 class _Refused(Exception):

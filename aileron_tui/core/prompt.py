@@ -47,6 +47,9 @@ class PreviewResult:
     rows: tuple[Row, ...] = ()
     unavailable: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", tuple(self.rows))
+
     def fields(self) -> JsonObject:
         """The result as JSON."""
         return {"rows": _row_fields(self.rows), "unavailable": self.unavailable}
@@ -76,6 +79,7 @@ class Prompt:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "args", frozen_object(self.args))
+        object.__setattr__(self, "inputs", tuple(self.inputs))
 
     def fields(self) -> JsonObject:
         """The prompt as JSON; `read_prompt` reads it back."""

@@ -61,6 +61,7 @@ class Request:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", frozen_object(self.fields))
+        object.__setattr__(self, "cautions", tuple(self.cautions))
 
     @property
     def edit(self) -> JsonObject | None:

@@ -9,11 +9,13 @@ each can change only its own requests; events about those of another source are 
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
+
+_Value = TypeVar("_Value")
 
 _NO_REQUESTS: Final[Mapping[str, Request]] = MappingProxyType({})
 _NONE_STALE: Final[Mapping[str, str]] = MappingProxyType({})
@@ -70,10 +72,17 @@ QueueEvent: TypeAlias = Snapshot | Arrived | Changed | EditApproved | Forgotten 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Requests by key, oldest first. `stale` maps each unreachable source to the time its connection was lost."""
+    """Requests by key, oldest first. `stale` maps each unreachable source to the time its connection was lost.
+
+    Nothing can be changed through a queue. It does not copy what it is made from, because one is made for every frame.
+    """
 
     requests: Mapping[str, Request] = field(default_factory=lambda: _NO_REQUESTS)
     stale: Mapping[str, str] = field(default_factory=lambda: _NONE_STALE)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "requests", _read_only(self.requests))
+        object.__setattr__(self, "stale", _read_only(self.stale))
 
     @property
     def waiting(self) -> tuple[Request, ...]:
@@ -107,7 +116,11 @@ def apply_all(queue: Queue, events: Iterable[QueueEvent]) -> Queue:
                     del requests[key]
             case Lost(since, source):
                 stale.setdefault(source, since)
-    return Queue(MappingProxyType(requests), MappingProxyType(stale))
+    return Queue(requests, stale)
+
+
+def _read_only(mapping: Mapping[str, _Value]) -> Mapping[str, _Value]:
+    return mapping if isinstance(mapping, MappingProxyType) else MappingProxyType(mapping)
 
 
 def _replaced(requests: dict[str, Request], snapshot: Snapshot) -> dict[str, Request]:

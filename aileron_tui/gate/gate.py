@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from aileron_tui import __version__
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from aileron_tui.core.action import Action
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.prompt import Asker, PreviewResult

@@ -21,17 +21,8 @@ from datetime import timedelta
 from typing import Final, Protocol
 
 from aileron_tui.core.decision import Statement
-from aileron_tui.core.entry_chain import (
-    GENESIS,
-    BodyRemoved,
-    ChainFault,
-    ChainWalker,
-    Damage,
-    Entry,
-    EntryKind,
-    decode,
-    link,
-)
+from aileron_tui.core.entry_chain import GENESIS, BodyRemoved, ChainFault, ChainWalker, Damage, Entry, decode, link
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError
@@ -42,7 +33,7 @@ from aileron_tui.ledger.entry_rules import EVENTS, VERDICTS, WINDOW, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import open_id_set
-from aileron_tui.ledger.request_standing import daemon_of, objection, read_told
+from aileron_tui.ledger.request_status import daemon_of, objection, read_told
 from aileron_tui.ledger.store import IdSet, Stored
 
 _LATE: Final = timedelta(minutes=1)

@@ -7,12 +7,13 @@ one wins. Verification checks it again.
 from typing import Final
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestEvent, advance
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.recorded_decision import Decision
-from aileron_tui.ledger.request_standing import RequestStanding, daemon_of, objection, read_told
+from aileron_tui.ledger.request_status import RequestStanding, daemon_of, objection, read_told
 from aileron_tui.ledger.store import RequestLookup
 
 WINDOW: Final = 2**16

@@ -39,7 +39,7 @@ def open_reader(path: Path, *, foreign: bool = False) -> LedgerReader:
 
 def open_results(path: Path) -> ResultStore:
     """Opens the results of a gate, and creates their file if there is none."""
-    from aileron_tui.ledger.sqlite.results import SqliteResults  # noqa: PLC0415  # the database is loaded when needed
+    from aileron_tui.ledger.sqlite.result_store import SqliteResults  # noqa: PLC0415  # the database is loaded when needed
 
     return SqliteResults(path)
 

@@ -1,10 +1,9 @@
 """The decision in a ledger entry, read without verifying its signature."""
 
-import base64
-import binascii
-
-from aileron_tui.core.decision import Statement, Verdict, read_statement
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.base64_text import from_base64
+from aileron_tui.core.decision import Statement, Verdict, read_statement, statement_version
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonError, JsonObject
 
 Decision = tuple[Statement, str]
@@ -12,17 +11,29 @@ Decision = tuple[Statement, str]
 
 
 def decision_of(entry: Entry) -> Decision | None:
-    """The decision in an entry, or None if the entry has no decision or it cannot be read."""
+    """The decision in an entry, or None if it is not a decision or cannot be read."""
+    try:
+        return read_decision(entry)
+    except JsonError:
+        return None
+
+
+def read_decision(entry: Entry) -> Decision | None:
+    """The decision in an entry, or None if the entry is of another kind. Raises JsonError if it cannot be read."""
     if entry.kind != EntryKind.DECIDED:
         return None
     match entry.body.get("envelope"):
-        case {"payload": str() as payload, "payloadType": type_, "signatures": [{"keyid": str() as signer}]}:
+        case {"payload": str() as payload, "payloadType": str() as type_, "signatures": [{"keyid": str() as signer}]}:
+            version = statement_version(type_)
             try:
-                statement = read_statement(base64.b64decode(payload))
-                return (statement, signer) if statement.payload_type == type_ else None
-            except (JsonError, binascii.Error, ValueError):
-                return None
-    return None
+                data = from_base64(payload)
+            except ValueError:
+                raise JsonError("damaged base64", "$.body.envelope.payload") from None
+            statement = read_statement(data)
+            if statement.version != version:
+                raise JsonError("not the type of the decision", "$.body.envelope.payloadType")
+            return statement, signer
+    raise JsonError("not a signed envelope", "$.body.envelope")
 
 
 def edits_of(statement: Statement) -> JsonObject:

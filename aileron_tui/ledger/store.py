@@ -16,13 +16,14 @@ from dataclasses import field
 from pathlib import Path
 from typing import Final, Protocol, Self
 
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.history_filter import ALL, PAGE, HistoryFilter
-from aileron_tui.ledger.request_standing import RequestStanding
+from aileron_tui.ledger.request_status import RequestStanding
 
 LARGEST_ENTRY: Final = 4 * 1024 * 1024
 LOCK_SECONDS: Final = 2.0

@@ -8,7 +8,8 @@ the time of a decision depends on the order of the entries, not on a clock.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.errors import KeyFault, NoKey

@@ -1,11 +1,11 @@
 """Decisions in DSSE envelopes: signed as opaque bytes, and parsed only after the signature was verified."""
 
 import base64
-import binascii
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
+from aileron_tui.core.base64_text import from_base64
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, pae, read_statement, statement_version
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read
@@ -19,7 +19,6 @@ SKEW: Final = timedelta(seconds=5)
 LONGEST_LIFE: Final = timedelta(minutes=15)
 
 _LIMITS: Final = JsonLimits(size=2 * 1024 * 1024, depth=8, count=100)
-_FROM_URL_SAFE: Final = str.maketrans("-_", "+/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +146,7 @@ def _check_time(statement: Statement, now: datetime) -> None:
 
 
 def _decoded(text: str) -> bytes:
-    """Decodes standard or URL-safe base64; DSSE requires readers to accept both."""
     try:
-        return base64.b64decode(text.translate(_FROM_URL_SAFE), validate=True)
-    except (binascii.Error, ValueError):
+        return from_base64(text)
+    except ValueError:
         raise EnvelopeRefused(RefusalReason.MALFORMED, "invalid base64") from None

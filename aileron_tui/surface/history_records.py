@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from aileron_tui.core.edits import arg_rows
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject

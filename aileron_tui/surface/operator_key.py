@@ -111,7 +111,7 @@ def first_key(passphrase: bytearray) -> Iterator[StoredOperatorKey]:
 
 
 def _create_first_key(passphrase: bytearray) -> StoredOperatorKey:
-    from aileron_tui.core.entry_chain import EntryKind  # noqa: PLC0415  # only the first time
+    from aileron_tui.core.entry_kinds import EntryKind  # noqa: PLC0415  # only the first time
     from aileron_tui.surface.key_enrolment import changing_keys  # noqa: PLC0415
 
     here = paths()

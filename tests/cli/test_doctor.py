@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from aileron_tui.cli import main
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.visible_text import cells
 from aileron_tui.files.private_files import write_private
 from aileron_tui.ledger.file_names import FILE

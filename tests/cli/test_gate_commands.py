@@ -19,7 +19,7 @@ import pytest
 
 from aileron_tui import cli
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.demo.sample_bundle import materialise

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.ledger.open_store import open_ledger
 from tests.ledger.scenes import DIGEST, Scene, age_index, tampering

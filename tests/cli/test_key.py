@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui import cli
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing import key_store
 

@@ -3,7 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, fields, replace
+from dataclasses import FrozenInstanceError, asdict, fields, replace
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from aileron_tui.core.jsontext import Json, JsonError, WrittenNumber, canonical,
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
+from aileron_tui.core.request_queue import Lost, Queue, apply
 from aileron_tui.core.states import RequestState
 from aileron_tui.signing.envelope import Envelope
 from tests.core.examples import prompt, statement
@@ -122,6 +123,45 @@ def test_changing_what_a_value_was_made_from_does_not_change_it() -> None:
     assert (asked.args, asked.digest) == (NESTED, digest)
 
 
+def test_a_tuple_in_json_is_frozen_like_an_array() -> None:
+    inside: list[Json] = [1]
+    args: Any = {"a": (inside, {"b": (inside,)})}
+    asked = replace(prompt(), args=args)
+    digest = asked.digest
+    inside.append(2)
+    assert (asked.args, asked.digest) == ({"a": [[1], {"b": [[1]]}]}, digest)
+
+
+def test_a_frozen_object_made_by_hand_freezes_what_is_in_it() -> None:
+    inside: Any = [1]
+    held: list[Json] = [inside, FrozenArray([inside, {"b": inside}])]
+    for value in held:
+        asked = replace(prompt(), args=FrozenObject({"a": value}))
+        digest = asked.digest
+        inside.append(2)
+        assert asked.digest == digest
+
+
+def test_rows_and_cautions_given_as_a_list_are_held_as_a_tuple() -> None:
+    rows: Any = [Row("To", "a@example.com")]
+    cautions: Any = []
+    asked = replace(prompt(), inputs=rows, preview=PreviewResult(rows))
+    waits = replace(request(), cautions=cautions)
+    digest = asked.digest
+    rows.append(Row("Cc", "b@example.com"))
+    cautions.append("x")
+    assert (asked.digest, waits.cautions) == (digest, ())
+
+
+def test_nothing_can_be_changed_through_a_queue() -> None:
+    queue: Any = Queue({"act-1": request()}, {"work": "10:00"})
+    later: Any = apply(queue, Lost("10:05", "home"))
+    for held in (queue.requests, queue.stale, later.requests, later.stale):
+        with pytest.raises(TypeError):
+            held["x"] = 1
+    assert replace(queue).requests is queue.requests
+
+
 def test_every_method_of_a_dict_or_list_that_changes_it_is_refused() -> None:
     reading = {"copy", "fromkeys", "get", "items", "keys", "values", "count", "index"}
     for kind, base in ((FrozenObject, dict), (FrozenArray, list)):
@@ -146,6 +186,15 @@ def test_a_number_keeps_how_it_was_written() -> None:
     with pytest.raises(AttributeError):
         number.text = "9.99"
     assert plain(number) == "1.50"
+
+
+def test_a_number_can_be_copied_and_pickled() -> None:
+    number = WrittenNumber("1.50")
+    assert copy.copy(number) is copy.deepcopy(number) is number
+    pickled = pickle.loads(pickle.dumps(number))
+    assert (type(pickled), pickled, pickled.text) == (WrittenNumber, 1.5, "1.50")
+    held = replace(entry(), body={"amounts": [number]})
+    assert asdict(held)["body"] == copy.deepcopy(held).body == pickle.loads(pickle.dumps(held)).body == held.body
 
 
 values = st.recursive(

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import pytest
 
 from aileron_tui.core.decision import Statement, Verdict
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, read_prompt
 from aileron_tui.core.times import timestamp

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.states import RequestState
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.ledger.full_check import audit

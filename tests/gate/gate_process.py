@@ -173,7 +173,7 @@ class CrashPoint:
 
     def install(self) -> None:
         """Installs the crash point in this process."""
-        from aileron_tui.ledger.sqlite.results import SqliteResults  # noqa: PLC0415
+        from aileron_tui.ledger.sqlite.result_store import SqliteResults  # noqa: PLC0415
         from aileron_tui.ledger.sqlite.writer import SqliteLedger  # noqa: PLC0415
         from aileron_tui.sandbox.sandbox import Sandbox  # noqa: PLC0415
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.times import timestamp
 from aileron_tui.gate.gate import LEDGER_FILE

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.ledger.open_store import open_ledger
 from tests.gate.conftest import GateEnv, run_async

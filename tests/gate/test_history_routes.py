@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.gate import history_routes
 from aileron_tui.ledger.open_store import open_ledger

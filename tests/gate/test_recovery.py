@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 from aileron_tui.core.decision import Verdict, read_statement
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault

@@ -14,7 +14,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.ledger.sqlite.writer import SqliteLedger
 from tests.ledger.scenes import DIGEST, Scene, check
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.decision import Statement, Verdict
-from aileron_tui.core.entry_chain import Entry, EntryKind, decode, encode, link
+from aileron_tui.core.entry_chain import Entry, decode, encode, link
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.formats import VERSION
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.times import timestamp

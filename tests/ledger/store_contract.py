@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import GENESIS, ChainWalker, EntryKind, decode
+from aileron_tui.core.entry_chain import GENESIS, ChainWalker, decode
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.ledger.entry_check import verify

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.entry_chain import Damage, EntryKind
+from aileron_tui.core.entry_chain import Damage
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerHeld, LedgerUnusable
 from aileron_tui.ledger.sqlite.reader import SqliteReader
 from aileron_tui.ledger.sqlite.writer import SqliteLedger
@@ -21,7 +22,7 @@ from tests.ledger.scenes import Scene, check
 
 def run(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Runs a program of its own, with the ledger imported."""
-    preface = "import os, sys\nfrom pathlib import Path\nfrom aileron_tui.core.entry_chain import EntryKind\n"
+    preface = "import os, sys\nfrom pathlib import Path\nfrom aileron_tui.core.entry_kinds import EntryKind\n"
     preface += "from aileron_tui.core.errors import AileronError\n"
     preface += "from aileron_tui.ledger.sqlite.writer import SqliteLedger\n"
     source = preface + textwrap.dedent(program)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import Damage, EntryKind
+from aileron_tui.core.entry_chain import Damage
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import InvalidTransition, RequestState
@@ -17,7 +18,7 @@ from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.export import Exported, write_jsonl
 from aileron_tui.ledger.full_check import audit_export
 from aileron_tui.ledger.history_filter import HistoryFilter
-from aileron_tui.ledger.request_standing import ENDS, OUTCOMES, objection
+from aileron_tui.ledger.request_status import ENDS, OUTCOMES, objection
 from aileron_tui.ledger.sqlite.reader import SqliteReader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.ledger.scenes import START, Scene, check

@@ -3,7 +3,8 @@
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import Damage, EntryKind
+from aileron_tui.core.entry_chain import Damage
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.history_pages import past

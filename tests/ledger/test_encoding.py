@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.core.entry_chain import Entry, EntryKind, decode, encode
+from aileron_tui.core.entry_chain import Entry, decode, encode
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError, canonical
 
 texts = st.text(max_size=20)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.decision import Verdict, pae
-from aileron_tui.core.entry_chain import Damage, Entry, EntryKind, header
+from aileron_tui.core.entry_chain import Damage, Entry, header
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.times import timestamp
 from aileron_tui.ledger.entry_check import CheckReport
 from aileron_tui.ledger.head import Head, read_head

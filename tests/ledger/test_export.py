@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.entry_chain import Damage, EntryKind
+from aileron_tui.core.entry_chain import Damage
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_csv import HistoryCsvWriter
 from aileron_tui.ledger.errors import LedgerError, LedgerNewer
 from aileron_tui.ledger.export import Exported, write_jsonl

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.history_filter import ALL, HistoryFilter
 from aileron_tui.ledger.sqlite.history_queries import match_expression

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_csv import HistoryCsvWriter, cell
 from aileron_tui.core.jsontext import read_object
 from aileron_tui.core.prompt import read_prompt

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.states import InvalidTransition
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerHeld
 from aileron_tui.ledger.head import Head

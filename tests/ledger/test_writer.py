@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_chain import Entry, encode
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.files.private_files import PrivateFileError
@@ -429,3 +430,18 @@ def test_another_key_can_be_enrolled_later(scene: Scene) -> None:
     scene.ask("act-1")
     scene.decide("act-1", key=phone)
     assert check(scene.close()).decisions == {phone.public.fingerprint: 1}
+
+
+def test_a_newer_last_entry_is_not_reported_as_damage(scene: Scene) -> None:
+    scene.approved("act-1")
+    last = scene.ledger.head.seq + 1
+    path = scene.close()
+    data = encode(Entry(last, "2026-05-12T11:00:00.000000Z", EntryKind.STOPPED, "", {}))
+    newer = data.replace(b'"version":2}', b'"version":3}')
+    db = sqlite3.connect(path)
+    db.execute("INSERT INTO entries VALUES (?, ?, ?)", (last, newer, b"\x07" * 32))
+    db.commit()
+    db.close()
+    with pytest.raises(LedgerNewer, match=r"newer version of aileron-tui \(format 3;") as caught:
+        SqliteLedger(path)
+    assert (caught.value.detail, caught.value.hint) == (f"{path}: entry {last}", "Update aileron-tui.")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
+from aileron_tui.core.entry_chain import Damage, Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import sign

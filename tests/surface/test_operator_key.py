@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.files.paths import paths
 from aileron_tui.signing import key_store
 from aileron_tui.surface.key_enrolment import changing_keys, read_approvers

@@ -7,7 +7,7 @@ from typing import Final
 
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
 from aileron_tui.cli.output import print_json, write_error
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import paths

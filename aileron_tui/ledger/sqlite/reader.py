@@ -16,7 +16,7 @@ from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.history_filter import ALL, PAGE, HistoryFilter
 from aileron_tui.ledger.lock_file import noted_head
-from aileron_tui.ledger.request_standing import RequestStanding
+from aileron_tui.ledger.request_status import RequestStanding
 from aileron_tui.ledger.sqlite import history_queries
 from aileron_tui.ledger.sqlite.connection import check_file, connect
 from aileron_tui.ledger.sqlite.failures import translating

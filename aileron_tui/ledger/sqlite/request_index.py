@@ -6,7 +6,7 @@ The index reads these fields of an entry's body. They are optional text unless n
                       of a daemon also `daemon`, `kind`, and `asked`, the time of the request according to the daemon
     decision.made     envelope (DSSE object): verdict, edits, surface, reason and nonce come from the signed statement
     op.failed         error
-    runtime.told      as in `ledger/request_standing.py`
+    runtime.told      as in `ledger/request_status.py`
     runtime.edited    nothing
 """
 
@@ -14,14 +14,15 @@ import sqlite3
 from typing import Final
 
 from aileron_tui.core.decision import Statement, Verdict
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.recorded_decision import Decision, edits_of
-from aileron_tui.ledger.request_standing import ANSWERED, daemon_of, read_told, written_time
+from aileron_tui.ledger.request_status import ANSWERED, daemon_of, read_told, written_time
 
 LONGEST_INDEXED: Final = 16 * 1024
 

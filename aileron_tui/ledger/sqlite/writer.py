@@ -17,16 +17,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.entry_chain import ChainWalker, Entry, EntryKind, encode, link
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.entry_chain import ChainWalker, Damage, Entry, encode, link
+from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.formats import NewerFormat
+from aileron_tui.core.jsontext import JsonError, JsonObject
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.files.private_files import private_folder, write_private
 from aileron_tui.ledger import entry_rules
-from aileron_tui.ledger.errors import EntryRefused, EntryTooLarge, LedgerDamaged, LedgerHeld, LedgerUnusable
+from aileron_tui.ledger.errors import (
+    EntryRefused,
+    EntryTooLarge,
+    LedgerDamaged,
+    LedgerHeld,
+    LedgerNewer,
+    LedgerUnusable,
+)
 from aileron_tui.ledger.file_names import lock_path
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.lock_file import LockFile
-from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.recorded_decision import decision_of, read_decision
 from aileron_tui.ledger.sqlite import request_index
 from aileron_tui.ledger.sqlite.connection import check_file, connect, is_busy
 from aileron_tui.ledger.sqlite.failures import translated, translating
@@ -271,7 +280,9 @@ def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
         raise LedgerDamaged(path, f"entry {head.seq} is not the one that was recorded")
     walker = ChainWalker()
     for seq, data, digest in rows_after(db, head.seq - 2):
-        if seq == head.seq and walker.check(seq, data, f"sha256:{digest.hex()}"):
+        if seq == head.seq and (fault := walker.check(seq, data, f"sha256:{digest.hex()}")):
+            if fault.damage is Damage.NEWER:
+                raise LedgerNewer(fault.detail, f"{path}: entry {seq}", "Update aileron-tui.")
             raise LedgerDamaged(path, f"entry {seq} was changed after it was written")
         walker = ChainWalker(f"sha256:{digest.hex()}", seq)
 
@@ -283,7 +294,11 @@ def _rebuild(db: sqlite3.Connection, path: Path) -> None:
         for seq, data, _ in rows_after(db, 0):
             try:
                 entry = read_entry(path, seq, data)
-                request_index.record(db, entry, decision_of(entry))
+                request_index.record(db, entry, read_decision(entry))
+            except NewerFormat as error:
+                raise LedgerNewer(error.title, f"{path}: entry {seq}", error.hint) from None
+            except JsonError as error:
+                raise LedgerDamaged(path, f"entry {seq}: the decision cannot be read: {error}") from None
             except (EntryRefused, ValueError) as error:  # a ValueError: not a valid time
                 raise LedgerDamaged(path, f"entry {seq}: {error}") from None
         db.execute("COMMIT")

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
-from aileron_tui.core.entry_chain import EntryKind
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.request import Request
@@ -27,7 +27,7 @@ from aileron_tui.ledger import history_pages
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.preview_entry import preview_body
-from aileron_tui.ledger.request_standing import ANSWERED, DaemonReport, RequestStanding, objection
+from aileron_tui.ledger.request_status import ANSWERED, DaemonReport, RequestStanding, objection
 from aileron_tui.ledger.store import LARGEST_ENTRY, EntryDraft, LedgerView
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.signing.approvers import Approvers

@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from aileron_tui.core.decision import Statement, Verdict
-from aileron_tui.core.entry_chain import Entry, EntryKind
+from aileron_tui.core.entry_chain import Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request

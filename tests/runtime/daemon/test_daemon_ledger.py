@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.entry_chain import GENESIS, Entry, EntryKind
+from aileron_tui.core.entry_chain import GENESIS, Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.prompt_rows import Row

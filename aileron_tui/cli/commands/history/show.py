@@ -11,7 +11,8 @@ from aileron_tui.cli.commands.history.record_text import fields, outcome
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
 from aileron_tui.cli.output import columns, print_json, write
 from aileron_tui.core.edits import arg_rows, paired
-from aileron_tui.core.entry_chain import Damage, Entry, EntryKind
+from aileron_tui.core.entry_chain import Damage, Entry
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject, plain
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outcome

@@ -1,0 +1,32 @@
+"""The kinds of ledger entries. Their texts are stored and hashed, so they never change."""
+
+from enum import StrEnum
+
+
+class EntryKind(StrEnum):
+    """What an entry records: each step of a request, and each change of the gate itself.
+
+    `TOLD` is a daemon's report about a request that it runs itself; it never counts as an approval given here.
+    `EDITED` is a daemon's report that a call was edited before it was approved elsewhere; it does not contain the edit.
+    """
+
+    REQUESTED = "request.made"
+    PREVIEWED = "preview.fetched"
+    SHOWN = "prompt.shown"
+    DECIDED = "decision.made"
+    REFUSED = "decision.refused"
+    RUNNING = "op.started"
+    EXECUTED = "op.executed"
+    FAILED = "op.failed"
+    EXPIRED = "request.expired"
+    WITHDRAWN = "request.withdrawn"
+    INTERRUPTED = "op.interrupted"
+    TOLD = "runtime.told"
+    EDITED = "runtime.edited"
+    DELIVERED = "result.delivered"
+    FELL_BACK = "surface.fell_back"
+    KEY_ENROLLED = "key.enrolled"
+    KEY_REVOKED = "key.revoked"
+    CONFIG_CHANGED = "config.changed"
+    STARTED = "gate.started"
+    STOPPED = "gate.stopped"
