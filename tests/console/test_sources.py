@@ -325,7 +325,7 @@ async def test_a_reason_from_outside_is_shown_and_not_obeyed(monkeypatch: pytest
     "names", [["work", "work"], ["", "work"], ["my work", "home"]], ids=["twice", "nameless", "two words"]
 )
 def test_names_that_could_be_mistaken_are_refused(names: Sequence[str]) -> None:
-    with pytest.raises(AileronError, match="name of its own"):
+    with pytest.raises(AileronError, match="unique name"):
         Console([SourceSpec(name, lambda _: gate("x")) for name in names], TemporaryOperatorKey(for_this_run()))
 
 

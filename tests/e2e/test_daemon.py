@@ -144,7 +144,7 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         odd = daemon.register("teleport", action_name="beam", args={"to": "Mars", "crew": 3})
         terminal.until("1 waiting")
         terminal.press("j")
-        terminal.until('unknown kind of request, "teleport"')
+        terminal.until('unknown kind of request "teleport"')
         shown = terminal.until(READY)
         assert "Mars" in shown
         assert "crew" in shown
