@@ -96,8 +96,9 @@ class AnswerSender:
         if answer is None:
             return False
         if answer.unconfirmed is not None and _fits(result, answer.unconfirmed):
-            self._tracker.answer_taken(id_)
-        return answer.taken
+            self._tracker.answer_taken(id_, answer.unconfirmed)
+        # The daemon may forget a request that we answered.
+        return answer.taken is not None and (result.state is RequestState.WITHDRAWN or _fits(result, answer.taken))
 
     def _check_unchanged(self, request: Request, edits: JsonObject | None) -> None:
         """Checks that the id still means what was shown: a daemon looks at the id of an answer only."""
@@ -154,7 +155,7 @@ class AnswerSender:
 
     def _taken(self, id_: str, verdict: Verdict) -> RequestState:
         state = RequestState.RUNNING if verdict is Verdict.APPROVE else RequestState.DENIED
-        self._tracker.answer_taken(id_)
+        self._tracker.answer_taken(id_, verdict)
         self._record_report(id_, state)
         self._report(id_, DaemonResult(state))
         return state

@@ -490,6 +490,42 @@ def test_too_late_says_how(daemon: FakeDaemon, folder: Path, approved: bool, out
         assert not any(one["applied"] for one in daemon.decisions(id_))
 
 
+DRAFT = {"service": "slack", "channel": "#team", "draft_body": "ok"}
+
+
+def test_an_approval_elsewhere_of_another_call_under_the_same_id(daemon: FakeDaemon, folder: Path) -> None:
+    """The console shows the call that ran, not the edited one that was approved here before."""
+    id_ = daemon.register("comms_draft", args=DRAFT, outcome="running")
+    with Console(daemon, folder, list_every=0.1) as console:
+        daemon.wait_for_watchers()
+        console.decide(id_, edits={"draft_body": "my text"})
+        console.until_state(id_, RequestState.RUNNING)
+        daemon.forget(id_)
+        daemon.register("comms_draft", id=id_, args=DRAFT | {"channel": "#public"})
+        console.until_waiting(id_)
+        daemon.resolve(id_)
+        console.until_state(id_, RequestState.EXECUTED)
+        assert console.board.requests[id_].prompt.args == DRAFT | {"channel": "#public"}
+        assert console.board.pill(id_).words == "answered elsewhere: done ✓"
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_an_answer_elsewhere_after_the_daemon_lost_ours(daemon: FakeDaemon, folder: Path, approved: bool) -> None:
+    """The daemon takes our edited approval, then lists the same call again, and somebody else answers it."""
+    asked = {"args": DRAFT, "requested_at": "2026-05-12T10:15:30Z"}
+    id_ = daemon.register("comms_draft", outcome="running", **asked)
+    with Console(daemon, folder, list_every=0.1) as console:
+        daemon.wait_for_watchers()
+        console.decide(id_, edits={"draft_body": "my text"})
+        console.until_state(id_, RequestState.RUNNING)
+        daemon.forget(id_)
+        daemon.register("comms_draft", id=id_, **asked)
+        console.until_waiting(id_)
+        daemon.resolve(id_, approved=approved)
+        console.until_state(id_, RequestState.EXECUTED if approved else RequestState.DENIED)
+        assert console.board.requests[id_].prompt.args == DRAFT
+
+
 def test_too_late_for_a_request_that_is_gone(daemon: FakeDaemon, folder: Path) -> None:
     id_ = daemon.register()
     with Console(daemon, folder, list_every=10_000.0) as console:
