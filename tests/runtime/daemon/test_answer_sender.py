@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_reader
+from aileron_tui.runtime.daemon import daemon_ledger
 from aileron_tui.runtime.daemon.answer_sender import AnswerRefused
 from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
@@ -503,8 +504,10 @@ def test_an_approval_elsewhere_of_another_call_under_the_same_id(daemon: FakeDae
         daemon.forget(id_)
         daemon.register("comms_draft", id=id_, args=DRAFT | {"channel": "#public"})
         console.until_waiting(id_)
+        assert console.story(id_)[-2:] == ["told pending", "shown"]
         daemon.resolve(id_)
         console.until_state(id_, RequestState.EXECUTED)
+        assert console.story(id_)[-1] == "told executed +"
         assert console.board.requests[id_].prompt.args == DRAFT | {"channel": "#public"}
         assert console.board.pill(id_).words == "answered elsewhere: done ✓"
 
@@ -524,6 +527,23 @@ def test_an_answer_elsewhere_after_the_daemon_lost_ours(daemon: FakeDaemon, fold
         daemon.resolve(id_, approved=approved)
         console.until_state(id_, RequestState.EXECUTED if approved else RequestState.DENIED)
         assert console.board.requests[id_].prompt.args == DRAFT
+
+
+def test_a_call_that_waits_again_is_recorded_after_a_while(
+    daemon: FakeDaemon, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"args": DRAFT, "requested_at": "2026-05-12T10:15:30Z"}
+    id_ = daemon.register("comms_draft", outcome="running", **asked)
+    with Console(daemon, folder, list_every=0.1) as console:
+        daemon.wait_for_watchers()
+        console.decide(id_)
+        console.until_state(id_, RequestState.RUNNING)
+        daemon.forget(id_)
+        daemon.register("comms_draft", id=id_, **asked)
+        console.until_waiting(id_)
+        assert console.story(id_)[-1] == "told running"
+        monkeypatch.setattr(daemon_ledger, "DELIVERY_TIME", timedelta(0))
+        console.until(lambda: console.story(id_)[-1] == "told pending")
 
 
 def test_too_late_for_a_request_that_is_gone(daemon: FakeDaemon, folder: Path) -> None:
