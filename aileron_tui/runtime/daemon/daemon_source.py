@@ -286,13 +286,13 @@ class DaemonSource:
                 self._poller.list_soon()
             return
         own = self._answer_sender.is_own_outcome(id_, result)
+        elsewhere = self._answer_sender.is_answered_elsewhere(id_, result)
         if result.state is RequestState.WITHDRAWN and (own or self._tracker.is_unconfirmed(id_)):
             result = replace(result, state=RequestState.INTERRUPTED)  # we answered it, and its outcome is unknown
         # The reason given with an approval says nothing about how the call is carried out.
         reason = "" if result.state is RequestState.RUNNING else result.reason
         request = self._tracker.apply_state(id_, result.state, result.note or reason, result.error)
         if request is not None:
-            elsewhere = not own and result.state is not RequestState.WITHDRAWN
             self._record_report(id_, result, elsewhere=elsewhere)
             yield SourceEvent(0, "updated", request.fields | {"state": request.state}, (request,), self.name)
 
@@ -370,9 +370,7 @@ class DaemonSource:
 
     def _record_end(self, id_: str, result: DaemonResult) -> None:
         if result.state.final:
-            elsewhere = result.state is not RequestState.WITHDRAWN and not self._answer_sender.is_own_outcome(
-                id_, result
-            )
+            elsewhere = self._answer_sender.is_answered_elsewhere(id_, result)
             self._record_report(id_, result, elsewhere=elsewhere)
 
     def _record_report(self, id_: str, result: DaemonResult, *, elsewhere: bool) -> None:

@@ -385,6 +385,50 @@ def test_a_lost_reply_and_a_request_that_is_gone(daemon: FakeDaemon, folder: Pat
         assert console.story(id_)[3:] == ["decided approve", "told interrupted"]
 
 
+@pytest.mark.parametrize(
+    ("class_", "fault", "state"),
+    [
+        ("approval_timeout", NotWaiting, "expired"),
+        ("withdrawn", NotWaiting, "withdrawn"),
+        ("network_error", NoReply, ""),
+    ],
+)
+def test_a_lost_reply_and_a_request_that_failed(
+    daemon: FakeDaemon, folder: Path, class_: str, fault: type[RuntimeFault], state: str
+) -> None:
+    """A failure does not show that the answer was taken: a daemon also fails requests that nobody answered."""
+    id_ = daemon.register()
+    with Console(daemon, folder, list_every=10_000.0) as console:
+        item = console.item(id_)
+        daemon.wait_for_watchers()
+        failure = {"error": {"class": class_, "message": "it ended"}}
+        answers = {
+            "list": {"status": 200, "body": {"items": []}},
+            "result": {"status": 200, "body": {"id": id_, "status": "failed", "failure": failure}},
+        }
+        daemon.switch(hang_up={"decide": 1}, answers=answers)
+        with pytest.raises(fault) as error:
+            console.source.decide(item, Verdict.APPROVE)
+        assert not isinstance(error.value, NotWaiting) or error.value.state == state
+        console.until_state(id_, RequestState.FAILED)
+        assert console.tracker.is_unconfirmed(id_)
+        assert console.story(id_) == [*SEEN, "decided approve", "told failed"]
+
+
+def test_a_request_that_nobody_answered_is_not_recorded_as_answered_elsewhere(daemon: FakeDaemon, folder: Path) -> None:
+    id_ = daemon.register()
+    with Console(daemon, folder) as console:
+        console.until_waiting(id_)
+        failure = {"error": {"class": "approval_timeout", "message": "nobody answered"}}
+        answers = {
+            "list": {"status": 200, "body": {"items": []}},
+            "result": {"status": 200, "body": {"id": id_, "status": "failed", "failure": failure}},
+        }
+        daemon.switch(answers=answers)
+        console.until_state(id_, RequestState.FAILED)
+        assert console.story(id_) == [*SEEN, "told failed"]
+
+
 # refusals
 
 
