@@ -104,14 +104,14 @@ async def _asked(gate: RunningGate, app: ObservedConsole, folder: str) -> Reques
     return app.board.requests[id_]
 
 
-class _Noted(set[str]):
-    """A set that notes when its first element was added."""
+class _Noted(dict[str, str]):
+    """A dict that notes when its first item was set."""
 
     at = 0.0
 
-    def add(self, element: str) -> None:
+    def __setitem__(self, key: str, value: str) -> None:
         self.at = self.at or time.perf_counter()
-        super().add(element)
+        super().__setitem__(key, value)
 
 
 async def _approved(app: ObservedConsole) -> tuple[float, float]:

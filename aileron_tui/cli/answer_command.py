@@ -98,7 +98,7 @@ def _send(sources: OpenSources, answer: Answer) -> Request:
     if delivery.taken:
         return replace(request, state=RequestState(delivery.state))
     match delivery.refusal:
-        case DeliveryRefusal.ANSWERED_ELSEWHERE:
+        case DeliveryRefusal.ANSWERED_ELSEWHERE | DeliveryRefusal.NOT_ANSWERED:
             raise _TooLate(request, delivery.state)
         case DeliveryRefusal.CHANGED:
             raise _TooLate(request, _CHANGED)

@@ -177,7 +177,7 @@ class AnswerFlow:
         if delivery.taken:
             if edited is not None:
                 self._board.record_approved_edit(edited.request)
-            self._board.answered_here.add(key)
+            self._board.record_answer(delivery.answer.request)
             self._board.set_pill(key, "running…" if delivery.answer.verdict is Verdict.APPROVE else "denied")
         else:
             self._board.clear_pill(key)

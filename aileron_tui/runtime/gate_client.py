@@ -25,6 +25,7 @@ from urllib.parse import quote
 import httpx
 
 from aileron_tui.core.decision import Verdict
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.request import Request
@@ -178,14 +179,18 @@ class ApproverClient:
     ) -> RequestState:
         """Signs and sends a decision on exactly what the request shows; returns the new state of the request.
 
-        If the reply is lost, sends the same decision once more; the gate applies it only once.
+        If the reply is lost, sends the same decision once more; the gate applies it only once. Any error after that is
+        NoReply, because the gate may have taken the first one.
         """
         body = canonical(self.decision(request, verdict, reason=reason, edits=edits))
         path = f"/v1/action-approvals/{_path_segment(request.id)}/decide"
         try:
             answer = self._ask("POST", path, body)
-        except NoReply:
-            answer = self._ask("POST", path, body)
+        except NoReply as lost:
+            try:
+                return _state(self._ask("POST", path, body))
+            except AileronError as error:
+                raise NoReply(lost.title, str(error), lost.hint) from error
         return _state(answer)
 
     def decision(

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Final
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import (
+    ApprovalsOff,
+    InvalidReply,
     NoReply,
     NotAllowed,
     NotFound,
@@ -29,12 +32,20 @@ if TYPE_CHECKING:
     from aileron_tui.core.request import Request
 
 _LEDGER_GREW: Final = "not_admitted"
+_UNCERTAIN: Final = "it is not known whether the answer arrived"
+_UNANSWERED: Final = frozenset({RequestState.EXPIRED, RequestState.WITHDRAWN})
+_AFTER: Final = {
+    Verdict.DENY: frozenset({RequestState.DENIED}),
+    Verdict.APPROVE: frozenset(RequestState) - _UNANSWERED - {RequestState.PENDING, RequestState.DENIED},
+}
+"""The states that an answer with this verdict leads to."""
 
 
 class DeliveryRefusal(StrEnum):
     """Why a source did not accept an answer."""
 
     ANSWERED_ELSEWHERE = "answered elsewhere"
+    NOT_ANSWERED = "not answered"
     CHANGED = "changed"
     GONE = "gone"
     OTHER = "other"
@@ -72,7 +83,8 @@ def deliver(source: Source, answer: Answer) -> Delivery:
 
     The source accepts an answer only for the signed prompt and while the request waits, so nothing is looked up first.
     If the ledger has grown past the head in the signature, the request is fetched again, and signed again if its prompt
-    is still the one that was shown. If the reply is lost, the state of the request is looked up.
+    is still the one that was shown. If the reply is lost or does not say whether the answer was taken, the state of the
+    request is looked up.
     """
     try:
         try:
@@ -81,10 +93,15 @@ def deliver(source: Source, answer: Answer) -> Delivery:
             if error.code != _LEDGER_GREW or answer.edits is not None:
                 raise
             return _sign_again(source, answer)
-    except NoReply as error:
-        return _look_up(source, answer, error)
     except AileronError as error:
-        return _refused(answer, error)
+        return _look_up(source, answer, error) if _may_be_taken(error) else _refused(answer, error)
+
+
+def _may_be_taken(error: AileronError) -> bool:
+    """Whether the source may have taken an answer that ended in this error; a proxy may have sent a 5xx."""
+    if isinstance(error, Rejected):
+        return error.status >= 500 and not isinstance(error, ApprovalsOff)
+    return isinstance(error, NoReply | InvalidReply)
 
 
 def _decide(source: Source, answer: Answer) -> RequestState:
@@ -94,7 +111,7 @@ def _decide(source: Source, answer: Answer) -> RequestState:
 def _sign_again(source: Source, answer: Answer) -> Delivery:
     now = source.item(answer.request.id)
     if not now.state.decidable:
-        return _elsewhere(answer, now.state)
+        return _too_late(answer, now.state)
     if now.digest != answer.request.digest:
         return _changed(answer)
     return _taken(answer, _decide(source, replace(answer, request=now)))
@@ -104,7 +121,10 @@ def _taken(answer: Answer, state: RequestState) -> Delivery:
     return Delivery(answer, True, state=state)
 
 
-def _elsewhere(answer: Answer, state: str, words: str = "answered elsewhere") -> Delivery:
+def _too_late(answer: Answer, state: str, words: str = "answered elsewhere") -> Delivery:
+    if state in _UNANSWERED:
+        status = STATE_WORDS[RequestState(state)].full_status
+        return Delivery(answer, False, f"not answered: {status}", state=state, refusal=DeliveryRefusal.NOT_ANSWERED)
     return Delivery(answer, False, f"{words}: {inline(state)}", state=state, refusal=DeliveryRefusal.ANSWERED_ELSEWHERE)
 
 
@@ -115,7 +135,7 @@ def _changed(answer: Answer) -> Delivery:
 def _refused(answer: Answer, error: AileronError) -> Delivery:
     match error:
         case NotWaiting():
-            return _elsewhere(answer, error.state)
+            return _too_late(answer, error.state)
         case PromptChanged():
             return _changed(answer)
         case NotFound():
@@ -131,22 +151,25 @@ def _refused(answer: Answer, error: AileronError) -> Delivery:
     return Delivery(answer, False, words, tone, refusal=DeliveryRefusal.OTHER, error=error)
 
 
-def _look_up(source: Source, answer: Answer, lost: NoReply) -> Delivery:
+def _look_up(source: Source, answer: Answer, lost: AileronError) -> Delivery:
     """The result after a lost reply. Asks for the state of the request instead of sending the answer again."""
     try:
-        state = source.item(answer.request.id).state
+        request = source.item(answer.request.id)
     except AileronError as error:
-        words = f"no reply, and the state of the request is unknown: {inline(str(error))}"
-        return Delivery(answer, False, words, Tone.BAD, refusal=DeliveryRefusal.OTHER, error=lost)
+        return _uncertain(answer, inline(str(error)))
+    state = request.state
     if state is RequestState.PENDING:
-        return Delivery(
-            answer,
-            False,
-            "no reply: the request is still waiting",
-            state=state,
-            refusal=DeliveryRefusal.OTHER,
-            error=lost,
-        )
-    if (state is RequestState.DENIED) is not (answer.verdict is Verdict.DENY):
-        return _elsewhere(answer, state, "no reply, and the request was answered elsewhere")
+        no_reply = isinstance(lost, NoReply)
+        words = "no reply: the request is still waiting" if no_reply else f"not accepted: {inline(lost.title)}"
+        tone = Tone.WARN if no_reply else Tone.BAD
+        return Delivery(answer, False, words, tone, state=state, refusal=DeliveryRefusal.OTHER, error=lost)
+    if state is RequestState.FAILED and request.daemon:  # a daemon also fails requests that nobody answered
+        return _uncertain(answer, STATE_WORDS[state].full_status)
+    if state not in _AFTER[answer.verdict]:
+        return _too_late(answer, state, "no reply, and the request was answered elsewhere")
     return _taken(answer, state)
+
+
+def _uncertain(answer: Answer, why: str) -> Delivery:
+    error = NoReply(_UNCERTAIN, why, "Check the state of the request before you answer again.")
+    return Delivery(answer, False, f"{_UNCERTAIN}: {why}", Tone.BAD, refusal=DeliveryRefusal.OTHER, error=error)

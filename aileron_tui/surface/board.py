@@ -80,12 +80,15 @@ _ALLOWED_WITHOUT_END = Pill("allowed ✓, outcome not reported", brief="allowed 
 
 @dataclass(slots=True)
 class Board:
-    """The requests in the order they were asked; which are marked, which are listed, and which one is selected."""
+    """The requests in the order they were asked; which are marked, which are listed, and which one is selected.
+
+    `answered_here` has the digest of each prompt that was answered here, by the key of its request.
+    """
 
     now: Callable[[], datetime] = utc_now
     queue: Queue = field(default_factory=Queue)
     marked: set[str] = field(default_factory=set)
-    answered_here: set[str] = field(default_factory=set)
+    answered_here: dict[str, str] = field(default_factory=dict)
     filter: str = ""
     selected: str = ""
     has_reports: bool = False
@@ -137,6 +140,8 @@ class Board:
                 case "updated":
                     events.extend(map(_update, requests))
         self._apply(*events)
+        for key in waits.keys() - self.requests.keys():
+            self._approved_since.pop(key, None)
         self.marked = {key for key in self.marked if self.is_waiting(key)}
         if self.selected not in self.requests:
             self.selected = next(iter(self.listed), "")
@@ -175,10 +180,16 @@ class Board:
             pill = Pill(f"{pill.words} {error}", pill.tone, pill.words)
         if request.vanished:
             return Pill("no longer waiting")
-        ours = key in self.answered_here or key in self._pills  # the event may arrive before the reply to our answer
-        if request.state in _ANSWERED and not ours:
+        if request.state in _ANSWERED and not self._is_ours(request):
             return Pill(f"answered elsewhere: {pill.words}", pill.tone, f"elsewhere: {pill.short}")
         return pill
+
+    def _is_ours(self, request: Request) -> bool:
+        """Whether the answer to exactly this prompt was given here."""
+        answered = self.answered_here.get(request.key)
+        if answered is None:
+            return request.key in self._pills  # the event may arrive before the reply to our answer
+        return answered == request.digest
 
     def _under_way(self, request: Request) -> Pill:
         """The state between an approval and its outcome, which a daemon may never report."""
@@ -255,6 +266,7 @@ class Board:
             self._searchable.pop(key, None)
             self._approved_since.pop(key, None)
             self._approved_edits.pop(key, None)
+            self.answered_here.pop(key, None)
         return True
 
     @property
@@ -284,6 +296,10 @@ class Board:
         request = self.requests.get(key)
         return request is not None and request.prompt.risk.level is RiskLevel.HIGH
 
+    def record_answer(self, request: Request) -> None:
+        """The source accepted an answer that was given here to exactly this prompt."""
+        self.answered_here[request.key] = request.digest
+
     def record_approved_edit(self, request: Request) -> None:
         """An edited call was approved here. Shows it from now on, even before its source reports it."""
         self._approved_edits[request.key] = request
@@ -293,8 +309,10 @@ class Board:
     def _with_approved_edit(self, request: Request) -> Request:
         """The request with the edited call that was approved here, if its source does not report the edit itself."""
         edited = self._approved_edits.get(request.key)
-        if edited is None or request.edited_from is not None:
+        if edited is None or edited.edited_from is None or request.edited_from is not None:
             return request
+        if request.digest not in (edited.digest, edited.edited_from.digest):
+            return request  # not the call that was edited
         return replace(
             edited, state=request.state, reason=request.reason, revision=request.revision, fields=request.fields
         )
@@ -305,7 +323,7 @@ class Board:
         self._ended_at.pop(key, None)
         self._approved_edits.pop(key, None)
         if key in self.answered_here:
-            self.answered_here.discard(key)
+            del self.answered_here[key]
             self._pills.pop(key, None)
 
 

@@ -131,7 +131,7 @@ async def test_a_call_that_waits_for_the_vault_says_so_and_goes_on() -> None:
     work = daemon("", 1, vault=VaultState.UNLOCKED)
     async with console(work) as (app, pilot):
         await wait_until(pilot, lambda: "already" in app.vaults.problem())
-        app.board.answered_here.add("act-1")
+        app.board.record_answer(request(1))
         work.vault_state = VaultState.LOCKED
         waiting = replace(request(1), state=RequestState.RUNNING, reason=LOCKED)
         work.tell("updated", waiting)

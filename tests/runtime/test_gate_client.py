@@ -221,6 +221,33 @@ def test_a_lost_answer_is_asked_for_with_the_very_same_decision(key: UnlockedKey
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize(
+    "second",
+    [
+        httpx.ConnectError("refused"),
+        httpx.Response(409, json={"error": {"code": "INVALID_STATE", "message": "x"}, "state": "interrupted"}),
+        httpx.Response(403, json={"error": {"code": "not_admitted", "message": "x"}}),
+        httpx.Response(200, text="<html>"),
+        httpx.Response(200, json={"id": "act-1"}),
+    ],
+    ids=["dead", "restarted", "ledger grew", "garbled", "no state"],
+)
+def test_no_error_of_the_repeat_says_that_the_first_one_was_not_taken(
+    key: UnlockedKey, second: httpx.Response | Exception
+) -> None:
+    answers = iter([httpx.ReadError("reset"), second])
+
+    def act(_: httpx.Request) -> httpx.Response:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    with approver(FakeGate(act), key) as client, pytest.raises(NoReply):
+        client.decide(read_gate_request(item()), Verdict.APPROVE)
+    assert not list(answers)
+
+
 def test_an_edited_request_is_decided_by_its_new_prompt(key: UnlockedKey) -> None:
     edited = prompt(args={"draft_id": "r-2"})
     gate = FakeGate(lambda request: httpx.Response(200, json={"item": item(edited), "state": "approved"}))

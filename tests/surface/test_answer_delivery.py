@@ -1,6 +1,7 @@
 """Sending an answer: never resend blindly, tell the truth."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from aileron_tui.runtime.errors import NoReply, NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected
+from aileron_tui.runtime.errors import InvalidReply, NoReply, NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.surface.answer_delivery import Answer, Delivery, DeliveryRefusal, deliver
@@ -136,4 +137,56 @@ def test_a_lost_reply_is_looked_up_and_never_sent_again() -> None:
         assert outcome.error is (None if taken else lost)
         assert gate.decided == 1
     unreachable = Gate([AileronError("nobody answers")], lost)
-    assert "the state of the request is unknown" in sent(unreachable).words
+    outcome = sent(unreachable)
+    assert (outcome.taken, outcome.refusal) == (False, DeliveryRefusal.OTHER)
+    assert outcome.words == "it is not known whether the answer arrived: nobody answers"
+    assert "not known whether the answer arrived" in str(outcome.error)
+
+
+APPROVED_STATES = {
+    RequestState.APPROVED,
+    RequestState.RUNNING,
+    RequestState.EXECUTED,
+    RequestState.FAILED,
+    RequestState.INTERRUPTED,
+}
+
+
+@pytest.mark.parametrize("state", [state for state in RequestState if state is not RequestState.PENDING])
+@pytest.mark.parametrize("verdict", Verdict)
+def test_only_a_state_that_an_answer_leads_to_means_that_it_was_taken(verdict: Verdict, state: RequestState) -> None:
+    outcome = deliver(Gate([item(1, state)], NoReply("the connection broke")), Answer(item(1), verdict))
+    expected = APPROVED_STATES if verdict is Verdict.APPROVE else {RequestState.DENIED}
+    assert (outcome.taken, outcome.state) == (state in expected, state)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [(RequestState.EXPIRED, "not answered: nobody answered"), (RequestState.WITHDRAWN, "not answered: withdrawn")],
+)
+@pytest.mark.parametrize("verdict", Verdict)
+def test_a_request_that_nobody_answered_was_not_answered_elsewhere(
+    verdict: Verdict, state: RequestState, words: str
+) -> None:
+    refused = NotWaiting(409, {"error": {"code": "INVALID_STATE", "message": "x"}, "state": state})
+    for gate in (Gate([item(1, state)], NoReply("the connection broke")), Gate([], refused)):
+        outcome = deliver(gate, Answer(item(1), verdict))
+        assert (outcome.taken, outcome.words) == (False, words)
+        assert (outcome.refusal, outcome.state) == (DeliveryRefusal.NOT_ANSWERED, state)
+
+
+@pytest.mark.parametrize("error", [InvalidReply("the reply is not JSON"), Rejected(504, {})], ids=["garbled", "proxy"])
+def test_a_reply_that_says_nothing_about_the_answer_is_looked_up(error: AileronError) -> None:
+    assert sent(Gate([item(1, RequestState.RUNNING)], error)).taken
+    waiting = sent(Gate([item(1)], error))
+    assert (waiting.taken, waiting.error) == (False, error)
+    assert waiting.words.startswith("not accepted: ")
+    unreachable = sent(Gate([AileronError("nobody answers")], error))
+    assert unreachable.words == "it is not known whether the answer arrived: nobody answers"
+
+
+def test_a_daemon_that_reports_a_failure_may_not_have_taken_the_answer() -> None:
+    failed = replace(item(1, RequestState.FAILED), daemon=True)
+    outcome = sent(Gate([failed], NoReply("the connection broke")))
+    assert not outcome.taken
+    assert outcome.words == "it is not known whether the answer arrived: failed ✗"

@@ -59,7 +59,7 @@ def test_the_first_request_is_chosen_and_later_ones_never_move_the_choice() -> N
 def test_the_choice_stays_on_a_request_that_ended() -> None:
     board = Board()
     board.receive([told("snapshot", item(1), item(2))])
-    board.answered_here.add("act-1")
+    board.record_answer(board.requests["act-1"])
     board.receive([told("updated", item(1, RequestState.EXECUTED, 1))])
     assert board.selected == "act-1"
     assert board.pill("act-1").words == "done ✓"
@@ -72,7 +72,7 @@ def test_a_pill_says_what_we_do_then_what_the_gate_says() -> None:
     assert board.pill("act-1").words == ""
     board.set_pill("act-1", "sending…")
     assert board.pill("act-1").words == "sending…"
-    board.answered_here.add("act-1")
+    board.record_answer(board.requests["act-1"])
     board.receive([told("updated", item(1, RequestState.RUNNING, 1))])
     assert board.pill("act-1").words == "running…"
     board.receive([told("updated", item(1, RequestState.FAILED, 1, error="network_error: no route"))])
@@ -198,7 +198,8 @@ def test_the_filter_finds_a_source() -> None:
 def test_what_is_said_of_a_call_under_way_is_a_warning() -> None:
     board = Board()
     board.receive([told("snapshot", item(1), item(2))])
-    board.answered_here |= {"act-1", "act-2"}
+    board.record_answer(item(1))
+    board.record_answer(item(2))
     board.receive([told("updated", replace(item(1, RequestState.RUNNING), reason="the vault is locked\x1b[2J"))])
     assert board.pill("act-1").words == "the vault is locked⟨ESC⟩[2J"
     assert board.pill("act-1").tone is Tone.WARN
@@ -212,7 +213,7 @@ def test_what_is_said_of_a_call_under_way_is_a_warning() -> None:
 def test_a_request_that_waits_after_all_can_be_answered_again() -> None:
     board = Board()
     board.receive([told("snapshot", item(1))])
-    board.answered_here.add("act-1")
+    board.record_answer(board.requests["act-1"])
     board.set_pill("act-1", "running…")
     board.receive([told("updated", replace(item(1, revision=1), reason="the answer did not arrive"))])
     assert board.pill("act-1").words == ""
@@ -221,7 +222,7 @@ def test_a_request_that_waits_after_all_can_be_answered_again() -> None:
     board.set_pill("act-1", "sending…")
     board.receive([told("pending", item(1, revision=1))])
     assert board.pill("act-1").words == "sending…"
-    board.answered_here.add("act-1")
+    board.record_answer(board.requests["act-1"])
     board.receive([told("pending", item(1, revision=1))])
     assert board.pill("act-1").words == ""
 
@@ -247,7 +248,7 @@ def test_requests_that_cannot_be_read_are_counted_until_the_next_list() -> None:
 def test_what_a_daemon_lists_again_waits_again() -> None:
     board = Board()
     board.receive([told("snapshot", of_daemon(1), of_daemon(2))])
-    board.answered_here.add("act-1")
+    board.record_answer(board.requests["act-1"])
     board.set_pill("act-1", "running…")
     board.receive([told("updated", of_daemon(1, RequestState.RUNNING))])
     board.remove_ended(0.0)
@@ -264,7 +265,7 @@ def test_what_a_daemon_lists_again_waits_again() -> None:
 def test_an_end_and_a_return_heard_at_once_leave_it_waiting() -> None:
     board = Board()
     board.receive([told("snapshot", of_daemon(1))])
-    board.answered_here.add("act-1")
+    board.record_answer(board.requests["act-1"])
     board.set_pill("act-1", "running…")
     board.receive([told("updated", of_daemon(1, RequestState.RUNNING)), told("snapshot", of_daemon(1))])
     assert board.waiting_count == 1
@@ -274,7 +275,7 @@ def test_an_end_and_a_return_heard_at_once_leave_it_waiting() -> None:
 def test_a_list_that_is_older_than_our_answer_does_not_take_it_away() -> None:
     board = Board()
     board.receive([told("snapshot", of_daemon(1))])
-    board.answered_here.add("act-1")
+    board.record_answer(board.requests["act-1"])
     board.set_pill("act-1", "running…")
     board.receive([told("snapshot", of_daemon(1))])
     assert board.pill("act-1").words == "running…"
@@ -289,7 +290,7 @@ def test_a_gate_never_brings_back_what_ended() -> None:
 def test_what_became_of_a_shells_command_is_not_made_up() -> None:
     board = Board()
     board.receive([told("snapshot", of_daemon(1, reports_end=False))])
-    board.answered_here.add("act-1")
+    board.record_answer(board.requests["act-1"])
     board.receive([told("updated", of_daemon(1, RequestState.RUNNING, reports_end=False))])
     assert board.pill("act-1").words == "allowed ✓, outcome not reported"
     board.receive([told("updated", of_daemon(1, RequestState.EXECUTED, reports_end=False))])
@@ -301,7 +302,7 @@ def test_since_when_nothing_is_heard_of_a_running_call(daemon: bool) -> None:
     now = datetime(2026, 5, 12, 12, tzinfo=UTC)
     board = Board(now=lambda: now)
     board.receive([told("snapshot", replace(of_daemon(1), daemon=daemon))])
-    board.answered_here.add("act-1")
+    board.record_answer(board.requests["act-1"])
     board.receive([told("updated", replace(of_daemon(1, RequestState.RUNNING), daemon=daemon))])
     heard = now
     now += QUIET
@@ -321,7 +322,7 @@ def test_an_edited_call_stays_the_edited_one_to_its_end() -> None:
     board, asked = Board(), item(1)
     board.receive([told("snapshot", asked)])
     edited = replace(item(7), id="act-1", edited_from=asked.prompt)
-    board.answered_here.add("act-1")
+    board.record_answer(edited)
     board.record_approved_edit(edited)
     assert board.requests["act-1"].prompt == edited.prompt
     # A source that does not tell of the edit cannot make it look as if there had been none.
@@ -335,7 +336,7 @@ def test_an_edited_call_stays_the_edited_one_to_its_end() -> None:
 def test_an_edit_that_did_not_arrive_is_forgotten() -> None:
     board, asked = Board(), of_daemon(1)
     board.receive([told("snapshot", asked)])
-    board.answered_here.add("act-1")
+    board.record_answer(board.requests["act-1"])
     board.record_approved_edit(replace(of_daemon(7), id="act-1", edited_from=asked.prompt))
     board.receive([told("updated", of_daemon(1, RequestState.RUNNING)), told("snapshot", asked)])
     assert board.requests["act-1"] == asked
@@ -347,3 +348,43 @@ def test_an_edit_approved_elsewhere_is_marked() -> None:
     board.receive([told("snapshot", item(1))])
     board.receive([told("updated", replace(item(2, RequestState.EXECUTED, 1), id="act-1", edited_from=item(1).prompt))])
     assert board.pill("act-1").words == "answered elsewhere: done ✓ (edited)"
+
+
+def swapped(request: Request) -> Request:
+    """Another call under the same id."""
+    shown = replace(request.prompt, args={"draft_id": "r-666"})
+    return replace(request, prompt=shown, digest=shown.digest)
+
+
+def test_an_answer_is_forgotten_with_its_request() -> None:
+    board = Board()
+    board.receive([told("snapshot", item(1), item(2))])
+    board.record_answer(item(1))
+    board.receive([told("updated", item(1, RequestState.DENIED))])
+    board.selected = "act-2"
+    board.remove_ended(0.0)
+    assert board.remove_ended(61.0)
+    assert not board.answered_here
+    board.receive([told("snapshot", item(1), item(2)), told("updated", item(1, RequestState.EXECUTED))])
+    assert board.pill("act-1").words == "answered elsewhere: done ✓"
+
+
+@pytest.mark.parametrize("edit", [False, True])
+def test_a_call_that_was_not_answered_here_is_not_shown_as_ours(edit: bool) -> None:
+    board, asked = Board(), item(1)
+    board.receive([told("snapshot", asked)])
+    answered = replace(item(7), id="act-1", edited_from=asked.prompt) if edit else asked
+    if edit:
+        board.record_approved_edit(answered)
+    board.record_answer(answered)
+    board.set_pill("act-1", "running…")
+    board.receive([told("updated", swapped(item(1, RequestState.EXECUTED, 1)))])
+    assert board.requests["act-1"].prompt.args == {"draft_id": "r-666"}
+    assert board.pill("act-1").words == "answered elsewhere: done ✓"
+
+
+def test_events_about_unknown_requests_leave_nothing_behind() -> None:
+    board = Board()
+    for number in range(100):
+        board.receive([told("updated", item(number, RequestState.EXECUTED))])
+    assert not board._approved_since

@@ -95,9 +95,16 @@ class AnswerSender:
         answer = self._tracker.own_answers.get(id_)
         if answer is None:
             return False
-        if answer.unconfirmed is not None and _fits(result, answer.unconfirmed):
-            self._tracker.answer_taken(id_)
-        return answer.taken
+        if answer.unconfirmed is not None and _confirms(result, answer.unconfirmed):
+            self._tracker.answer_taken(id_, answer.unconfirmed)
+        # The daemon may forget a request that we answered.
+        return answer.taken is not None and (result.state is RequestState.WITHDRAWN or _fits(result, answer.taken))
+
+    def is_answered_elsewhere(self, id_: str, result: DaemonResult) -> bool:
+        """Whether somebody else's answer led to this result. A request can also end without any answer."""
+        if self.is_own_outcome(id_, result) or result.state is RequestState.WITHDRAWN or result.unanswered:
+            return False
+        return result.state is not RequestState.FAILED or not self._tracker.is_unconfirmed(id_)
 
     def _check_unchanged(self, request: Request, edits: JsonObject | None) -> None:
         """Checks that the id still belongs to what was shown, because a daemon only checks the id of an answer."""
@@ -154,7 +161,7 @@ class AnswerSender:
 
     def _taken(self, id_: str, verdict: Verdict) -> RequestState:
         state = RequestState.RUNNING if verdict is Verdict.APPROVE else RequestState.DENIED
-        self._tracker.answer_taken(id_)
+        self._tracker.answer_taken(id_, verdict)
         self._record_report(id_, state)
         self._report(id_, DaemonResult(state))
         return state
@@ -186,7 +193,7 @@ class AnswerSender:
                 self._tracker.answer_rejected(id_)
                 raise error
             raise NoReply("the daemon did not reply, and the request is still waiting", hint="Answer again.")
-        if _fits(result, verdict):
+        if _confirms(result, verdict):
             return self._taken(id_, verdict)
         raise self._superseded(id_, result)
 
@@ -200,7 +207,13 @@ class AnswerSender:
         if state is RequestState.WITHDRAWN:
             self._record_report(id_, state)
             return NotFound(404, {"error": {"message": result.note}}, peer="daemon")
-        self._record_report(id_, state, elsewhere=not own, reason=result.reason, error=result.error)
+        elsewhere = self.is_answered_elsewhere(id_, result)
+        self._record_report(id_, state, elsewhere=elsewhere, reason=result.reason, error=result.error)
+        if result.unanswered:
+            body: JsonObject = {"state": result.unanswered, "error": {"message": result.error}}
+            return NotWaiting(404, body, peer="daemon")
+        if not own and not elsewhere:
+            return NoReply(_UNCERTAIN, result.error)
         message = f"{'your earlier answer was accepted' if own else 'answered elsewhere'}: it is {state}"
         return NotWaiting(404, {"state": state, "error": {"message": message}}, peer="daemon")
 
@@ -217,4 +230,10 @@ def _fits(result: DaemonResult, verdict: Verdict) -> bool:
     """Whether an answer with this verdict could have led to this result."""
     if verdict is Verdict.DENY:
         return result.state is RequestState.DENIED
-    return result.state not in (RequestState.DENIED, RequestState.WITHDRAWN, RequestState.PENDING)
+    no_approval = (RequestState.DENIED, RequestState.WITHDRAWN, RequestState.PENDING)
+    return result.state not in no_approval and not result.unanswered
+
+
+def _confirms(result: DaemonResult, verdict: Verdict) -> bool:
+    """Whether this result shows that an answer was taken. A daemon also fails requests that nobody answered."""
+    return _fits(result, verdict) and result.state is not RequestState.FAILED

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
@@ -10,7 +11,7 @@ import httpx
 
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, plain
-from aileron_tui.core.states import RequestState
+from aileron_tui.core.states import RequestState, on_the_wire
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.daemon_discovery import START, Daemon
 from aileron_tui.runtime.errors import ApprovalsOff, InvalidReply, NotAllowed, NotFound, Rejected, RuntimeFault
@@ -38,6 +39,7 @@ _STATES: Final = {
     "denied": RequestState.DENIED,
     "failed": RequestState.FAILED,
 }
+_UNANSWERED: Final = {on_the_wire(state)[1]: state for state in (RequestState.EXPIRED, RequestState.WITHDRAWN)}
 
 
 class WrongPassphrase(AileronError):
@@ -46,12 +48,16 @@ class WrongPassphrase(AileronError):
 
 @dataclass(frozen=True, slots=True)
 class DaemonResult:
-    """The state of a request. `error` comes from the daemon; `note` is our own, where the state alone would mislead."""
+    """The state of a request. `error` comes from the daemon; `note` is our own, where the state alone would mislead.
+
+    `unanswered` is EXPIRED or WITHDRAWN if the request failed because nobody answered it in time or the agent left.
+    """
 
     state: RequestState
     reason: str = ""
     error: str = ""
     note: str = ""
+    unanswered: RequestState | None = None
 
 
 class DaemonClient:
@@ -112,7 +118,7 @@ class DaemonClient:
         """The state of a request that was answered; raises NotFound if the daemon does not know it."""
         result = _read_result(self._get(f"/v1/action-approvals/{_segment(id_)}/result", _LOOKUP_SECONDS))
         reason, error, note = map(self.redact, (result.reason, result.error, result.note))
-        return DaemonResult(result.state, reason, error, note)
+        return replace(result, reason=reason, error=error, note=note)
 
     def outcome(self, id_: str) -> DaemonResult:
         """The state of a request that no longer waits; WITHDRAWN if the daemon has forgotten it."""
@@ -194,8 +200,15 @@ def _read_result(answer: JsonObject) -> DaemonResult:
     if status == "awaiting_vault":
         return DaemonResult(state, text, note=f"approved; {LOCKED}")
     if state is RequestState.FAILED:
-        return DaemonResult(state, text, error=_failure(answer) or text)
+        return DaemonResult(state, text, error=_failure(answer) or text, unanswered=_unanswered(answer))
     return DaemonResult(state, text)
+
+
+def _unanswered(answer: JsonObject) -> RequestState | None:
+    match answer.get("failure"):
+        case {"error": {"class": str() as class_}}:
+            return _UNANSWERED.get(class_)
+    return None
 
 
 def _failure(answer: JsonObject) -> str:

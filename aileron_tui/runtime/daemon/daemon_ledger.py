@@ -27,6 +27,7 @@ from aileron_tui.ledger import history_pages
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_ledger, open_reader
 from aileron_tui.ledger.preview_entry import preview_body
+from aileron_tui.ledger.recorded_decision import decision_of
 from aileron_tui.ledger.request_status import ANSWERED, DaemonReport, RequestStanding, objection
 from aileron_tui.ledger.store import LARGEST_ENTRY, EntryDraft, LedgerView
 from aileron_tui.runtime.daemon.times import utc_time
@@ -85,12 +86,17 @@ class DaemonLedger:
         with self._reader_lock:
             return self._reader.head().hash
 
-    def record_requests(self, requests: Sequence[Request], surface: str) -> None:
-        """Records that these requests are waiting and were shown, unless that is already recorded."""
-        self._append(lambda view: self._request_drafts(view, requests, surface))
+    def record_requests(self, requests: Sequence[Request], surface: str) -> set[str]:
+        """Records that these requests are waiting and were shown, unless that is already recorded.
+
+        Returns the ids of those that were answered a moment ago: if they are still waiting later, record them then.
+        """
+        postponed: set[str] = set()
+        self._append(lambda view: self._request_drafts(view, requests, surface, postponed))
         if len(self._shown) > _MOST_SHOWN:
             self._shown.clear()
-        self._shown.update((request.id, request.digest) for request in requests)
+        self._shown.update((request.id, request.digest) for request in requests if request.id not in postponed)
+        return postponed
 
     def record_decision(self, id_: str, envelope: JsonObject) -> None:
         """Records a signed decision; raises InvalidTransition if the request was answered before."""
@@ -193,7 +199,9 @@ class DaemonLedger:
         if known and not known.revoked:
             yield EntryDraft(EntryKind.KEY_REVOKED, approvers.revocation(fingerprint))
 
-    def _request_drafts(self, view: LedgerView, requests: Sequence[Request], surface: str) -> Iterator[EntryDraft]:
+    def _request_drafts(
+        self, view: LedgerView, requests: Sequence[Request], surface: str, postponed: set[str]
+    ) -> Iterator[EntryDraft]:
         for request in {request.id: request for request in requests if 0 < len(request.id) <= _LONGEST_ID}.values():
             known = view.standing(request.id)
             shown = EntryDraft(EntryKind.SHOWN, {"digest": request.digest, "surface": surface}, request.id)
@@ -203,7 +211,10 @@ class DaemonLedger:
                 yield shown
                 continue
             if known.state is not RequestState.PENDING:
-                if not _may_wait(known) or self._is_recent(view, request.id):
+                if not _may_wait(known):
+                    continue
+                if self._is_recent(view, request.id) and self._is_answered_call(view, request):
+                    postponed.add(request.id)
                     continue
                 yield EntryDraft(EntryKind.TOLD, DaemonReport(RequestState.PENDING).body(), request.id)
             if not self._was_shown(view, request):
@@ -213,6 +224,14 @@ class DaemonLedger:
         """Whether the last entry about a request is so recent that others may not know of it yet."""
         last = moment(view.of_request(id_)[-1].time)
         return abs(self._clock() - last) < DELIVERY_TIME
+
+    def _is_answered_call(self, view: LedgerView, request: Request) -> bool:
+        """Whether the last answer under this id can be to this call, and not to another that had the id before."""
+        decisions = filter(None, map(decision_of, reversed(view.of_request(request.id))))
+        statement, _ = next(decisions, (None, ""))
+        if statement is None or statement.edits:  # the signed digest is that of the edited call
+            return self._was_shown(view, request)
+        return statement.digest == request.digest
 
     def _was_shown(self, view: LedgerView, request: Request) -> bool:
         """Whether exactly this prompt is recorded as shown; details about the agent may arrive later and change it."""

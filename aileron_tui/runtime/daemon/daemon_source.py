@@ -86,6 +86,7 @@ class DaemonSource:
         self._stream_opened_at = 0
         self._unreadable_count = 0
         self._maybe_waiting: set[str] = set()
+        self._postponed: set[str] = set()
         self._closed = False
         self._last_list: dict[str, Request] = {}
         self._client = DaemonClient(daemon, silence=silence, transport=transport)
@@ -202,7 +203,7 @@ class DaemonSource:
         """Applies the first list of a connection, after reporting the outcome of requests that are no longer listed."""
         requests, unreadable = self._read_all(listed.items)
         _, vanished = self._tracker.apply_list(requests, listed.asked_at)
-        self._ledger.record_requests(requests, self._surface)
+        self._postponed = self._ledger.record_requests(requests, self._surface)
         for request in vanished[:_LOOKUPS_AT_ONCE]:
             with suppress(RuntimeFault):  # its outcome is looked up later
                 yield from self._apply_result(request.id, self._client.outcome(request.id))
@@ -213,7 +214,9 @@ class DaemonSource:
         requests, unreadable = self._read_all(listed.items)
         stopped = set(self._tracker.stopped_waiting)
         arrived, vanished = self._tracker.apply_list(requests, listed.asked_at)
-        self._ledger.record_requests(arrived, self._surface)
+        waiting = self._tracker.waiting
+        postponed = [waiting[id_] for id_ in self._postponed if id_ in waiting]
+        self._postponed = self._ledger.record_requests([*postponed, *arrived], self._surface)
         lost, self._maybe_waiting = self._maybe_waiting - self._tracker.waiting.keys(), set()
         if lost or any(request.id in stopped for request in arrived):
             yield self._snapshot_event()  # an arrival event does not bring back a request that ended
@@ -250,7 +253,7 @@ class DaemonSource:
             if len(self._tracker.waiting) >= _MOST_WAITING:
                 unreadable += 1
             elif self._tracker.apply_arrival(request):
-                self._ledger.record_requests([request], self._surface)
+                self._postponed |= self._ledger.record_requests([request], self._surface)
                 yield self._arrival_event(request)
             elif (known := self._tracker.waiting.get(request.id)) and known.digest != request.digest:
                 unreadable += 1  # the id was used for two different requests: the list decides
@@ -283,13 +286,13 @@ class DaemonSource:
                 self._poller.list_soon()
             return
         own = self._answer_sender.is_own_outcome(id_, result)
+        elsewhere = self._answer_sender.is_answered_elsewhere(id_, result)
         if result.state is RequestState.WITHDRAWN and (own or self._tracker.is_unconfirmed(id_)):
             result = replace(result, state=RequestState.INTERRUPTED)  # we answered it, and its outcome is unknown
         # The reason given with an approval says nothing about how the call runs.
         reason = "" if result.state is RequestState.RUNNING else result.reason
         request = self._tracker.apply_state(id_, result.state, result.note or reason, result.error)
         if request is not None:
-            elsewhere = not own and result.state is not RequestState.WITHDRAWN
             self._record_report(id_, result, elsewhere=elsewhere)
             yield SourceEvent(0, "updated", request.fields | {"state": request.state}, (request,), self.name)
 
@@ -367,9 +370,7 @@ class DaemonSource:
 
     def _record_end(self, id_: str, result: DaemonResult) -> None:
         if result.state.final:
-            elsewhere = result.state is not RequestState.WITHDRAWN and not self._answer_sender.is_own_outcome(
-                id_, result
-            )
+            elsewhere = self._answer_sender.is_answered_elsewhere(id_, result)
             self._record_report(id_, result, elsewhere=elsewhere)
 
     def _record_report(self, id_: str, result: DaemonResult, *, elsewhere: bool) -> None:

@@ -21,11 +21,11 @@ REMEMBERED: Final = 4096
 class OwnAnswer:
     """This console's answer to one request. It is not tied to a connection: it may arrive after a reconnect.
 
-    `taken` means that the daemon took it. `unconfirmed` is the verdict of an answer that was sent without a reply.
+    `taken` is the verdict that the daemon took, `unconfirmed` that of an answer that was sent without a reply.
     `edited` is the edited request, if that is what was approved.
     """
 
-    taken: bool = False
+    taken: Verdict | None = None
     unconfirmed: Verdict | None = None
     edited: Request | None = None
 
@@ -120,10 +120,10 @@ class Tracker:
         """Notes that the daemon replied to our answer and did not take it, so it will not take effect later."""
         self._own_answer(id_).unconfirmed = None
 
-    def answer_taken(self, id_: str) -> None:
+    def answer_taken(self, id_: str, verdict: Verdict) -> None:
         """Notes that the daemon took our answer."""
         answer = self._own_answer(id_)
-        answer.taken, answer.unconfirmed = True, None
+        answer.taken, answer.unconfirmed = verdict, None
 
     def is_unconfirmed(self, id_: str) -> bool:
         """Whether an answer of ours may have arrived without a reply, or may still arrive."""
@@ -134,6 +134,13 @@ class Tracker:
         return self.own_answers.setdefault(id_, OwnAnswer())
 
     def _add_waiting(self, request: Request) -> None:
+        answer, known = self.own_answers.get(request.id), self.find(request.id)
+        if answer is not None and known is not None:
+            asked = known.edited_from or known.prompt
+            if (asked.digest, known.instance) != (request.digest, request.instance):
+                del self.own_answers[request.id]  # the id means another call now
+            elif request.id not in self.waiting:
+                answer.taken = None  # it waits again, so the answer that was taken is lost
         self.stopped_waiting.pop(request.id, None)
         self.waiting[request.id] = request
 

@@ -75,7 +75,7 @@ def test_that_its_end_is_never_reported_shows_on_the_board_and_in_the_history() 
     board = Board()
     request = read(SENT)
     board.receive([SourceEvent(0, "snapshot", {}, (request,))])
-    board.answered_here.add(request.key)
+    board.record_answer(request)
     board.receive([SourceEvent(0, "updated", {}, (replace(request, state=RequestState.RUNNING),))])
     assert board.pill(request.key).short == "allowed ✓"
     assert ending(PastFax(), SEEN) == ("→", "allowed")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.file_names import FILE
 from aileron_tui.ledger.open_store import open_reader
+from aileron_tui.runtime.daemon import daemon_ledger
 from aileron_tui.runtime.daemon.answer_sender import AnswerRefused
 from aileron_tui.runtime.daemon.daemon_discovery import find
 from aileron_tui.runtime.daemon.daemon_source import DaemonSource
@@ -384,6 +385,50 @@ def test_a_lost_reply_and_a_request_that_is_gone(daemon: FakeDaemon, folder: Pat
         assert console.story(id_)[3:] == ["decided approve", "told interrupted"]
 
 
+@pytest.mark.parametrize(
+    ("class_", "fault", "state"),
+    [
+        ("approval_timeout", NotWaiting, "expired"),
+        ("withdrawn", NotWaiting, "withdrawn"),
+        ("network_error", NoReply, ""),
+    ],
+)
+def test_a_lost_reply_and_a_request_that_failed(
+    daemon: FakeDaemon, folder: Path, class_: str, fault: type[RuntimeFault], state: str
+) -> None:
+    """A failure does not show that the answer was taken: a daemon also fails requests that nobody answered."""
+    id_ = daemon.register()
+    with Console(daemon, folder, list_every=10_000.0) as console:
+        item = console.item(id_)
+        daemon.wait_for_watchers()
+        failure = {"error": {"class": class_, "message": "it ended"}}
+        answers = {
+            "list": {"status": 200, "body": {"items": []}},
+            "result": {"status": 200, "body": {"id": id_, "status": "failed", "failure": failure}},
+        }
+        daemon.switch(hang_up={"decide": 1}, answers=answers)
+        with pytest.raises(fault) as error:
+            console.source.decide(item, Verdict.APPROVE)
+        assert not isinstance(error.value, NotWaiting) or error.value.state == state
+        console.until_state(id_, RequestState.FAILED)
+        assert console.tracker.is_unconfirmed(id_)
+        assert console.story(id_) == [*SEEN, "decided approve", "told failed"]
+
+
+def test_a_request_that_nobody_answered_is_not_recorded_as_answered_elsewhere(daemon: FakeDaemon, folder: Path) -> None:
+    id_ = daemon.register()
+    with Console(daemon, folder) as console:
+        console.until_waiting(id_)
+        failure = {"error": {"class": "approval_timeout", "message": "nobody answered"}}
+        answers = {
+            "list": {"status": 200, "body": {"items": []}},
+            "result": {"status": 200, "body": {"id": id_, "status": "failed", "failure": failure}},
+        }
+        daemon.switch(answers=answers)
+        console.until_state(id_, RequestState.FAILED)
+        assert console.story(id_) == [*SEEN, "told failed"]
+
+
 # refusals
 
 
@@ -488,6 +533,61 @@ def test_too_late_says_how(daemon: FakeDaemon, folder: Path, approved: bool, out
         console.until_state(id_, RequestState(state))
         assert console.story(id_)[-1] == f"told {state} +"
         assert not any(one["applied"] for one in daemon.decisions(id_))
+
+
+DRAFT = {"service": "slack", "channel": "#team", "draft_body": "ok"}
+
+
+def test_an_approval_elsewhere_of_another_call_under_the_same_id(daemon: FakeDaemon, folder: Path) -> None:
+    """The console shows the call that ran, not the edited one that was approved here before."""
+    id_ = daemon.register("comms_draft", args=DRAFT, outcome="running")
+    with Console(daemon, folder, list_every=0.1) as console:
+        daemon.wait_for_watchers()
+        console.decide(id_, edits={"draft_body": "my text"})
+        console.until_state(id_, RequestState.RUNNING)
+        daemon.forget(id_)
+        daemon.register("comms_draft", id=id_, args=DRAFT | {"channel": "#public"})
+        console.until_waiting(id_)
+        assert console.story(id_)[-2:] == ["told pending", "shown"]
+        daemon.resolve(id_)
+        console.until_state(id_, RequestState.EXECUTED)
+        assert console.story(id_)[-1] == "told executed +"
+        assert console.board.requests[id_].prompt.args == DRAFT | {"channel": "#public"}
+        assert console.board.pill(id_).words == "answered elsewhere: done ✓"
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_an_answer_elsewhere_after_the_daemon_lost_ours(daemon: FakeDaemon, folder: Path, approved: bool) -> None:
+    """The daemon takes our edited approval, then lists the same call again, and somebody else answers it."""
+    asked = {"args": DRAFT, "requested_at": "2026-05-12T10:15:30Z"}
+    id_ = daemon.register("comms_draft", outcome="running", **asked)
+    with Console(daemon, folder, list_every=0.1) as console:
+        daemon.wait_for_watchers()
+        console.decide(id_, edits={"draft_body": "my text"})
+        console.until_state(id_, RequestState.RUNNING)
+        daemon.forget(id_)
+        daemon.register("comms_draft", id=id_, **asked)
+        console.until_waiting(id_)
+        daemon.resolve(id_, approved=approved)
+        console.until_state(id_, RequestState.EXECUTED if approved else RequestState.DENIED)
+        assert console.board.requests[id_].prompt.args == DRAFT
+
+
+def test_a_call_that_waits_again_is_recorded_after_a_while(
+    daemon: FakeDaemon, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"args": DRAFT, "requested_at": "2026-05-12T10:15:30Z"}
+    id_ = daemon.register("comms_draft", outcome="running", **asked)
+    with Console(daemon, folder, list_every=0.1) as console:
+        daemon.wait_for_watchers()
+        console.decide(id_)
+        console.until_state(id_, RequestState.RUNNING)
+        daemon.forget(id_)
+        daemon.register("comms_draft", id=id_, **asked)
+        console.until_waiting(id_)
+        assert console.story(id_)[-1] == "told running"
+        monkeypatch.setattr(daemon_ledger, "DELIVERY_TIME", timedelta(0))
+        console.until(lambda: console.story(id_)[-1] == "told pending")
 
 
 def test_too_late_for_a_request_that_is_gone(daemon: FakeDaemon, folder: Path) -> None:

@@ -126,9 +126,12 @@ def answer(
     key: UnlockedKey,
     clock: Callable[[], datetime],
     verdict: Verdict = Verdict.APPROVE,
+    *,
+    edits: JsonObject | None = None,
 ) -> None:
     """What a console does before it sends an answer."""
-    statement = replace(shown, head=record.head).statement(verdict, reason="r", surface="console", now=clock())
+    shown = replace(shown, head=record.head)
+    statement = shown.statement(verdict, reason="r", edits=edits, surface="console", now=clock())
     record.record_decision(shown.id, sign(statement, key).fields())
 
 
@@ -299,6 +302,36 @@ def test_an_older_list_does_not_undo_an_answer_on_its_way(record: DaemonLedger, 
     assert record.state(ID) is RequestState.APPROVED
     record.record_report(ID, RequestState.PENDING)
     assert record.state(ID) is RequestState.PENDING, "whoever knows better may say so at once"
+
+
+@pytest.mark.parametrize("edits", [None, {"draft_id": "r-6"}])
+def test_another_call_under_an_answered_id_is_recorded_at_once(
+    record: DaemonLedger, key: UnlockedKey, clock: Clock, edits: JsonObject | None
+) -> None:
+    record.record_requests([item()], "console")
+    answer(record, item(args=edits) if edits else item(), key, clock, edits=edits)
+    record.record_report(ID, RequestState.RUNNING)
+    another = item(args={"draft_id": "r-666"})
+    assert not record.record_requests([another], "console")
+    assert record.state(ID) is RequestState.PENDING
+    assert [(entry["kind"], entry["body"].get("digest")) for entry in entries(record)[-2:]] == [
+        ("runtime.told", None),
+        ("prompt.shown", another.digest),
+    ]
+
+
+@pytest.mark.parametrize("edits", [None, {"draft_id": "r-6"}])
+def test_an_answered_call_that_is_listed_again_is_recorded_later(
+    record: DaemonLedger, key: UnlockedKey, clock: Clock, edits: JsonObject | None
+) -> None:
+    record.record_requests([item()], "console")
+    answer(record, item(args=edits) if edits else item(), key, clock, edits=edits)
+    record.record_report(ID, RequestState.RUNNING)
+    assert record.record_requests([item()], "console") == {ID}
+    assert record.state(ID) is RequestState.RUNNING
+    clock.on(LATER)
+    assert record.record_requests([item()], "console") == set()
+    assert record.state(ID) is RequestState.PENDING
 
 
 def test_a_list_that_contradicts_an_end_is_not_believed(record: DaemonLedger, clock: Clock) -> None:

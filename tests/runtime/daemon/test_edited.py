@@ -96,7 +96,7 @@ def test_a_shell_has_its_answer_and_nothing_more_is_claimed(daemon: FakeDaemon, 
     id_ = daemon.register("shell")
     with Console(daemon, folder) as console:
         console.decide(id_)
-        console.board.answered_here.add(id_)
+        console.board.record_answer(console.board.requests[id_])
         console.until_state(id_, RequestState.RUNNING)
         assert console.board.pill(id_).words == "allowed ✓, outcome not reported"
         found = record(console, id_)

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.request_queue import Arrived, Changed, Queue, QueueEvent, Snapshot, apply_all
@@ -183,3 +185,47 @@ def test_the_past_is_forgotten_in_time() -> None:
     assert len(tracker.stopped_waiting) == REMEMBERED
     assert not tracker.waiting
     assert not tracker.own_answers
+
+
+def answered(tracker: Tracker, asked: Request, edited: Request | None = None) -> None:
+    """The request arrives, and the daemon takes our approval of it."""
+    tracker.apply_list([asked], tracker.tick())
+    tracker.answer_recorded(asked.id, edited)
+    tracker.answer_taken(asked.id, Verdict.APPROVE)
+    tracker.apply_answer(asked.id)
+    tracker.apply_state(asked.id, RequestState.RUNNING)
+
+
+@pytest.mark.parametrize("change", ["args", "instance"])
+def test_an_answer_does_not_count_for_another_call_under_the_same_id(change: str) -> None:
+    tracker, asked = Tracker(), request("a")
+    prompt = replace(asked.prompt, args={"to": "everybody"})
+    edited = replace(asked, prompt=prompt, digest=prompt.digest, edited_from=asked.prompt)
+    answered(tracker, asked, edited)
+    another = replace(asked, instance="j") if change == "instance" else replace(edited, edited_from=None)
+    tracker.apply_list([another], tracker.tick())
+    assert "a" not in tracker.own_answers
+    tracker.apply_answer("a")
+    ended = tracker.apply_state("a", RequestState.EXECUTED)
+    assert ended is not None
+    assert ended.edited_from is None
+
+
+def test_an_unconfirmed_answer_does_not_count_for_a_call_that_replaced_its_own() -> None:
+    tracker, asked = Tracker(), request("a")
+    tracker.apply_list([asked], tracker.tick())
+    tracker.answer_unconfirmed("a", Verdict.APPROVE)
+    prompt = replace(asked.prompt, args={"to": "everybody"})
+    tracker.apply_list([replace(asked, prompt=prompt, digest=prompt.digest)], tracker.tick())
+    assert not tracker.is_unconfirmed("a")
+
+
+def test_an_answer_is_no_longer_taken_when_its_call_waits_again() -> None:
+    tracker, asked = Tracker(), request("a")
+    prompt = replace(asked.prompt, args={"to": "everybody"})
+    answered(tracker, asked, replace(asked, prompt=prompt, digest=prompt.digest, edited_from=asked.prompt))
+    tracker.apply_list([asked], tracker.tick())
+    assert tracker.own_answers["a"].taken is None
+    tracker.answer_taken("a", Verdict.APPROVE)
+    tracker.apply_list([asked], tracker.tick())  # the list is older than the answer
+    assert tracker.own_answers["a"].taken is Verdict.APPROVE
