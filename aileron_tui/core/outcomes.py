@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from aileron_tui.core.daemon_kinds import reports_end
 from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.time_words import local_time
@@ -58,7 +57,7 @@ def ending(request: PastRequest, now: datetime) -> tuple[str, str]:
     """
     glyph, word = OUTCOMES.get(request.outcome) or ("?", request.outcome)
     if request.outcome in UNDER_WAY and request.daemon and request.decided:
-        if not reports_end(request.kind):
+        if not _reports_end(request.kind):
             glyph, word = _ALLOWED
         elif is_overdue(request.decided, now):
             glyph, word = _NO_NEWS
@@ -69,7 +68,7 @@ def unknown_outcome(request: PastRequest, now: datetime) -> str:
     """Why the outcome of an approved request is not known, or "" if it is known or may still be reported."""
     if request.outcome not in UNDER_WAY or not request.daemon or not request.decided:
         return ""
-    if not reports_end(request.kind):
+    if not _reports_end(request.kind):
         return "allowed; the daemon does not report how this kind of request ends"
     return f"no report since {local_time(moment(request.decided), now)}" if is_overdue(request.decided, now) else ""
 
@@ -80,3 +79,9 @@ def is_overdue(since: str, now: datetime) -> bool:
         return now - moment(since) > QUIET
     except (ValueError, OverflowError):
         return False
+
+
+def _reports_end(kind: str) -> bool:
+    from aileron_tui.core.daemon_kinds import reports_end  # noqa: PLC0415  # not needed before the first frame
+
+    return reports_end(kind)

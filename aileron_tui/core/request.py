@@ -1,12 +1,10 @@
 """A request as a surface knows it: the waiting call, its prompt, and what its source reports about it."""
 
 from datetime import UTC, datetime, timedelta
-from secrets import token_hex
+from os import urandom
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.caution import Caution
 from aileron_tui.core.decision import Statement, Verdict
-from aileron_tui.core.edits import edit_fields
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import JsonObject
@@ -15,6 +13,7 @@ from aileron_tui.core.times import moment, timestamp
 from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:  # a surface draws its first frame before it has a prompt to show
+    from aileron_tui.core.caution import Caution
     from aileron_tui.core.prompt import Prompt
 
 DECISION_LIFETIME: Final = timedelta(minutes=2)
@@ -56,7 +55,7 @@ class Request:
     edited_from: "Prompt | None" = None
     vanished: bool = False
     question: str = ""
-    cautions: tuple[Caution, ...] = ()
+    cautions: "tuple[Caution, ...]" = ()
     reports_end: bool = True
 
     def __post_init__(self) -> None:
@@ -66,7 +65,11 @@ class Request:
     @property
     def edit(self) -> JsonObject | None:
         """The original inputs and the approved ones as JSON, or None if nothing was edited."""
-        return edit_fields(self.edited_from.args, self.prompt.args) if self.edited_from else None
+        if not self.edited_from:
+            return None
+        from aileron_tui.core.edits import edit_fields  # noqa: PLC0415  # few requests are edited
+
+        return edit_fields(self.edited_from.args, self.prompt.args)
 
     @property
     def refreshable(self) -> bool:
@@ -115,6 +118,6 @@ class Request:
             surface=surface,
             time=timestamp(now.astimezone(UTC)),
             expires=timestamp(now.astimezone(UTC) + DECISION_LIFETIME),
-            nonce=token_hex(16),
+            nonce=urandom(16).hex(),
             head=self.head,
         )
