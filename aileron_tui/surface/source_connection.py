@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 def daemon_ledger_folder(name: str) -> Path:
     """The folder of our own ledger about a daemon."""
-
     return paths().data / DAEMONS / (name or "daemon")
 
 
@@ -45,6 +44,8 @@ def connection(choice: SourceChoice, config: Config, *, surface: str, at_exit: E
 
 @dataclass(frozen=True, slots=True)
 class _GateConnection:
+    """Connects to a gate."""
+
     choice: GateChoice | EmbeddedGateChoice
     surface: str
 
@@ -60,6 +61,8 @@ class _GateConnection:
 
 @dataclass(slots=True)
 class _DaemonConnection:
+    """Connects to a daemon, and keeps what is known about it between connections."""
+
     choice: DaemonChoice
     config: Config
     surface: str
