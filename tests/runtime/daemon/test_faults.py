@@ -159,6 +159,11 @@ def test_a_slow_daemon_is_waited_for(daemon: FakeDaemon, folder: Path) -> None:
 # the end
 
 
+def running_threads() -> set[threading.Thread]:
+    """The threads that were started with `threading`. The test runner starts its own in another way, at any time."""
+    return {thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread)}
+
+
 def sockets() -> int:
     """How many this process has, where the system tells."""
     found = 0
@@ -172,7 +177,7 @@ def sockets() -> int:
     "hanging", [{}, {"list": 60.0}, {"result": 60.0}, {"decide": 60.0}, {"session": 60.0}, {"watch": 60.0}], ids=str
 )
 def test_closing_ends_everything(daemon: FakeDaemon, folder: Path, hanging: dict[str, float]) -> None:
-    before, open_before = set(threading.enumerate()), sockets()
+    before, open_before = running_threads(), sockets()
     ends, stays = daemon.register(), daemon.register()
     console = Console(daemon, folder, again=False)
     deciding: list[RuntimeFault] = []
@@ -201,7 +206,7 @@ def test_closing_ends_everything(daemon: FakeDaemon, folder: Path, hanging: dict
         if "decide" in hanging:
             answer.join()
             assert "not known" in deciding[0].title  # and not: it took too long
-    console.until(lambda: set(threading.enumerate()) <= before)
+    console.until(lambda: running_threads() <= before)
     console.until(lambda: sockets() <= open_before)
     assert all("in time" not in fault.title for fault in console.faults)
     count = len(daemon.asked())
@@ -232,14 +237,17 @@ def test_what_is_closed_says_so(daemon: FakeDaemon, folder: Path) -> None:
 
 def test_closing_again_and_again_while_it_is_busy(daemon: FakeDaemon, folder: Path) -> None:
     """Whatever a thread was just doing, it ends without a word to anybody."""
-    before, open_before = set(threading.enumerate()), sockets()
+    before, open_before = running_threads(), sockets()
     daemon.register_many(20)
     for number in range(40):
         with Console(daemon, folder, again=False, list_every=0.0):
             time.sleep(number % 10 * 0.004)
             if number % 3 == 0:
                 daemon.disconnect()
-    daemon.wait_until(lambda: set(threading.enumerate()) <= before)
+    try:
+        daemon.wait_until(lambda: running_threads() <= before)
+    except AssertionError:
+        pytest.fail(f"still running: {running_threads() - before}")
     daemon.wait_until(lambda: sockets() <= open_before)
 
 
