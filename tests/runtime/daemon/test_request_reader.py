@@ -6,7 +6,7 @@ import pytest
 
 from aileron_tui.core.decision import Verdict, read_statement
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import Json, JsonObject, read_object
+from aileron_tui.core.jsontext import Json, JsonObject, WrittenNumber, read_object
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import RiskLevel, RiskRule
@@ -150,7 +150,7 @@ def projected(args: JsonObject, *fields: tuple[str, str]) -> tuple[Row, ...]:
 
 
 def test_where_go_says_less_the_arg_itself_is_shown() -> None:
-    args: JsonObject = {"to": ["a b", "c"], "opts": {"deep": [1, None]}, "count": 1e-7, "title": "x"}
+    args: JsonObject = {"to": ["a b", "c"], "opts": {"deep": [1, None]}, "count": WrittenNumber("1e-7"), "title": "x"}
     fields = (("To", "[a b c]"), ("Options", "map[deep:[1 <nil>]]"), ("Count", "1e-07"), ("Title", "x"))
     assert projected(args, *fields) == (
         Row("To", '[\n  "a b",\n  "c"\n]', multiline=True),
