@@ -5,7 +5,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.cli.exit_codes import FAILED, INTERRUPTED, OK, WAITING
+from aileron_tui.cli.exit_codes import FAILED, INTERRUPTED, OK, OUTCOME_UNKNOWN, WAITING
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 DEFAULT_SECONDS: Final = 60
 LONGEST_SECONDS: Final = 3600
 
+_CODES: Final = {
+    RequestState.EXECUTED: OK,
+    RequestState.UNKNOWN: OUTCOME_UNKNOWN,
+    RequestState.INTERRUPTED: OUTCOME_UNKNOWN,
+}
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 
@@ -48,11 +53,11 @@ def wait_for_outcome(source: "Source", request: Request, limit: int) -> Outcome:
                 request, note = source.item(request.id), ""
             except NotFound:
                 note = "the source no longer knows this request, so its outcome is unknown"
-                return Outcome(replace(request, state=RequestState.INTERRUPTED), FAILED, note)
+                return Outcome(replace(request, state=RequestState.INTERRUPTED), OUTCOME_UNKNOWN, note)
             except RuntimeFault as error:
                 note = str(error)
             if request.state.final:
-                return Outcome(request, OK if request.state is RequestState.EXECUTED else FAILED, note)
+                return Outcome(request, _CODES.get(request.state, FAILED), note)
             left = end - time.monotonic()
             if left <= 0:
                 return Outcome(request, WAITING, note or request.reason)
