@@ -135,7 +135,7 @@ def follow(wire: Wire, id_: str) -> None:
         assert ORDER.index(told["status"]) >= ORDER.index(seen)
         seen = told["status"]
         if seen == "completed":
-            assert uuid.UUID(told["audit_id"])
+            assert str(uuid.UUID(told["audit_id"])) == told["audit_id"]
             assert isinstance(told.get("result", ""), str)
             return
         if seen == "failed":

@@ -92,7 +92,7 @@ class Queue:
     # Asking
 
     def register(self, kind: str = "action", *, seeded: bool = False, **fields: Any) -> Entry:
-        """A new request. Fields not given are those of the sample of this kind. A seeded one is not in the audit log."""
+        """A new request. Fields not given are those of the sample of this kind. A seeded one is not audited."""
         sample = {} if "action_name" in fields and kind == "action" else REQUESTS.get(kind, {})
         given: Object = {"session_id": SESSION, **sample, **fields}
         now = time.time_ns()

@@ -264,7 +264,7 @@ class Api:
             return read_struct(body, {"service": str, "channel": str, "body": str})
         if kind == "comms_draft":
             said = read_struct(body, {"reply_to": str, "body": str})
-            answered = REQUESTS["comms_draft"]["args"]
+            answered: Object = REQUESTS["comms_draft"]["args"]
             return answered | {"reply_to": said["reply_to"], "draft_body": said["body"]}
         said = read_struct(body, {"method": str, "url": str, "body": str, "headers": dict})
         self._queue.witness.headers(said.pop("headers") or {})

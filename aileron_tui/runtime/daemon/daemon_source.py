@@ -27,14 +27,15 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.runtime.daemon import request_reader
 from aileron_tui.runtime.daemon.answer_lock import AnswerLock
-from aileron_tui.runtime.daemon.answer_sender import AnswerSender
+from aileron_tui.runtime.daemon.answer_sender import AnswerSender, without_effect
 from aileron_tui.runtime.daemon.daemon_client import LARGEST_EVENT, SILENCE, DaemonClient, DaemonResult, check_id
-from aileron_tui.runtime.daemon.daemon_discovery import Daemon
+from aileron_tui.runtime.daemon.daemon_discovery import Daemon, was_replaced
 from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger
 from aileron_tui.runtime.daemon.label_cache import LabelCache
 from aileron_tui.runtime.daemon.poller import LIST_EVERY, FetchedList, FetchedResult, Poller
+from aileron_tui.runtime.daemon.times import time_of
 from aileron_tui.runtime.daemon.tracker import Tracker
-from aileron_tui.runtime.errors import InvalidReply, NoReply, NotFound, PromptChanged, RuntimeFault
+from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, NotFound, PromptChanged, RuntimeFault
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.sse import SseFrame
 from aileron_tui.runtime.vault import VaultState
@@ -78,6 +79,8 @@ class DaemonSource:
     ) -> None:
         self.name = name
         self.instance = f"{daemon.url} {daemon.started_at}".rstrip()
+        self._daemon = daemon
+        self._started = time_of(daemon.started_at)
         self._rules = rules
         self._surface = surface
         self._clock = clock
@@ -138,7 +141,7 @@ class DaemonSource:
                 request = self._read(value)
                 self._ledger.record_requests([request], self._surface)
                 return request
-        result = self._client.result(id_)
+        result = self._without_effect(id_, self._client.result(id_))
         known = self._tracker.find(id_) or self._last_list.get(id_)
         if known is None:
             raise NotFound(404, {}, peer="daemon")
@@ -285,6 +288,7 @@ class DaemonSource:
                 self._maybe_waiting.add(id_)
                 self._poller.list_soon()
             return
+        result = self._without_effect(id_, result)
         own = self._answer_sender.is_own_outcome(id_, result)
         elsewhere = self._answer_sender.is_answered_elsewhere(id_, result)
         if result.state is RequestState.WITHDRAWN and (own or self._tracker.is_unconfirmed(id_)):
@@ -295,6 +299,11 @@ class DaemonSource:
         if request is not None:
             self._record_report(id_, result, elsewhere=elsewhere)
             yield SourceEvent(0, "updated", request.fields | {"state": request.state}, (request,), self.name)
+
+    def _without_effect(self, id_: str, result: DaemonResult) -> DaemonResult:
+        """The result, unless nobody is there to run an approved call: then a daemon reports for ever that it runs."""
+        known = self._tracker.find(id_) or self._last_list.get(id_)
+        return without_effect(result) if known is not None and known.abandoned else result
 
     def _snapshot_event(self) -> SourceEvent:
         self._unreadable_count = 0
@@ -333,9 +342,10 @@ class DaemonSource:
         if isinstance(id_, str):
             check_id(id_)
         known = self._tracker.waiting.get(id_) if isinstance(id_, str) else None
-        if known is not None and known.instance == self.instance and _is_unchanged(known, fields):
+        unchanged = known is not None and _is_unchanged(known, fields)
+        if known is not None and known.instance == self.instance and unchanged:
             return known  # what was shown does not change, even if labels have been looked up since
-        return request_reader.read_daemon_request(
+        request = request_reader.read_daemon_request(
             value,
             source=self.name,
             instance=self.instance,
@@ -344,7 +354,12 @@ class DaemonSource:
             session=self._session_labels.of(fields.get("session_id")),
             rules=self._rules,
             seen=self._clock(),
+            started=self._started,
         )
+        started_before = _start_in(known.instance) if known is not None and unchanged else None
+        if started_before is not None and self._started not in (None, started_before):
+            return request_reader.made_before_restart(request)
+        return request
 
     # answers, history and vault
 
@@ -352,7 +367,11 @@ class DaemonSource:
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         """Sends a decision on exactly what the request shows, once. If it fails, looks up the state before raising."""
-        if verdict is Verdict.APPROVE and request.instance != self.instance:  # its id may belong to another request now
+        # Its id may belong to another request now. A denial runs nothing, but it must not be sent to a stranger either.
+        replaced = was_replaced(self._daemon)
+        if replaced:
+            self._inbox.put(NoGate("the daemon has restarted"))
+        if replaced or (verdict is Verdict.APPROVE and request.instance != self.instance):
             raise PromptChanged(
                 409, {"error": {"message": "the daemon has restarted since the request was shown"}}, peer="daemon"
             )
@@ -397,6 +416,11 @@ class DaemonSource:
     def unlock_vault(self, passphrase: bytearray) -> None:
         """Unlocks the daemon's vault."""
         self._client.unlock(passphrase)
+
+
+def _start_in(instance: str) -> datetime | None:
+    """When the daemon started, as its instance says."""
+    return time_of(instance.rpartition(" ")[2])
 
 
 def _is_unchanged(known: Request, fields: JsonObject) -> bool:
