@@ -80,6 +80,11 @@ class Daemon:
     file: Path | None = None
 
     @property
+    def instance(self) -> str:
+        """Identifies this run of the daemon, as far as it can be told apart from others."""
+        return f"{self.url} {self.started_at}".rstrip()
+
+    @property
     def private(self) -> bool:
         """Whether nobody else can read what is sent to the daemon. If not, no secret may be sent."""
         return read_address(self.url).is_confidential

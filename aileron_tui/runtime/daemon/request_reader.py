@@ -1,7 +1,8 @@
 """Reads the requests of a daemon of any version, including requests of unknown kinds.
 
-Only a request without an id is refused. An arg that cannot be part of a digest (a number too large for a double) is
-shown as it was written, and the request can then be denied but not approved: `Request.deny_only` says why.
+Only a request without an id is refused. One that cannot be read otherwise can be denied but not approved. So can one
+with an arg that cannot be part of a digest (a number too large for a double), which is shown as it was written.
+`Request.deny_only` says why.
 """
 
 import re
@@ -30,6 +31,7 @@ _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _PREFIX: Final = re.compile(r"(?:preview unavailable:\s*)+", re.IGNORECASE)
 _CLASS: Final = re.compile(r"([a-z]+(?:_[a-z]+)+):\s*")
 _BOUNDARY: Final = re.compile(r"\(boundary=\w{1,100}\)\Z")
+_LONGEST_WHY: Final = 200
 _NO_REASON: Final = "no reason given"
 _UNREADABLE: Final = "the daemon sent a preview that cannot be read"
 _CLOCK_TOLERANCE: Final = timedelta(minutes=1)
@@ -109,6 +111,41 @@ def read_daemon_request(  # noqa: PLR0913  # a request is built from many parts
         cautions=(*restart_caution(kind, asked, started), *_clock_caution(asked, seen), *_cautions(kind, args)),
         reports_end=declared is None or declared.reports_end,
         abandoned=is_abandoned(kind, asked, started),
+    )
+
+
+def unreadable_request(  # noqa: PLR0913  # what is known about a request that cannot be read
+    id_: str, why: str, *, source: str, instance: str, head: str, seen: datetime
+) -> Request:
+    """A request of which only the id can be used. It can be denied, but not approved."""
+    prompt = Prompt(
+        kind="unreadable",
+        action="unreadable request",
+        connector=ConnectorRef(""),
+        args={},
+        inputs=(),
+        preview=None,
+        asker=Asker(),
+        risk=Risk(RiskLevel.HIGH, "its effect is unknown"),
+    )
+    return Request(
+        id=id_,
+        prompt=prompt,
+        digest=prompt.digest,
+        state=RequestState.PENDING,
+        requested_at=timestamp(seen),
+        expires_at="",
+        revision=0,
+        fetching=False,
+        instance=instance,
+        head=head,
+        asked_again="",
+        reason="",
+        fields={"id": id_, "inputs": []},
+        source=source,
+        daemon=True,
+        deny_only=f"the daemon sent a request that cannot be read ({why[:_LONGEST_WHY]})",
+        question="This request cannot be read.",
     )
 
 
