@@ -76,6 +76,7 @@ _PILLS: Final = {
     for state, words in STATE_WORDS.items()
 } | {RequestState.PENDING: Pill("")}
 
+_NO_EFFECT: Final = Pill("no effect: nobody was waiting for the answer", Tone.WARN, "no effect")
 _ALLOWED_WITHOUT_END = Pill("allowed ✓, outcome not reported", brief="allowed ✓")
 
 
@@ -175,6 +176,8 @@ class Board:
         if under_way and request.reason:
             return Pill(clip(inline(request.reason), _LONGEST_NOTE), Tone.WARN)
         pill = self._under_way(request) if under_way else _PILLS[request.state]
+        if request.abandoned and request.state is RequestState.INTERRUPTED:
+            pill = _NO_EFFECT
         if request.edited_from and not request.state.decidable:
             pill = Pill(f"{pill.words} (edited)", pill.tone, f"{pill.short} (edited)")
         if request.state is RequestState.FAILED and (error := _error(request)):
