@@ -15,10 +15,12 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
+from aileron_tui.gate.agent_turns import end_turn
 from aileron_tui.gate.call_inputs import fingerprint
 from aileron_tui.gate.gate_request import GateRequest, PreviewState, new_id
-from aileron_tui.gate.gate_state import GateState, log
+from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 
@@ -42,9 +44,9 @@ class RequestHandler:
                     return Reply(200, result.body)
             request = gate_state.open_by_call.get(call)
             if request is None:
-                if refused := self._limit_reply(agent):
-                    return refused
                 request = self.new_request(action, args, asker, agent)
+                if refused := self._limit_reply(request):
+                    return refused
                 gate_state.add(request)
                 gate_state.spawn(self._record_and_open(request))
             return await self._wait(request, wait)
@@ -67,6 +69,7 @@ class RequestHandler:
         request.waiting_clients += 1
         try:
             await asyncio.shield(request.recorded)
+            end_turn()
             if wait is not None:
                 await asyncio.wait_for(request.ended.wait(), wait)
         except TimeoutError:
@@ -84,14 +87,21 @@ class RequestHandler:
             return replies.outcome_not_recorded()
         return await self.deliver(request.result)
 
-    def _limit_reply(self, agent: str) -> Reply | None:
-        limits = self._gate_state.setup.limits
-        if len(self._gate_state.open_requests) >= limits.waiting:
-            message = f"{limits.waiting:,} requests are already waiting; try again when some are answered"
-        elif self._gate_state.open_count(agent) >= limits.waiting_per_agent:
-            message = f"this agent has {limits.waiting_per_agent:,} waiting requests; try again when some are answered"
-        elif self._gate_state.bytes_waiting >= limits.waiting_bytes:
-            message = "the waiting requests are too large in total; try again when some are answered"
+    def _limit_reply(self, request: GateRequest) -> Reply | None:
+        state, agent = self._gate_state, request.agent
+        limits, later = state.setup.limits, "try again when some are answered"
+        if not state.waiting_shares.fits(agent):
+            own = state.waiting_shares.exceeds_own(agent)
+            message = (
+                f"this agent has {limits.waiting_per_agent:,} waiting requests; {later}"
+                if own
+                else f"{limits.waiting:,} requests are already waiting; {later}"
+            )
+        elif not state.byte_shares.fits(agent, request.size):
+            own = state.byte_shares.exceeds_own(agent, request.size)
+            message = f"the waiting requests of {'this agent' if own else 'all agents'} are too large in total; {later}"
+        elif seconds := state.ledger_rates.of(agent).take(request.size + ENTRY_BYTES):
+            message = f"this agent writes too much to the ledger; try again in {seconds} s"
         else:
             return None
         return replies.error(429, "too_many_waiting", message)
@@ -160,18 +170,18 @@ class RequestHandler:
             gate_state.schedule(
                 request, request.asked_at + (request.expires_at - request.asked_at) / 2, lambda: self._remind(request)
             )
-        gate_state.spawn(self.refresh_preview(request))
+        gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
 
     def _remind(self, request: GateRequest) -> None:
         if request.state is RequestState.PENDING:
             self._gate_state.feed.publish("updated", self._gate_state.request_json(request) | {"reminder": True})
 
-    async def refresh_preview(self, request: GateRequest) -> None:
+    async def refresh_preview(self, request: GateRequest, use: ThreadUse = ThreadUse.REFRESH) -> None:
         """Fetches the preview and publishes the updated request."""
         if request.preview_state is not PreviewState.NONE:
             request.preview_state = PreviewState.FETCHING
             try:
-                preview = await self.fetch_preview(request, request.args)
+                preview = await self.fetch_preview(request, request.args, use)
             except AileronError as error:
                 preview = PreviewResult(unavailable=f"it could not be recorded: {error}")
             if request.state is not RequestState.PENDING:
@@ -183,12 +193,19 @@ class RequestHandler:
         if request.preview_state is not PreviewState.NONE and request.state is RequestState.PENDING:
             self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
 
-    async def fetch_preview(self, request: GateRequest, args: JsonObject) -> PreviewResult | None:
+    async def fetch_preview(
+        self, request: GateRequest, args: JsonObject, use: ThreadUse = ThreadUse.REFRESH
+    ) -> PreviewResult | None:
         """Fetches and records the preview for these arguments; returns None if the action has no preview."""
-        outcome = await self._gate_state.in_sandbox(request.sandbox.preview, request.action, args)
-        if outcome is None:
-            return None
-        shown = outcome.result
+        preview = request.sandbox.preview
+        try:
+            outcome = await self._gate_state.in_sandbox(use, request.agent, preview, request.action, args)
+        except ThreadsBusy as busy:
+            shown = PreviewResult(unavailable=busy.title)
+        else:
+            if outcome is None:
+                return None
+            shown = outcome.result
         body = preview_body(shown.fields(), keep=self._gate_state.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
