@@ -51,15 +51,15 @@ class OpRunner:
             message = f"this agent writes too much to the ledger; try again in {seconds} s"
             return replies.error(429, "too_many_calls", message)
         start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, **recorded}
-        record = self._gate_state.recorder.record
+        record, installed = self._gate_state.recorder.record, self._gate_state.installed
         try:
             await record(EntryDraft(EntryKind.RUNNING, start, id_))
         except AileronError as error:
             return replies.not_recorded(error)
         end_turn()
-        execute = self._gate_state.installed.sandbox.execute
+        call = installed.resolve(action, args)
         execution = await _executed(
-            action, self._gate_state.in_sandbox(ThreadUse.UNGATED, agent, execute, action, args)
+            action, self._gate_state.in_sandbox(ThreadUse.UNGATED, agent, installed.sandbox.execute, call)
         )
         end: JsonObject = {"gated": False, **_error_body(execution.failure)}
         try:
@@ -75,7 +75,7 @@ class OpRunner:
         """Runs a request whose approval and start have been recorded."""
         request.state = RequestState.RUNNING
         execution_future = self._gate_state.in_sandbox(
-            ThreadUse.OP, request.agent, request.sandbox.execute, request.action, request.args
+            ThreadUse.OP, request.agent, request.sandbox.execute, request.call
         )
         task = self._gate_state.spawn(self._run(request, execution_future))
         self.tasks.add(task)

@@ -10,6 +10,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.prompt import Asker, PreviewResult
+from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import assess
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
@@ -109,20 +110,19 @@ class RequestHandler:
     def new_request(self, action: Action, args: JsonObject, asker: Asker, agent: str, id_: str = "") -> GateRequest:
         """Creates a request for a call; does not record it yet."""
         now, installed = self._gate_state.clock(), self._gate_state.installed
+        call = installed.resolve(action, args)
         return GateRequest(
             id=id_ or new_id(now),
-            fingerprint=fingerprint(agent, action.name, args),
+            fingerprint=fingerprint(agent, action.name, call.args),
             agent=agent,
-            action=action,
-            args=args,
+            call=call,
             asker=asker,
             risk=assess(action, self._gate_state.setup.config.risk),
-            connector=installed.connector_ref(action),
             sandbox=installed.sandbox,
             asked_at=now,
             expires_at=self._gate_state.default_expiry(action, now),
             preview_state=PreviewState.FETCHING if action.approval.preview else PreviewState.NONE,
-            size=len(canonical(args)),
+            size=len(canonical(call.args)),
         )
 
     async def _record_and_open(self, request: GateRequest) -> None:
@@ -181,7 +181,7 @@ class RequestHandler:
         if request.preview_state is not PreviewState.NONE:
             request.preview_state = PreviewState.FETCHING
             try:
-                preview = await self.fetch_preview(request, request.args, use)
+                preview = await self.fetch_preview(request, request.call, use)
             except AileronError as error:
                 preview = PreviewResult(unavailable=f"it could not be recorded: {error}")
             if request.state is not RequestState.PENDING:
@@ -194,12 +194,11 @@ class RequestHandler:
             self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
 
     async def fetch_preview(
-        self, request: GateRequest, args: JsonObject, use: ThreadUse = ThreadUse.REFRESH
+        self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
     ) -> PreviewResult | None:
-        """Fetches and records the preview for these arguments; returns None if the action has no preview."""
-        preview = request.sandbox.preview
+        """Fetches and records the preview of a call; returns None if the action has no preview."""
         try:
-            outcome = await self._gate_state.in_sandbox(use, request.agent, preview, request.action, args)
+            outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
         except ThreadsBusy as busy:
             shown = PreviewResult(unavailable=busy.title)
         else:

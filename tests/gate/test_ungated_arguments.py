@@ -2,6 +2,7 @@
 
 import hashlib
 
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.gate.gate import LEDGER_FILE
 from aileron_tui.gate.gate_state import GateLimits
@@ -21,7 +22,7 @@ def test_large_arguments_are_in_the_ledger_by_digest(env: GateEnv) -> None:
     run_async(work())
     assert (env.data / LEDGER_FILE).stat().st_size < 1_000_000
     reader = open_reader(env.data / LEDGER_FILE)
-    bodies = [entry.body for entry in reader.entries() if entry.kind == "op.running"]
+    bodies = [entry.body for entry in reader.entries() if entry.kind == EntryKind.RUNNING]
     digest = f"sha256:{hashlib.sha256(canonical(large)).hexdigest()}"
     assert [body.get("cut") for body in bodies] == [{"args": {"digest": digest, "bytes": 900_015}}] * 4 + [None]
     assert [body.get("args") for body in bodies] == [None] * 4 + [{"draft_id": "r-12345"}]
