@@ -129,10 +129,9 @@ class GateConnection(H11Protocol):
     @property
     def is_idle(self) -> bool:
         """Whether it can be closed without losing a response; an unknown caller that is still sending can be, too."""
-        cycle: RequestResponseCycle | None = self.cycle
-        if cycle is None or cycle.response_complete:
-            return not self.unsent_bytes
-        return not self.owner and cycle.more_body
+        if self._awaits_request:
+            return not self._held and not self.unsent_bytes
+        return not self.owner and self.cycle.more_body
 
     @property
     def unsent_bytes(self) -> int:

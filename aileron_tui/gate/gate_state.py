@@ -43,14 +43,15 @@ class GateLimits:
     """Limits on waiting requests, on what agents write to the ledger, and on concurrent sandbox calls.
 
     One agent can use a quarter of the bytes and of the threads. A waiting request takes several times its size in
-    memory. Nobody answers 2,000 requests of one agent, but an agent may well make them before somebody looks.
+    memory, and is in each event that watchers must read in time. Nobody answers 2,000 requests of one agent, but an
+    agent may well make them before somebody looks.
     """
 
     waiting: int = 10_000
     waiting_per_agent: int = 2_000
-    waiting_bytes: int = 32 * 1024 * 1024
+    waiting_bytes: int = 16 * 1024 * 1024
     ledger_bytes_per_second: float = 128.0 * 1024  # per agent
-    ledger_bytes_burst: int = 8 * 1024 * 1024
+    ledger_bytes_burst: int = 4 * 1024 * 1024
     op_threads: int = 64
     refresh_threads: int = 16
     preview_threads: int = 16
@@ -65,7 +66,7 @@ class GateLimits:
     @property
     def byte_share(self) -> Share:
         """The share of an agent in the bytes of the waiting requests."""
-        return Share(self.waiting_bytes, self.waiting_bytes // 4, self.waiting_bytes // 32)
+        return Share(self.waiting_bytes, self.waiting_bytes // 4, self.waiting_bytes // 16)
 
     @property
     def pools(self) -> dict[ThreadUse, PoolSize]:

@@ -2,7 +2,12 @@
 
 import asyncio
 import json
-from contextlib import suppress
+import resource
+import shutil
+import socket
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +15,7 @@ from aileron_tui.gate import gate_connection
 from aileron_tui.gate.connection_pools import PoolSizes
 from aileron_tui.gate.http_limits import HttpLimits
 from tests.gate.conftest import GateEnv, run_async
+from tests.gate.gate_harness import Plan, gate_harness
 from tests.gate.served_gate import DRAFT, SEND, WAITING, ServedGate, error_code, served_gate
 
 FEW = HttpLimits(connections=64, unknown_connections=4, approver_connections=4, agent_minimum_connections=2)
@@ -210,3 +216,21 @@ def test_an_agent_cannot_send_too_many_bytes_in_a_short_time(env: GateEnv) -> No
             assert "this agent sends too many bytes" in refused.text
 
     run_async(main())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of another process can only be set on Linux")
+def test_a_gate_without_free_descriptors_closes_idle_connections(tmp_path: Path, compiled: Path) -> None:
+    (tmp_path / "home").mkdir(0o700)
+    shutil.copytree(compiled, tmp_path / "home" / "cache")
+    with gate_harness(tmp_path) as harness, harness.gate(Plan("few descriptors")) as process, ExitStack() as stack:
+        address = process.ready()
+        assert address is not None, harness.log()
+        agent, approver = harness.agent(address), harness.approver(address)
+        few = len(list(Path(f"/proc/{process.pid}/fd").iterdir())) + 20
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (few, few))
+        for _ in range(60):
+            stack.enter_context(socket.create_connection((address.host, address.port)))
+        late = harness.approver(address)
+        assert agent.ask("GET", "/v1/actions")[0] == 200
+        assert approver.waiting() == late.waiting() == []
+    assert "cannot accept a connection" in (harness.home / "log").read_text()

@@ -69,7 +69,7 @@ def test_more_calls_than_may_wait_are_refused() -> None:
 def test_a_call_that_got_no_thread_never_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(threads: SandboxThreads, go_on: threading.Event) -> None:
         ran: list[str] = []
-        adjust = ThreadPoolExecutor._adjust_thread_count  # type: ignore[attr-defined]
+        adjust = ThreadPoolExecutor._adjust_thread_count
 
         def no_thread(_: Any) -> None:
             raise RuntimeError("can't start new thread")
