@@ -58,7 +58,7 @@ def result_from_ledger(reader: LedgerReader, record: HistoryRecord) -> StoredRes
             found = (entry.body.get("asked_again") for entry in reader.of_request(record.id))
             new_id = next((id_ for id_ in found if isinstance(id_, str)), None)
             return agent_replies.ended(record.id, state, **({"asked_again": new_id} if new_id else {}))
-        case RequestState.EXPIRED | RequestState.WITHDRAWN as state:
+        case RequestState.EXPIRED | RequestState.WITHDRAWN | RequestState.UNKNOWN as state:
             return agent_replies.ended(record.id, state)
         case _:
             return None

@@ -99,10 +99,10 @@ def invoke(
         limits.request,
         limits.response,
     )
-    host = HostFunctions(exchange, started_at, deadline)
     stdout, stderr = GuestStream(limits.output, keep_tail=False), GuestStream(_MAX_STDERR, keep_tail=True)
+    host = HostFunctions(exchange, stdout, stderr, started_at, deadline)
     stdin = json.dumps({"args": invocation.args, "op": invocation.op}).encode()
-    end = _run(loaded, stdin, (stdout, stderr), host, limits.memory)
+    end = _run(loaded, stdin, host, limits.memory)
     result = _read_result(end, host, stdout, stderr, invocation)
     return replace(
         result,
@@ -114,7 +114,7 @@ def invoke(
 
 
 def _run(
-    loaded: LoadedModule, stdin: bytes, streams: tuple[GuestStream, GuestStream], host: HostFunctions, memory: int
+    loaded: LoadedModule, stdin: bytes, host: HostFunctions, memory: int
 ) -> int | wasmtime.Trap | wasmtime.WasmtimeError:
     """Instantiates and runs the module; returns its exit code or the trap that ended it."""
     engine = shared_engine()
@@ -124,7 +124,7 @@ def _run(
         store.set_limits(
             memory_size=memory, table_elements=_MAX_TABLE_ELEMENTS, instances=1, tables=_MAX_TABLES, memories=1
         )
-        wasi.configure(store, stdin, *streams)
+        wasi.configure(store, stdin)
         with engine.ticker.running(host.deadline) as ticks:
             store.set_epoch_deadline(ticks)
             instance = loaded.instance.instantiate(store)
