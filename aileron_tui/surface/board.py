@@ -185,7 +185,9 @@ class Board:
         if request.vanished:
             return Pill("no longer waiting")
         if request.state in _ANSWERED and not self._is_ours(request):
-            return Pill(f"answered elsewhere: {pill.words}", pill.tone, f"elsewhere: {pill.short}")
+            denied_because = request.state is RequestState.DENIED and clip(inline(request.reason), _LONGEST_NOTE)
+            words = f"answered elsewhere: {pill.words}{f': {denied_because}' if denied_because else ''}"
+            return Pill(words, pill.tone, f"elsewhere: {pill.short}")
         return pill
 
     def _is_ours(self, request: Request) -> bool:
