@@ -22,6 +22,7 @@ JsonObject: TypeAlias = dict[str, Json]
 
 _WRITER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 _LONGEST_NUMBER: Final = 400
+_LARGEST_EXPONENT: Final = 400
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},]', re.DOTALL)
@@ -105,8 +106,9 @@ def walk(value: Json, path: str = "$") -> Iterator[tuple[str, int, Json]]:
 def _number(text: str) -> WrittenNumber:
     if len(text) > _LONGEST_NUMBER:
         raise _Refused(f"a number of {len(text)} characters")
+    _, _, exponent = text.lower().partition("e")
     number = WrittenNumber(text)
-    if math.isinf(number):
+    if math.isinf(number) or (exponent and abs(int(exponent)) > _LARGEST_EXPONENT):
         raise _Refused(f"the number {text} is out of range")
     return number
 
@@ -348,6 +350,29 @@ def _with_doubles(value: Json) -> Json:
     return float(value) if isinstance(value, int) and abs(value) >= 2**53 else value
 
 
+def with_canonical_numbers(value: JsonObject) -> JsonObject:
+    """Returns an object whose numbers have only the spelling that canonical JSON gives them.
+
+    After that, the same number is written with the same bytes wherever it goes: `1e3`, `1000.0` and `1000` are 1000,
+    and `-0.0` is 0. Raises JsonError if a number cannot be written exactly.
+    """
+    return {key: _with_canonical_number(item, key) for key, item in value.items()}
+
+
+def _with_canonical_number(value: Json, key: str) -> Json:
+    if isinstance(value, str | bool | None):
+        return value
+    if isinstance(value, dict):
+        return with_canonical_numbers(value)
+    if isinstance(value, list):
+        return [_with_canonical_number(item, key) for item in value]
+    if isinstance(value, int) and -(2**53) < value < 2**53:
+        return int(value)
+    _refuse_odd(step("$", key), value)
+    number = float(value)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
 def _refuse_inexact(value: Json) -> None:
     for path, _, node in walk(value):
         _refuse_odd(path, node)
@@ -390,7 +415,7 @@ def _spell(value: Json, line: str) -> str:
         case WrittenNumber():
             return format(Decimal(value.text), "f")
         case float():
-            return format(Decimal(float.__repr__(value)), "f") if math.isfinite(value) else float.__repr__(value)
+            return rfc8785.dumps(value).decode() if math.isfinite(value) else float.__repr__(value)
         case str():
             return json.dumps(value, ensure_ascii=False)
         case list():

@@ -1,6 +1,5 @@
 """One call of a connector: a fresh store, JSON in, JSON out, one deadline for everything, and reading the result."""
 
-import json
 import threading
 import time
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from typing import Final
 import wasmtime
 
 from aileron_tui.core.connector import Connector
-from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, read_object
+from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import host_functions, wasi
 from aileron_tui.sandbox.credential_injection import Injector, SecretMasks
@@ -101,7 +100,7 @@ def invoke(
     )
     stdout, stderr = GuestStream(limits.output, keep_tail=False), GuestStream(_MAX_STDERR, keep_tail=True)
     host = HostFunctions(exchange, stdout, stderr, started_at, deadline)
-    stdin = json.dumps({"args": invocation.args, "op": invocation.op}).encode()
+    stdin = canonical({"args": invocation.args, "op": invocation.op})
     end = _run(loaded, stdin, host, limits.memory)
     result = _read_result(end, host, stdout, stderr, invocation)
     return replace(

@@ -18,7 +18,7 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.request import Request
-from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_name, by_rule, by_steps
+from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_names, by_rule
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.daemon.request_rows import argument_rows, read_row
@@ -297,8 +297,7 @@ def _risk_of_call(kind: str, name: str, args: JsonObject, action: JsonObject | N
         return KINDS[kind].risk(args)
     if kind != ACTION:
         return Risk(RiskLevel.HIGH, "its effect is unknown")
-    steps = _steps(action)
-    return by_steps(steps) if steps else by_name(name)
+    return by_names(name, _steps(action))
 
 
 def _steps(action: JsonObject | None) -> tuple[Step, ...]:
