@@ -192,7 +192,7 @@ def test_the_history_is_that_of_the_daemon_in_use(connected: Connected) -> None:
     with connected.console() as terminal:
         terminal.until("No requests waiting")
         terminal.press("h")
-        terminal.until("3 in total")
+        terminal.until("History of the daemon  3 in total")
         terminal.press("j", ENTER)
         terminal.until("Not on a Friday.")
     reasons = {
