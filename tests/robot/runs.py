@@ -1,0 +1,102 @@
+"""Runs many cases in several sessions at the same time, and counts how they went."""
+
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.robot.families import make_case
+from tests.robot.operator import Operator, Report
+from tests.robot.session import Session
+
+Key = tuple[str, int]
+"""The family and the seed of a case."""
+
+CASES_PER_SESSION: Final = 24
+
+
+@dataclass
+class Result:
+    """How one case went, in a form that another process can send."""
+
+    key: Key
+    honest: bool
+    approved: bool
+    text: str
+    differences: list[str]
+    seconds: float
+
+
+@dataclass
+class Figures:
+    """The figures of a run."""
+
+    results: list[Result] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def differences(self) -> list[Result]:
+        """The cases in which the screen and the service differ."""
+        return [result for result in self.results if result.differences]
+
+    def table(self) -> str:
+        """One line for each family."""
+        count, wrong, approved = Counter[str](), Counter[str](), Counter[str]()
+        for result in self.results:
+            family = result.key[0]
+            count[family] += 1
+            wrong[family] += bool(result.differences)
+            approved[family] += result.approved
+        lines = [f"{'family':18} cases  approved  differences"]
+        lines += [f"{name:18} {count[name]:5}  {approved[name]:8}  {wrong[name]:11}" for name in sorted(count)]
+        total = sum(result.seconds for result in self.results) / max(1, len(self.results))
+        lines.append(f"{'all':18} {count.total():5}  {approved.total():8}  {wrong.total():11}")
+        return "\n".join([*lines, f"{self.seconds:.0f} s, {total:.1f} s for a case"])
+
+
+def run_all(
+    keys: Sequence[Key], jobs: int, broken: str = "", *, quiet: bool = True, cache: Path | None = None
+) -> Figures:
+    """Runs the cases in several processes."""
+    started = time.monotonic()
+    shares = [(keys[at : at + CASES_PER_SESSION], broken, cache) for at in range(0, len(keys), CASES_PER_SESSION)]
+    figures = Figures()
+    with multiprocessing.get_context("spawn").Pool(max(1, min(jobs, len(shares)))) as pool:
+        for results in pool.imap_unordered(run_share, shares):
+            figures.results += results
+            for result in results:
+                if result.differences:
+                    line = f"{result.key}: {result.differences[0][:200]}" if quiet else result.text
+                    sys.stdout.write(f"{line}\n")
+                    sys.stdout.flush()
+    figures.seconds = time.monotonic() - started
+    return figures
+
+
+def run_share(share: tuple[Sequence[Key], str, Path | None]) -> list[Result]:
+    """Runs some cases one after the other, in one session or in a new one after the robot got stuck."""
+    keys, broken, cache = share
+    left = list(keys)
+    results: list[Result] = []
+    while left:
+        for report in _run_session(left, broken, cache):
+            key = left.pop(0)
+            results.append(
+                Result(key, report.case.honest, report.approved, str(report), report.differences, report.seconds)
+            )
+    return results
+
+
+def _run_session(keys: Sequence[Key], broken: str, cache: Path | None) -> Iterator[Report]:
+    """Runs cases until one leaves the console in a state from which the next one cannot start."""
+    cases = [make_case(*key) for key in keys]
+    with Session(cases, broken, cache=cache) as session:
+        for case in cases:
+            report = Operator(session, case).run()
+            yield report
+            if not session.is_clean():
+                return
