@@ -171,7 +171,8 @@ def _same_number(operator: Operator, case: Case) -> None:
         operator.deny()
     elif not operator.approve():
         operator.deny()
-    pill = operator.outcome()
+    seen = Order((), {"Amount": shown}, {row.label: "".join(row.rows) for row in page.section("fetched")})
+    pill = operator.finish(seen)
     effects = operator.effects()
     named = [
         " ".join(row.rows).removeprefix("object ")

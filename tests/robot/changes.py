@@ -73,20 +73,7 @@ def _answer_after_change(operator: Operator, case: Case) -> None:
 
 def _settle_approval(operator: Operator, case: Case) -> None:
     """After an approval: if the console shows a new prompt instead, reads and answers that one."""
-    for _ in range(400):
-        if operator.ended() and not operator.ended().startswith(("sending", "running", "approved")):
-            break
-        if "Approve " in operator.terminal.text and operator.is_asking():
-            operator.report.approved = False
-            page = operator.read()
-            if why := objection(page, case.order):
-                operator.report.why = why
-                operator.deny()
-            elif not operator.approve():
-                operator.deny()
-            break
-        operator.terminal.still(0.03)
-    pill = operator.outcome()
+    pill = operator.finish()
     operator.compare(pill)
     if case.honest and not pill.startswith("done"):
         operator.differ(f"an honest call ended as {pill!r}")
@@ -144,23 +131,9 @@ def _answer_other_first(operator: Operator, case: Case) -> None:
 
 
 def _settle_approval_with(operator: Operator, case: Case) -> None:
-    order = _with_other(case)
-    for _ in range(400):
-        if operator.ended() and not operator.ended().startswith(("sending", "running", "approved")):
-            break
-        if operator.is_asking():
-            operator.report.approved = False
-            page = operator.read()
-            if why := objection(page, case.order):
-                operator.report.why = why
-                operator.deny()
-            elif not operator.approve():
-                operator.deny()
-            break
-        operator.terminal.still(0.03)
-    pill = operator.outcome()
+    pill = operator.finish()
     operator.report.approved = True  # the other op was
-    operator.compare(pill if pill.startswith("done") else "", order)
+    operator.compare(pill if pill.startswith("done") else "", _with_other(case))
 
 
 def _compare_with_other(operator: Operator, case: Case, pill: str) -> None:
@@ -259,7 +232,7 @@ def _answer_and_check(operator: Operator, case: Case) -> None:
         operator.deny()
         operator.outcome()
         return
-    pill = operator.outcome(45)
+    pill = operator.finish()
     said = operator.said()
     done = [effect.op for effect in operator.effects()]
     ordered = [effect.op for effect in case.order.effects]

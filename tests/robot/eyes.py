@@ -162,6 +162,7 @@ def _read_once(terminal: Terminal) -> Page:
     missing = [index for index in range(total) if index not in rows]
     if missing or not all(quote.complete for quote in quotes.values()):
         raise CannotRead(f"rows {missing} of {total} were never on screen:\n{terminal.text}")
+    _add_short_quotes(rows, quotes)
     page = Page(title=title, notes=notes)
     page.rows = [text_of(rows[index]) for index in sorted(rows)]
     _parse(page, [rows[index] for index in sorted(rows)], quotes)
@@ -250,6 +251,20 @@ def _take(frame: _Frame, first: int, rows: dict[int, list[str]], quotes: dict[in
         quote = quotes.setdefault(head, _Quote(len(seen) + hidden))
         for number, row in enumerate(seen, quote.total - hidden - len(seen)):
             quote.rows.setdefault(number, row)
+
+
+def _add_short_quotes(rows: dict[int, list[str]], quotes: dict[int, _Quote]) -> None:
+    """Adds the quotes that do not scroll and were never on one screen as a whole."""
+    lines = [rows[index] for index in sorted(rows)]
+    for head in range(len(lines)):
+        if head in quotes or not _is_quote_head(lines, head):
+            continue
+        start = end = _after_warnings(lines, head + 1)
+        while end < len(lines) and _gutter(lines[end]) == _QUOTE_MARGIN:
+            end += 1
+        if end < len(lines) and _BELOW.match(text_of(lines[end]).strip()):
+            raise CannotRead(f"a quote was never on screen as a whole: {text_of(lines[head])}")
+        quotes[head] = _Quote(end - start, dict(enumerate(lines[start:end])))
 
 
 def _gutter(line: list[str]) -> int:

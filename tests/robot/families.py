@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Final
 
-from tests.robot import answering, calls, changes, hidden_text
+from tests.robot import answering, calls, changes, hidden_text, projections
 from tests.robot.case import Case
 
 FAMILIES: Final[dict[str, Callable[[random.Random, int], Case]]] = {
@@ -12,7 +12,12 @@ FAMILIES: Final[dict[str, Callable[[random.Random, int], Case]]] = {
     **calls.FAMILIES,
     **changes.FAMILIES,
     **answering.FAMILIES,
+    **projections.FAMILIES,
 }
+
+
+SAMPLES: Final = frozenset({"mail"})
+"""Families that use the sample connectors, which take a while to load."""
 
 
 def make_case(family: str, seed: int) -> Case:

@@ -105,8 +105,8 @@ class Operator:
 
     def approve(self) -> bool:
         """Approves what is on screen, and confirms it; False if the console does not accept it."""
-        for _ in range(3):
-            if not self.ready():
+        for _ in range(6):
+            if not self.ready(8.0):
                 return False
             self.terminal.press("a")
             self.terminal.until(lambda text: "y yes" in text or READY not in text, 5)
@@ -233,13 +233,36 @@ class Operator:
         """Waits for the end of the request; gives the pill."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            pill = self.ended()
-            if pill and not pill.startswith(("sending", "running", "approved")):
-                self.report.pill = pill
+            if self._is_over():
+                self.report.pill = pill = self.ended()
                 self.keep_screen("outcome")
                 return pill
             self.terminal.still(0.03)
         raise AssertionError(f"no outcome on screen:\n{self.terminal.text}")
+
+    def finish(self, order: Order | None = None) -> str:
+        """Waits for the end of the request; if the console asks again, reads and answers that. Gives the pill."""
+        order = order or self.case.order
+        for _ in range(3):
+            end = time.monotonic() + 20
+            while time.monotonic() < end and not self._is_over():
+                if self.is_asking():
+                    break
+                self.terminal.still(0.03)
+            if self._is_over():
+                break
+            self.keep_screen("asked again")
+            self.report.approved = False
+            if why := objection(self.read(), order):
+                self.report.why = why
+                self.deny()
+            elif not self.approve():
+                self.deny()
+        return self.outcome()
+
+    def _is_over(self) -> bool:
+        pill = self.ended()
+        return bool(pill) and not pill.startswith(("sending", "running", "approved"))
 
     # what the service did
 
@@ -300,7 +323,10 @@ def answer_by_order(operator: Operator, case: Case) -> None:
         operator.deny()
         if case.honest:
             operator.differ(f"an honest call cannot be approved: {why}")
-    operator.compare(operator.outcome())
+    pill = operator.finish()
+    operator.compare(pill)
+    if case.honest and not pill.startswith(DONE) and not operator.report.differences:
+        operator.differ(f"an honest call ended as {pill!r}")
 
 
 def objection(page: Page, order: Order) -> str:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tests.robot.families import make_case
+from aileron_tui.demo.sample_credentials import sample_config
+from aileron_tui.files.paths import bundled
+from aileron_tui.gate.installed_bundle import install, sandbox_settings
+from aileron_tui.sandbox.connector_package import PublisherKeyring
+from tests.robot.families import SAMPLES, make_case
 from tests.robot.operator import Operator, Report
 from tests.robot.session import Session
 
@@ -58,14 +63,19 @@ class Figures:
         return "\n".join([*lines, f"{self.seconds:.0f} s, {total:.1f} s for a case"])
 
 
-def run_all(
-    keys: Sequence[Key], jobs: int, broken: str = "", *, quiet: bool = True, cache: Path | None = None
-) -> Figures:
+def run_all(keys: Sequence[Key], jobs: int, broken: str = "", *, quiet: bool = True) -> Figures:
     """Runs the cases in several processes."""
     started = time.monotonic()
-    shares = [(keys[at : at + CASES_PER_SESSION], broken, cache) for at in range(0, len(keys), CASES_PER_SESSION)]
     figures = Figures()
-    with multiprocessing.get_context("spawn").Pool(max(1, min(jobs, len(shares)))) as pool:
+    with (
+        tempfile.TemporaryDirectory(prefix="robot-cache-") as cache,
+        multiprocessing.get_context("spawn").Pool(max(1, jobs)) as pool,
+    ):
+        shares = [(share, broken, Path(cache)) for share in _shares(keys)]
+        if any(key[0] in SAMPLES for key in keys):
+            with sample_config() as config:
+                settings = sandbox_settings(config, Path(cache), PublisherKeyring())
+                install(bundled("manifests"), settings).sandbox.close()
         for results in pool.imap_unordered(run_share, shares):
             figures.results += results
             for result in results:
@@ -75,6 +85,14 @@ def run_all(
                     sys.stdout.flush()
     figures.seconds = time.monotonic() - started
     return figures
+
+
+def _shares(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
+    """The cases of each session; those with the sample connectors have sessions of their own."""
+    for samples in (True, False):
+        some = [key for key in keys if (key[0] in SAMPLES) is samples]
+        for at in range(0, len(some), CASES_PER_SESSION):
+            yield some[at : at + CASES_PER_SESSION]
 
 
 def run_share(share: tuple[Sequence[Key], str, Path | None]) -> list[Result]:
@@ -94,7 +112,8 @@ def run_share(share: tuple[Sequence[Key], str, Path | None]) -> list[Result]:
 def _run_session(keys: Sequence[Key], broken: str, cache: Path | None) -> Iterator[Report]:
     """Runs cases until one leaves the console in a state from which the next one cannot start."""
     cases = [make_case(*key) for key in keys]
-    with Session(cases, broken, cache=cache) as session:
+    samples = any(case.family in SAMPLES for case in cases)
+    with Session(cases, broken, samples=samples, cache=cache) as session:
         for case in cases:
             report = Operator(session, case).run()
             yield report

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,7 +67,7 @@ class Session:
         self.service.__enter__()
         (self.home / "config.toml").write_text(_CONFIG)
         if self._cache:
-            (self.home / "cache").symlink_to(self._cache)
+            shutil.copytree(self._cache, self.home / "cache")
         if self.mail:
             self.mail.__enter__()
             materialise(self.manifests, self.mail.port)
