@@ -5,16 +5,24 @@ Each break is a change to the running program, made here and nowhere in the prod
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from aileron_tui.cli import main
+from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.sandbox import execution
+from aileron_tui.sandbox.loaded_connectors import LoadedConnectors
 
 
 def _overlay_inputs() -> None:
-    """Raw inputs of the call replace the inputs that a step defines, as an earlier version did."""
-    own = execution.step_args
-    execution.step_args = lambda step, args: {**own(step, args), **args}
+    """What the agent sent replaces what a step defines, when it runs and nowhere else."""
+    run = execution.run
+
+    def run_overlaid(connectors: LoadedConnectors, call: ResolvedCall) -> execution.Execution:
+        steps = tuple(replace(step, inputs={**step.inputs, **call.args}) for step in call.steps)
+        return run(connectors, replace(call, steps=steps))
+
+    execution.run = run_overlaid
 
 
 BREAKS: Final[dict[str, Callable[[], Any]]] = {"overlay": _overlay_inputs}

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from decimal import Decimal
 from typing import Any, Final
 
@@ -10,7 +11,44 @@ from tests.robot.case import SIZES, Call, Case, Effect, Order
 from tests.robot.operator import Operator, objection
 from tests.robot.service import spelled
 
+_TOKEN: Final = re.compile(r"\$\{args\.([a-z][a-z0-9_]*)\}")
 _IDS: Final = ("alpha", "beta", "gamma", "delta", "omega")
+
+
+def sends(step: Step, args: dict[str, Any]) -> dict[str, Any]:
+    """What a step sends, by the rules: its own inputs filled in, then what else the agent sent, as it was sent.
+
+    What refers to an input that was not given is left out. A text that is only `${args.name}` of the same name keeps
+    the type of the input.
+    """
+    given = {name: value for name, value in args.items() if value is not None}
+    own = {name: _filled(value, given) for name, value in step.inputs.items()}
+    sent = {name: value for name, value in own.items() if value is not None}
+    passed = {
+        name: value for name, value in given.items() if name not in own or step.inputs[name] == f"${{args.{name}}}"
+    }
+    return sent | passed
+
+
+def _filled(value: Any, args: dict[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {name: _filled(item, args) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, args) for item in value]
+    if not isinstance(value, str):
+        return spelled(json.dumps(value))
+    for name in _TOKEN.findall(value):
+        if name not in args:
+            return None
+    return _TOKEN.sub(lambda token: str(args[token[1]]), value)
+
+
+def _order(action: Action, args: dict[str, Any], **more: Any) -> Order:
+    """The order sheet for what an action does with these inputs."""
+    labels = {item.name: item.label for item in action.inputs}
+    rows = {labels[name]: str(value) for name, value in args.items() if value is not None}
+    effects = tuple(Effect(step.connector, step.op, sends(step, args)) for step in action.steps)
+    return Order(effects, rows, labels=labels, **more)
 
 
 def _collisions(rng: random.Random, seed: int) -> Case:
@@ -18,18 +56,15 @@ def _collisions(rng: random.Random, seed: int) -> Case:
     name, id_ = f"task-{seed}", rng.choice(_IDS)
     template = rng.choice(["archive/${args.id}", "${args.id}-copy", "${args.folder}", "fixed", "${args.id}${args.id}"])
     folder = rng.choice(_IDS) + "-folder"
-    sent = template.replace("${args.id}", id_).replace("${args.folder}", folder)
     inputs = (Input("id", "Id"), Input("folder", "Folder"))
     step = Step(rng.choice(["create_item", "send_item"]), {"id": template, "place": "${args.folder}"})
     preview = Preview({"Name": "name"}, {"id": template}) if rng.random() < 0.6 else None
-    objects = {sent: {"name": f"object {sent}"}, id_: {"name": f"object {id_}"}}
-    order = Order(
-        (Effect("store", step.op, {"id": sent, "place": folder}),),
-        {"Id": id_, "Folder": folder},
-        {"Name": f"object {sent}"} if preview else {},
-    )
-    call = Call(name, json.dumps({"id": id_, "folder": folder}))
     action = Action(name, inputs, (step,), preview)
+    args = {"id": id_, "folder": folder}
+    sent = sends(step, args)["id"]
+    objects = {sent: {"name": f"object {sent}"}, id_: {"name": f"object {id_}"}}
+    order = _order(action, args, fetched={"Name": f"object {sent}"} if preview else {})
+    call = Call(name, json.dumps(args))
     about = f"the step sends id = {template}"
     return Case("collisions", seed, name, (action,), call, order, True, objects, size=rng.choice(SIZES), about=about)
 
@@ -38,7 +73,7 @@ def _hidden_steps(rng: random.Random, seed: int) -> Case:
     """A step or an input that is in the manifest but not on the order sheet."""
     name, id_ = f"task-{seed}", rng.choice(_IDS)
     op = rng.choice(["create_item", "send_item"])
-    wanted = Step(op, {"id": "${args.id}"})
+    plain_step = wanted = Step(op, {"id": "${args.id}"})
     kind = rng.choice(["another connector", "another step", "static input", "nested input", "default flag"])
     secret = rng.choice(["mallory@evil.example", "everyone", "${args.id}@evil.example"])
     extra: tuple[Step, ...] = ()
@@ -55,19 +90,13 @@ def _hidden_steps(rng: random.Random, seed: int) -> Case:
             wanted = Step(op, {"id": "${args.id}", "recursive": True, "limit": 999})
     steps = (*extra, wanted) if rng.random() < 0.4 else (wanted, *extra)
     honest = rng.random() < 0.4
-    effects = tuple(
-        Effect("store" if step.connector == "store" else "post", step.op, _filled(step, id_)) for step in steps
-    )
-    order = Order(effects if honest else (Effect("store", op, {"id": id_}),), {"Id": id_})
     action = Action(name, (Input("id", "Id"),), steps)
-    call = Call(name, json.dumps({"id": id_}))
-    return Case("hidden-steps", seed, name, (action,), call, order, honest, size=rng.choice(SIZES), about=kind)
-
-
-def _filled(step: Step, id_: str) -> dict[str, Any]:
-    text = json.dumps(dict(step.inputs)).replace("${args.id}", id_)
-    filled: dict[str, Any] = spelled(text)
-    return filled
+    ordered = action if honest else Action(name, action.inputs, (plain_step,))
+    args = {"id": id_}
+    call = Call(name, json.dumps(args))
+    return Case(
+        "hidden-steps", seed, name, (action,), call, _order(ordered, args), honest, size=rng.choice(SIZES), about=kind
+    )
 
 
 def _optional_inputs(rng: random.Random, seed: int) -> Case:
@@ -84,13 +113,7 @@ def _optional_inputs(rng: random.Random, seed: int) -> Case:
         (Input("id", "Id"), Input("note", "Note", required=False)),
         (Step(op, {"id": "${args.id}", "note": form}),),
     )
-    sent: dict[str, Any] = {"id": id_}
-    rows = {"Id": id_}
-    if given == "text":
-        sent["note"] = form.replace("${args.note}", "remember").replace("${args.id}", id_)
-        rows["Note"] = "remember"
-    order = Order((Effect("store", op, sent),), rows)
-    call = Call(name, json.dumps(args))
+    order, call = _order(action, args), Call(name, json.dumps(args))
     return Case(
         "optional-inputs", seed, name, (action,), call, order, given != "null", size=rng.choice(SIZES), about=form
     )
@@ -104,13 +127,11 @@ def _template_text(rng: random.Random, seed: int) -> Case:
     )
     op = rng.choice(["create_item", "send_item"])
     inputs = (Input("id", "Id"), Input("text", "Text"), Input("secret", "Secret", required=False))
-    step = Step(op, {"id": "${args.id}", "text": "${args.text}"})
-    order = Order((Effect("store", op, {"id": id_, "text": value}),), {"Id": id_, "Text": value})
-    call = Call(name, json.dumps({"id": id_, "text": value}))
-    return Case(
-        "template-text", seed, name, (Action(name, inputs, (step,)),), call, order, True, size=rng.choice(SIZES),
-        about=value,
-    )  # fmt: skip
+    form = rng.choice(["${args.text}", "said: ${args.text}"])
+    action = Action(name, inputs, (Step(op, {"id": "${args.id}", "text": form}),))
+    args = {"id": id_, "text": value}
+    order, call = _order(action, args), Call(name, json.dumps(args))
+    return Case("template-text", seed, name, (action,), call, order, True, size=rng.choice(SIZES), about=value)
 
 
 _NUMBERS: Final = (

@@ -65,6 +65,8 @@ class Order:
     effects: tuple[Effect, ...]
     sent: Mapping[str, str] = field(default_factory=dict)
     fetched: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] | None = None
+    """The label of each input by its name; None if what would run is not on this order sheet."""
     warned: bool = False
     """Whether the order is for something odd, so that a warning about it is expected."""
     hidden: int = 0

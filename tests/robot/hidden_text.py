@@ -142,6 +142,7 @@ def _case(rng: random.Random, key: tuple[str, int], texts: tuple[str, str], plac
             {"Object id": id_},
             {"To": ordered, "Subject": other},
             warned=honest and kind != "lookalikes",
+            labels={item.name: item.label for item in action.inputs},
         )
         call = Call(name, json.dumps({"id": id_}))
         objects = {id_: held}
@@ -153,6 +154,7 @@ def _case(rng: random.Random, key: tuple[str, int], texts: tuple[str, str], plac
             (Effect("store", op, {"to": ordered, "subject": other}),),
             {"To": ordered, "Subject": other},
             warned=honest and kind != "lookalikes",
+            labels={item.name: item.label for item in action.inputs},
         )
         call = Call(name, json.dumps({"to": value, "subject": other}))
         objects = {}

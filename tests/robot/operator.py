@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tests.e2e.terminal import Terminal
-from tests.robot import notation
+from tests.robot import notation, would_run
 from tests.robot.case import Case, Effect, Order
 from tests.robot.eyes import CannotRead, Page, Value, changed, read_prompt, settle, status, title_place
 from tests.robot.lookalikes import as_seen
@@ -84,14 +84,17 @@ class Operator:
         return str(reply["approval_id"])
 
     def look(self, action: str = "") -> None:
-        """Waits until the request is on screen."""
-        name = action or self.case.call.action
-        self.terminal.until(lambda text: self._shows(name) or "nothing waiting" not in text, 15)
-        settle(self.terminal)
-        if not self._shows(name):
-            self.go_to(name)
+        """Waits until the request is on screen with its preview."""
+        self.reach(action)
         self.terminal.until(lambda text: "fetching from" not in text, 10)
         settle(self.terminal)
+
+    def reach(self, action: str = "") -> None:
+        """Goes to the request as soon as it is listed."""
+        name = action or self.case.call.action
+        self.terminal.until(lambda text: self._shows(name) or "nothing waiting" not in text, 15)
+        if not self._shows(name):
+            self.go_to(name)
 
     def _shows(self, name: str) -> bool:
         place = title_place(self.terminal)
@@ -339,7 +342,7 @@ def objection(page: Page, order: Order) -> str:
     for heading, rows in (("agent sent", order.sent), ("fetched by", order.fetched)):
         if why := _rows_differ(page.section(heading), dict(rows), heading):
             return why
-    return ""
+    return "" if order.labels is None else would_run.objection(page, order, order.labels)
 
 
 def _rows_differ(values: list[Value], rows: dict[str, str], heading: str) -> str:

@@ -45,6 +45,7 @@ def _fetched_fields(rng: random.Random, seed: int) -> Case:
         (Effect("store", op, {"id": id_}, good),),
         {"Object id": id_},
         {"To": "alice@example.com", "Subject": "recap", "Text": "see you on Friday"},
+        labels={"id": "Object id"},
     )
     return Case(
         "fetched-fields", seed, name, (action,), Call(name, json.dumps({"id": id_})), order, kind == "nothing",
