@@ -132,7 +132,7 @@ def _answer_each(operator: Operator, case: Case) -> None:
             operator.deny()
             return
         approvals += 1
-        pill = operator.outcome()
+        pill = operator.finish()
         if not pill.startswith("done"):
             operator.differ(f"an honest call ended as {pill!r}")
         if "nothing waiting" in operator.terminal.still(0.2):
@@ -164,17 +164,15 @@ def _agent_leaves(operator: Operator, case: Case) -> None:
     operator.report.approved = True
     if moment == "with a":
         connection.close()
-    operator.terminal.still(0.25)
-    if "y yes" in operator.terminal.text:
-        if moment == "before y":
-            connection.close()
-        operator.terminal.still(0.8)
-        operator.terminal.press("y")
-        operator.terminal.still(0.3)
-        operator.close_dialogs()
+    operator.terminal.still(0.4)
+    if moment == "before y":
+        connection.close()
+    operator.confirm()
     if moment == "after a":
         connection.close()
-    pill = operator.outcome()
+    operator.terminal.still(0.2)
+    operator.close_dialogs()
+    pill = operator.finish()
     operator.compare(pill)
     connection.close()
 
@@ -236,7 +234,7 @@ def _edit(operator: Operator, case: Case) -> None:
     operator.terminal.press("a")
     operator.terminal.until(lambda text: "y yes" in text or "approve edited" not in text, 5)
     operator.confirm()
-    operator.compare(operator.outcome())
+    operator.compare(operator.finish())
 
 
 def _below_the_fold(rng: random.Random, seed: int) -> Case:

@@ -25,6 +25,7 @@ _TOAST_EDGE: Final = "▌"
 _TOAST_SECONDS: Final = 12.0
 _QUOTE_MARGIN: Final = 2
 _SIGNS: Final = frozenset("−+")
+_REST_OF_HEADING: Final = re.compile(r"^(?:− as asked, )?(?:\+ )?as edited$")
 _MAX_PAGES: Final = 80
 _SETTLED: Final = 0.04
 
@@ -328,7 +329,7 @@ class _Parser:
             self._take_value(line)
         elif not text.strip():
             self._label = []
-        elif _AGE.match(text.strip()):
+        elif _AGE.match(text.strip()) or _REST_OF_HEADING.match(text.strip()):
             pass
         elif _is_warning(line) and self._values:
             self._take_warning(line)
@@ -361,11 +362,11 @@ class _Parser:
         if label or self._label or not self._values:
             self._values.append(Value(" ".join([*self._label, label]).strip(), [row], room=room))
             self._label = []
-        elif sign in _SIGNS:
+        elif sign in _SIGNS and not self._values[-1].label.startswith(sign):
             self._values.append(Value(self._values[-1].label.lstrip("−+ "), [row], room=room))
         else:
             self._values[-1].rows.append(row)
-        if sign in _SIGNS:
+        if sign in _SIGNS and not self._values[-1].label.startswith(sign):
             self._values[-1].label = f"{sign} {self._values[-1].label}"
 
     def _take_warning(self, line: list[str]) -> None:

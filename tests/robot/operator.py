@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from tests.robot.session import Session
 
 READY: Final = "ready for your answer"
 UNREAD: Final = "read it to the end"
+NOT_YET: Final = "not yet"
 _NOT_SHOWN: Final = re.compile(r"(\d+) fetched (?:field|value)s? not shown")
 _ENDED: Final = re.compile(r"^(?P<pill>.*?) · nothing to answer here")
 DONE, FAILED, UNKNOWN, DENIED = "done", "failed", "unknown", "denied"
@@ -112,24 +114,32 @@ class Operator:
             if not self.ready(8.0):
                 return False
             self.terminal.press("a")
-            self.terminal.until(lambda text: "y yes" in text or READY not in text, 5)
-            settle(self.terminal)
-            if "not yet" not in status(self.terminal):  # the line may be older than the robot's last key
+            self._until(lambda: self._asks_twice() or self.ended() or NOT_YET in status(self.terminal), 6)
+            if self._asks_twice() or NOT_YET not in status(self.terminal):
                 return self.confirm()
         return False
 
     def confirm(self) -> bool:
         """Confirms if the console asks once more."""
-        if "y yes" in self.terminal.text:
+        if self._asks_twice():
             self.keep_screen("confirm")
-            for _ in range(3):
-                self.terminal.still(0.8)
+            for _ in range(8):
+                self.terminal.still(0.85)
                 self.terminal.press("y")
-                self.terminal.still(0.3)
-                if "y yes" not in self.terminal.text:
+                self._until(lambda: not self._asks_twice(), 0.6)
+                if not self._asks_twice():
                     break
         self.report.approved = True
         return True
+
+    def _asks_twice(self) -> bool:
+        return "y yes" in self.terminal.text
+
+    def _until(self, holds: Callable[[], object], seconds: float) -> None:
+        """Waits until something holds, but no longer than this."""
+        end = time.monotonic() + seconds
+        while not holds() and time.monotonic() < end:
+            self.terminal.still(0.03)
 
     def ready(self, seconds: float = 4.0) -> bool:
         """Waits until the console says that an answer counts."""
