@@ -18,7 +18,7 @@ READY: Final = "ready for your answer"
 UNREAD: Final = "read it to the end"
 NOT_YET: Final = "not yet"
 _NOT_SHOWN: Final = re.compile(r"(\d+) fetched (?:field|value)s? not shown")
-_ENDED: Final = re.compile(r"^(?P<pill>.*?) · nothing to answer here")
+_ENDED: Final = re.compile(r"^(?P<pill>.*?) · noth")
 DONE, FAILED, UNKNOWN, DENIED = "done", "failed", "unknown", "denied"
 
 

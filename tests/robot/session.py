@@ -121,7 +121,7 @@ class Session:
     def is_clean(self) -> bool:
         """Whether nothing waits and no dialog is open, so that another case can start."""
         text = self.terminal.text
-        return "nothing waiting" in text and "nothing to answer" in text
+        return "nothing waiting" in text and ("· noth" in text or "nothing to answer" in text)
 
     def lint(self) -> str:
         """What `lint` says about the generated manifests; "" if nothing is wrong."""
