@@ -19,12 +19,15 @@ from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config
+from aileron_tui.gate.connector_activity import ConnectorActivity, connector_names
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.installed_bundle import InstalledBundle
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.ledger.store import EntryDraft, LedgerReader, ResultStore, StoredResult
 from aileron_tui.sandbox.connector_package import PublisherKeyring
+from aileron_tui.sandbox.execution import Execution
+from aileron_tui.sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
 
@@ -74,6 +77,7 @@ class GateState:
         self._recently_ended: dict[str, GateRequest] = {}
         self._open_counts: dict[str, int] = {}
         self.bytes_waiting = 0
+        self.activity = ConnectorActivity()
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -164,6 +168,14 @@ class GateState:
     def in_sandbox(self, work: Callable[[ResolvedCall], T], call: ResolvedCall) -> "asyncio.Future[T]":
         """Starts a blocking sandbox call on a thread."""
         return asyncio.get_running_loop().run_in_executor(self.pool, work, call)
+
+    def start_op(self, sandbox: Sandbox, call: ResolvedCall) -> "asyncio.Future[Execution]":
+        """Starts the op of a call on a thread. Must be called while `activity` is exclusive for its connectors."""
+        names = connector_names(call)
+        execution = self.in_sandbox(sandbox.execute, call)
+        self.activity.begin(names)
+        execution.add_done_callback(lambda _: self.activity.end(names))
+        return execution
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs a coroutine in the background; failures are logged."""

@@ -12,6 +12,7 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
+from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState, log
 from aileron_tui.gate.replies import Reply
@@ -39,13 +40,16 @@ class OpRunner:
     async def run_ungated(self, action: Action, args: JsonObject, asker: Asker) -> Reply:
         """Runs an action that needs no approval."""
         id_ = f"run-{secrets.token_hex(8)}"
-        start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, "args": args}
         record, installed = self._gate_state.recorder.record, self._gate_state.installed
+        call = installed.resolve(action, args)
+        start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, "args": call.args}
         try:
             await record(EntryDraft(EntryKind.RUNNING, start, id_))
         except AileronError as error:
             return replies.not_recorded(error)
-        execution = await self._gate_state.in_sandbox(installed.sandbox.execute, installed.resolve(action, args))
+        async with self._gate_state.activity.exclusive(connector_names(call)):
+            execution_future = self._gate_state.start_op(installed.sandbox, call)
+        execution = await execution_future
         end: JsonObject = {"gated": False, **_error_body(execution.failure)}
         try:
             await record(EntryDraft(EntryKind.FAILED if execution.failure else EntryKind.EXECUTED, end, id_))
@@ -57,9 +61,12 @@ class OpRunner:
         return Reply(200, {"audit_id": f"audit-{id_}", "result": execution.text})
 
     def start(self, request: GateRequest) -> None:
-        """Runs a request whose approval and start have been recorded."""
+        """Runs a request whose approval and start have been recorded.
+
+        Must be called while the activity is exclusive for its connectors.
+        """
         request.state = RequestState.RUNNING
-        execution_future = self._gate_state.in_sandbox(request.sandbox.execute, request.call)
+        execution_future = self._gate_state.start_op(request.sandbox, request.call)
         task = self._gate_state.spawn(self._run(request, execution_future))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)

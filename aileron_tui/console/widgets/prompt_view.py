@@ -305,7 +305,8 @@ class PromptView(CachedWidget, can_focus=True):
     def _warn_in_quotes(self) -> None:
         for name, part in (("sent", self._sent), ("filled", self._filled), ("fetched", self._fetched)):
             for quote, block in zip(self._quotes[name], part.blocks, strict=False):
-                quote.warn(self._lookalikes.warnings_for(block.text))
+                found = self._lookalikes.remarks_for(block.text)
+                quote.warn(found.warnings, found.notes)
 
     def _fields(self) -> dict[str, tuple[Field, ...]]:
         request = self._request
@@ -321,8 +322,10 @@ class PromptView(CachedWidget, can_focus=True):
         }
 
     def _with_warnings(self, field: Field) -> Field:
-        found = self._lookalikes.warnings_for(field.value)
-        return Field(field.label, field.value, field.placeholder, field.old, field.edited, found) if found else field
+        found = self._lookalikes.remarks_for(field.value)
+        if not found.warnings and not found.notes:
+            return field
+        return Field(field.label, field.value, field.placeholder, field.old, field.edited, found.warnings, found.notes)
 
     def _arrange(self) -> None:
         """Gives each section its width, then each quote its height."""
