@@ -9,7 +9,7 @@ from aileron_tui.core.formats import PROMPT_VERSION, version_of
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
 from aileron_tui.core.lookalikes import known_names, remarks
-from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.prompt_rows import Row, fold_missing
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.values import dataclass
@@ -243,6 +243,11 @@ def unavailable_line(reason: str) -> Visible:
     return inline(f"Preview unavailable: {reason}")
 
 
+def not_shown(count: int) -> str:
+    """How many fetched values have no row."""
+    return "1 fetched field" if count == 1 else f"{count:,} fetched fields"
+
+
 def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> Iterator[Visible]:
     """The prompt as plain text: a header, the inputs, then the preview; long values are quoted below the rows.
 
@@ -256,10 +261,14 @@ def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> 
         yield Visible(EDITED)
     inputs = paired(prompt.inputs, before.inputs if before else None)
     shown, was = _fetched(prompt), _fetched(before) if before else ()
+    if before is None:
+        shown = fold_missing(shown)
     fetched = paired(shown, was if shown and was else None)
     yield from row_lines([*inputs, *fetched], width)
     if prompt.preview and prompt.preview.unavailable:
         yield from wrap(Visible(f"  {unavailable_line(prompt.preview.unavailable)}"), width, _INDENT)
+    if prompt.preview and prompt.preview.hidden:
+        yield from wrap(Visible(f"  Not shown: {not_shown(prompt.preview.hidden)}"), width, _INDENT)
 
 
 def row_lines(pairs: Sequence[Pair], width: int = 0) -> Iterator[Visible]:

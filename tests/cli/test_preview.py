@@ -45,9 +45,13 @@ def test_an_author_sees_the_worked_example_with_nothing_set_up(home: Path, capsy
     shown = capsys.readouterr()
     assert shown.out.startswith(
         "Approve send-draft?\n"
-        "  Draft id: r-12345\n"
-        "  To:       team@example.com\n"
-        "  Subject:  Weekly recap\n"
+        "  Draft id:          r-12345\n"
+        "  To:                team@example.com\n"
+        "  Subject:           Weekly recap\n"
+        "  Cc, Bcc, Reply-To: n/a\n"
+        "  From:              sam@example.com\n"
+        "  Attachments:       none\n"
+        "  Other parts:       n/a\n"
         "  Body:\n"
         "    > Here's the recap from this week's standup…\n"
     )

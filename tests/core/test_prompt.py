@@ -42,7 +42,7 @@ def test_a_failed_preview_is_said_and_the_inputs_stay() -> None:
 def test_a_missing_row_is_not_an_empty_one() -> None:
     rows = (Row("Cc", missing=True), Row("Bcc", ""), Row("Body", missing=True, multiline=True))
     shown = list(lines(replace(prompt(), inputs=(), preview=PreviewResult(rows))))
-    assert shown[1:] == ["  Cc:  n/a", "  Bcc: ", "  Body: n/a"]
+    assert shown[1:] == ["  Cc:   n/a", "  Bcc:  ", "  Body: n/a"]
 
 
 def test_a_suspicious_address_is_flagged_beside_its_value() -> None:

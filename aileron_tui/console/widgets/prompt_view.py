@@ -315,7 +315,10 @@ class PromptView(CachedWidget, can_focus=True):
         return {
             "sent": tuple(self._with_warnings(field) for field in self._sent.fields),
             "filled": tuple(self._with_warnings(field) for field in self._filled.fields),
-            "fetched": tuple(self._with_warnings(field) for field in self._fetched.fields),
+            "fetched": (
+                *(self._with_warnings(field) for field in self._fetched.fields),
+                *words.not_shown_fields(request),
+            ),
             "asker": (words.asker_field(request),),
             "claims": words.claim_fields(request.prompt),
             "runs": words.connector_fields(request.prompt),

@@ -9,7 +9,7 @@ from textual.content import Content
 from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WARNING, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.core.daemon_kinds import ACTION, split_by_origin
-from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.prompt import Prompt, not_shown
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
@@ -84,6 +84,14 @@ def fetched_heading(request: Request) -> Content:
     if prompt.preview.unavailable:
         return Content("")
     return Content.assemble(trusted("fetched by connector ", STRONG), connector)
+
+
+def not_shown_fields(request: Request) -> tuple[Field, ...]:
+    """How many of the fetched values have no row."""
+    preview = request.prompt.preview
+    if request.fetching or preview is None or not preview.hidden:
+        return ()
+    return (Field("Not shown", None, f"{not_shown(preview.hidden)}; v shows everything"),)
 
 
 def unavailable(request: Request) -> Content:
