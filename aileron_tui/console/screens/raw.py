@@ -44,6 +44,7 @@ def fields(request: Request) -> JsonObject:
         "digest": request.digest,
         "head": request.head,
         "instance": request.instance,
+        **({"steps": shown["steps"]} if prompt.steps else {}),
         "connector": shown["connector"],
         "asker": shown["asker"],
         "risk": shown["risk"],

@@ -30,6 +30,7 @@ from aileron_tui.console.widgets.time_left import time_left
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
+from aileron_tui.core.step_rows import step_rows
 from aileron_tui.core.times import utc_now
 
 _QUOTE_INDENT: Final = 2
@@ -69,10 +70,10 @@ class PromptView(CachedWidget, can_focus=True):
         self._version = ""
         self._now = utc_now()
         self._cautions = _EMPTY
-        self._sent = self._fetched = Section()
+        self._sent = self._fetched = self._runs = Section()
         self._title: tuple[Prompt | None, bool, Content] = (None, True, _EMPTY)
         self._age: tuple[Request | None, str] = _NO_AGE
-        self._quotes: dict[str, list[Quote]] = {"sent": [], "fetched": []}
+        self._quotes: dict[str, list[Quote]] = {"sent": [], "fetched": [], "runs": []}
 
     def compose(self) -> ComposeResult:
         """A fixed title, and below it the scrolling body."""
@@ -209,14 +210,16 @@ class PromptView(CachedWidget, can_focus=True):
 
     def _make_sections(self, request: Request | None) -> None:
         """Sorts values into fields and quotes, and scans them for look-alikes."""
-        self._sent = self._fetched = Section()
+        self._sent = self._fetched = self._runs = Section()
         if request is not None:
             old = request.edited_from
             self._sent = section(request.prompt.inputs, old.inputs if old else None)
             if request.prompt.preview is not None:
                 old_rows = old.preview.rows if old and old.preview and not old.preview.unavailable else None
                 self._fetched = section(request.prompt.preview.rows, old_rows)
-        sections = (self._sent, self._fetched)
+            old_steps = step_rows(old.steps, old.args) if old else None
+            self._runs = section(step_rows(request.prompt.steps, request.prompt.args), old_steps)
+        sections = (self._sent, self._fetched, self._runs)
         texts = [field.value for part in sections for field in part.fields if field.value]
         self._lookalikes.start(texts + [block.text for part in sections for block in part.blocks])
 
@@ -246,6 +249,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._draw_times(request)
         self._fill_quotes("sent", self._sent.blocks, before="prompt-unavailable")
         self._fill_quotes("fetched", self._fetched.blocks, before="claims")
+        self._fill_quotes("runs", self._runs.blocks)
         self._arrange()
 
     def _draw_cautions(self, request: Request) -> bool:
@@ -280,13 +284,16 @@ class PromptView(CachedWidget, can_focus=True):
         fits = one_line.cell_length <= room
         head.show(*((one_line,) if fits and age else (heading, trusted(age, MUTED))))
 
-    def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str) -> None:
-        """Fills the quotes of a section. Quotes are reused, so that moving through the list mounts no widgets."""
+    def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str = "") -> None:
+        """Fills the quotes of a section. Quotes are reused, so that moving through the list mounts no widgets.
+
+        They are mounted before the widget with the id `before`, by default at the end.
+        """
         quotes = self._quotes[section_]
         new = [Quote() for _ in range(len(blocks) - len(quotes))]
         quotes += new
         if new:
-            self._body.mount_all(new, before=f"#{before}")
+            self._body.mount_all(new, before=f"#{before}" if before else None)
         for index, quote in enumerate(quotes):
             quote.display = index < len(blocks)
             if quote.display:
@@ -295,8 +302,8 @@ class PromptView(CachedWidget, can_focus=True):
         self._warn_in_quotes()
 
     def _warn_in_quotes(self) -> None:
-        for section_, blocks in (("sent", self._sent.blocks), ("fetched", self._fetched.blocks)):
-            for quote, block in zip(self._quotes[section_], blocks, strict=False):
+        for section_, part in (("sent", self._sent), ("fetched", self._fetched), ("runs", self._runs)):
+            for quote, block in zip(self._quotes[section_], part.blocks, strict=False):
                 quote.warn(self._lookalikes.warnings_for(block.text))
 
     def _fields(self) -> dict[str, tuple[Field, ...]]:
@@ -308,7 +315,7 @@ class PromptView(CachedWidget, can_focus=True):
             "fetched": tuple(self._with_warnings(field) for field in self._fetched.fields),
             "asker": (words.asker_field(request),),
             "claims": words.claim_fields(request.prompt),
-            "runs": words.connector_fields(request.prompt),
+            "runs": (*words.connector_fields(request.prompt), *map(self._with_warnings, self._runs.fields)),
         }
 
     def _with_warnings(self, field: Field) -> Field:
