@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.cli.exit_codes import FAILED, INTERRUPTED, OK, OUTCOME_UNKNOWN, WAITING
+from aileron_tui.core.daemon_kinds import NO_EFFECT
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
@@ -44,6 +45,8 @@ def seconds(text: str) -> int:
 
 def wait_for_outcome(source: "Source", request: Request, limit: int) -> Outcome:
     """Waits until an approved request has ended, for at most `limit` seconds."""
+    if request.abandoned:
+        return Outcome(replace(request, state=RequestState.UNKNOWN), OUTCOME_UNKNOWN, NO_EFFECT)
     if not request.reports_end:
         return Outcome(request, OK, "the daemon does not report how this kind of request ends")
     end, pause, note = time.monotonic() + limit, _FIRST_PAUSE, ""

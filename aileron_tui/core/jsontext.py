@@ -28,6 +28,7 @@ _LONGEST_KEY_SHOWN: Final = 60
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},]', re.DOTALL)
+_ID_VALUE: Final = re.compile(r'\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")', re.DOTALL)
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -206,9 +207,10 @@ def read_object(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
 
 
 def read_listed(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
-    """Like `read_object`, for an object with a list `items` from several authors: an invalid item becomes None.
+    """Like `read_object`, for an object with a list `items` from several authors.
 
-    The author of one item must not be able to hide the others with it.
+    The author of one item must not be able to hide the others with it, so an item that is not accepted becomes an
+    UnreadableItem, or None if it has no id.
     """
     try:
         return read_object(data, limits)
@@ -219,14 +221,43 @@ def read_listed(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
         elements = _elements(text)
         if not elements:
             raise
-    return {"items": [_read_or_none(element, limits) for element in elements]}
+    return {"items": [_read_item(element, limits) for element in elements]}
 
 
-def _read_or_none(text: str, limits: JsonLimits) -> Json:
+class UnreadableItem(dict[str, Json]):
+    """An item of a list that is not accepted: only its `id`. `why` is the reason, for the user."""
+
+    why: str = ""
+
+
+def _read_item(text: str, limits: JsonLimits) -> Json:
     try:
         return read(text, limits)
+    except JsonError as error:
+        id_ = _id_in(text)
+        if id_ is None:
+            return None
+        item = UnreadableItem({"id": id_})
+        item.why = str(error)
+        return item
+
+
+def _id_in(text: str) -> str | None:
+    """The `id` of the object in this text, found by brackets only; None unless there is exactly one."""
+    depth = 0
+    found: list[str] = []
+    for token in _TOKEN.finditer(text):
+        mark = token[0]
+        depth += (mark in "[{") - (mark in "]}")
+        if depth == 1 and mark == '"id"' and (value := _ID_VALUE.match(text, token.end())):
+            found.append(value[1])
+    if len(found) != 1:
+        return None
+    try:
+        id_ = read(found[0])
     except JsonError:
         return None
+    return id_ if isinstance(id_, str) else None
 
 
 def _elements(text: str) -> list[str]:

@@ -76,6 +76,7 @@ _PILLS: Final = {
     for state, words in STATE_WORDS.items()
 } | {RequestState.PENDING: Pill("")}
 
+_NO_EFFECT: Final = Pill("no effect: nobody was waiting for the answer", Tone.WARN, "no effect")
 _ALLOWED_WITHOUT_END = Pill("allowed ✓, outcome not reported", brief="allowed ✓")
 
 
@@ -180,11 +181,13 @@ class Board:
         if request.state is RequestState.FAILED and (error := _error(request)):
             pill = Pill(f"{pill.words} {error}", pill.tone, pill.words)
         elif request.state is RequestState.UNKNOWN and (error := _error(request)):
-            pill = Pill(f"{pill.words}: {error}", pill.tone, pill.words)
+            pill = _NO_EFFECT if request.abandoned else Pill(f"{pill.words}: {error}", pill.tone, pill.words)
         if request.vanished:
             return Pill("no longer waiting")
         if request.state in _ANSWERED and not self._is_ours(request):
-            return Pill(f"answered elsewhere: {pill.words}", pill.tone, f"elsewhere: {pill.short}")
+            denied_because = request.state is RequestState.DENIED and clip(inline(request.reason), _LONGEST_NOTE)
+            words = f"answered elsewhere: {pill.words}{f': {denied_because}' if denied_because else ''}"
+            return Pill(words, pill.tone, f"elsewhere: {pill.short}")
         return pill
 
     def _is_ours(self, request: Request) -> bool:
