@@ -242,29 +242,28 @@ def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> 
     inputs = paired(prompt.inputs, before.inputs if before else None)
     shown, was = _fetched(prompt), _fetched(before) if before else ()
     fetched = paired(shown, was if shown and was else None)
-    yield from row_lines([*inputs, *fetched], width)
+    steps = paired(
+        step_rows(prompt.steps, prompt.args), step_rows(before.steps, before.args) if before and prompt.steps else None
+    )
+    known = known_names(row.value for row, _ in (*inputs, *fetched, *steps))
+    yield from row_lines([*inputs, *fetched], width, known)
     if prompt.preview and prompt.preview.unavailable:
         yield from wrap(Visible(f"  {unavailable_line(prompt.preview.unavailable)}"), width, _INDENT)
-    yield from _step_lines(prompt, width, before)
+    if prompt.steps:
+        one = len(prompt.steps) == 1
+        text = step_text(prompt.steps[0]) if one else f"{len(prompt.steps)} steps"
+        yield from wrap(Visible(f"  would run {inline(text)}"), width, _INDENT)
+        yield from row_lines(steps, width, known)
 
 
-def _step_lines(prompt: Prompt, width: int, before: Prompt | None) -> Iterator[Visible]:
-    if not prompt.steps:
-        return
-    one = len(prompt.steps) == 1
-    text = step_text(prompt.steps[0]) if one else f"{len(prompt.steps)} steps"
-    yield from wrap(Visible(f"  would run {inline(text)}"), width, _INDENT)
-    rows = step_rows(prompt.steps, prompt.args)
-    yield from row_lines(paired(rows, step_rows(before.steps, before.args) if before else None), width)
-
-
-def row_lines(pairs: Sequence[Pair], width: int = 0) -> Iterator[Visible]:
+def row_lines(pairs: Sequence[Pair], width: int = 0, known: KnownNames | None = None) -> Iterator[Visible]:
     """Rows as plain text, short ones first. The first column shows whether a line was removed or added by an edit.
 
-    Content never reaches that column, so it cannot look edited if it is not.
+    Content never reaches that column, so it cannot look edited if it is not. `known` has the names that look-alikes are
+    compared with, by default those in the rows.
     """
     short = [pair for pair in pairs if not _is_block(pair)]
-    known = known_names(row.value for row, _ in pairs)
+    known = known or known_names(row.value for row, _ in pairs)
     labels = min(max((cells(inline(row.label)) for row, _ in short), default=0), _LABEL_WIDTH)
     for row, old in short:
         for sign, shown in signed_rows(row, old):
