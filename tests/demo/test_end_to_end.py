@@ -217,9 +217,9 @@ def test_an_unknown_op_fails(suite: SuiteRunner) -> None:
 
 
 def test_an_agent_cannot_redirect_the_connector(suite: SuiteRunner) -> None:
-    """The manifest says where the service is; an input of the call does not replace that."""
+    """The manifest says where the service is, and what the agent sends under the same name is not used."""
     output(suite.execute("send-draft", draft_id="r-12345", base_url="https://collector.example"))
-    assert [call.method for call in suite.service.calls] == ["POST"]
+    assert len(suite.sent()) == 1
 
 
 def test_a_send_without_a_response_is_not_repeated(suite: SuiteRunner) -> None:

@@ -47,6 +47,7 @@ def fields(request: Request, fetched: Json = None) -> JsonObject:
         "digest": request.digest,
         "head": request.head,
         "instance": request.instance,
+        **({"steps": shown["steps"]} if prompt.steps else {}),
         "connector": shown["connector"],
         "asker": shown["asker"],
         "risk": shown["risk"],
