@@ -45,7 +45,7 @@ def _details(request: Request) -> dict[str, str]:
         "asked by": f"{agent} (the agent's own words)" if agent else "an agent that gave no name",
         "connector": " ".join(filter(None, connector_parts)),
         "digest": request.digest,
-        "asked again": f"{again} was interrupted; it may have taken effect" if again else "",
+        "asked again": f"{again} may have taken effect already" if again else "",
         "reason": request.reason,
     }
 

@@ -43,6 +43,9 @@ TOKEN_FILE: Final = "agent.token"  # noqa: S105  # the name of a file
 _HEADER_TIMEOUT_SECONDS: Final = 10.0
 _KEEP_ALIVE_SECONDS: Final = 65
 _SHUTDOWN_SECONDS: Final = 3
+_STOP_LIMIT_SECONDS: Final = 60
+"""Ops get 35 s, and connections, the ledger and threads the rest."""
+
 _MAX_CONNECTIONS: Final = 2000
 _MAX_HEADERS_SIZE: Final = 32 * 1024
 _LOGGERS: Final = ("aileron_tui", "uvicorn.error")
@@ -146,8 +149,19 @@ async def _serve(app: GateApp, listeners: Sequence[socket.socket]) -> AsyncItera
             listener.close()
 
 
-async def run(gate: "Gate", data: Path, address: ListenAddress, *, output: TextIO, gate_log: GateLog) -> None:
-    """Runs a complete gate process: starts it, prints its address, and stops it on SIGINT or SIGTERM."""
+async def run(  # noqa: PLR0913  # the last one is optional
+    gate: "Gate",
+    data: Path,
+    address: ListenAddress,
+    *,
+    output: TextIO,
+    gate_log: GateLog,
+    own_process: bool = False,
+) -> None:
+    """Runs a complete gate: starts it, prints its address, and stops it on SIGINT or SIGTERM.
+
+    With `own_process`, the process ends a minute after the signal at the latest, whatever hangs.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -155,6 +169,10 @@ async def run(gate: "Gate", data: Path, address: ListenAddress, *, output: TextI
         if stop.is_set():
             os._exit(128 + signal.SIGTERM)  # on a second signal: exit at once; the ledger survives that
         gate_log.note("stopping")
+        if own_process:
+            # If something does not return, such as a write to a disk that hangs, the system ends the process.
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(_STOP_LIMIT_SECONDS)
         stop.set()
 
     for signal_number in (signal.SIGINT, signal.SIGTERM):
