@@ -31,6 +31,7 @@ from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
+from aileron_tui.sandbox.wasi_runtime import start_wasi_runtime
 from aileron_tui.signing.approvers import Approvers
 
 LEDGER_FILE: Final = "ledger.db"
@@ -83,6 +84,7 @@ class Gate:
             cleanup.callback(state.outbox.close)
             state.reader = open_reader(self.ledger_path)
             cleanup.callback(state.reader.close)
+            await asyncio.to_thread(start_wasi_runtime)
             state.installed = await asyncio.to_thread(install, setup.manifests, settings)
             started: JsonObject = {"instance": self.instance, "version": __version__, "boot": state.boot_clock.boot}
             await state.recorder.record(EntryDraft(EntryKind.STARTED, started))
