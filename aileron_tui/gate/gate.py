@@ -214,7 +214,7 @@ class Gate:
 
     def waiting(self) -> list[JsonObject]:
         """Returns all waiting requests, oldest first."""
-        return [self._gate_state.request_json(request) for request in self._gate_state.pending()]
+        return self._gate_state.waiting_json()
 
     def find_request(self, id_: str) -> JsonObject | None:
         """Returns one request that is open or ended recently."""

@@ -82,7 +82,7 @@ class GateState:
         self._latest_time = clock()
         self.health = GateHealth()
         self.outbox_thread = ThreadPoolExecutor(1, thread_name_prefix="outbox")
-        self.feed = EventFeed(lambda: [self.request_json(request) for request in self.pending()])
+        self.feed = EventFeed(self.waiting_json)
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
@@ -110,6 +110,16 @@ class GateState:
     def request_json(self, request: GateRequest) -> JsonObject:
         """Returns a request as sent to approvers."""
         return request.to_json(self.instance, self.recorder.head.hash)
+
+    def waiting_json(self) -> list[JsonObject]:
+        """Returns all waiting requests as sent to approvers; one that cannot be shown does not hide the others."""
+        items: list[JsonObject] = []
+        for request in self.pending():
+            try:
+                items.append(self.request_json(request))
+            except Exception as error:
+                log.error("%s cannot be shown", request.id, exc_info=error)
+        return items
 
     def add(self, request: GateRequest) -> None:
         """Adds an open request."""

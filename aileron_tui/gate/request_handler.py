@@ -13,6 +13,7 @@ from aileron_tui.core.prompt import Asker, PreviewResult
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import assess
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.call_inputs import fingerprint
 from aileron_tui.gate.gate_request import GateRequest, PreviewState, new_id
@@ -206,14 +207,20 @@ class RequestHandler:
                 preview = await self.fetch_preview(request, request.call)
             except AileronError as error:
                 preview = PreviewResult(unavailable=f"it could not be recorded: {error}")
+            except Exception as error:  # noqa: BLE001  # without a result it would be fetched for ever
+                log.error("the preview of %s failed", request.id, exc_info=error)
+                preview = PreviewResult(unavailable=f"the gate failed: {type(error).__name__}")
             if request.state is not RequestState.PENDING:
                 return
             request.preview, request.preview_state, request.edit = preview, PreviewState.READY, None
             request.previewed_at = self._gate_state.clock()
             request.revision += 1
-        await self.record_shown([request])
+        try:
+            await self.record_shown([request])
+        except AileronError as error:
+            log.error("it could not be recorded that %s was shown: %s", request.id, inline(str(error)))
         if request.preview_state is not PreviewState.NONE and request.state is RequestState.PENDING:
-            self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
+            self._gate_state.announce(request)
 
     async def fetch_preview(self, request: GateRequest, call: ResolvedCall) -> PreviewResult | None:
         """Fetches and records the preview of a call; returns None if the action has no preview."""

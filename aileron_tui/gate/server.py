@@ -29,6 +29,7 @@ from aileron_tui.gate.http_app import GateApp
 from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.http_request import ON_SOCKET
 from aileron_tui.gate.origin_check import OriginCheck, authority, is_loopback
+from aileron_tui.ledger.file_names import FILE as LEDGER_NAME
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -235,6 +236,8 @@ def _announce(instance: str, url: str, token: str, data: Path, socket_path: Path
     token_file, discovery_file = data / TOKEN_FILE, data / DISCOVERY_FILE
     discovery_info = {"url": url, "instance": instance, "agent_token_file": str(token_file)}
     details = {"pid": os.getpid(), "version": __version__, "started_at": timestamp(utc_now())}
+    ledger = (data / LEDGER_NAME).stat()
+    details["ledger"] = f"{ledger.st_dev}:{ledger.st_ino}"
     if socket_path is not None:
         details["socket"] = str(socket_path)
     write_private(token_file, f"{token}\n".encode(), replace=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from aileron_tui.cli import main
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.states import RequestState
 from aileron_tui.gate.gate import LEDGER_FILE
@@ -172,3 +173,23 @@ def test_a_clean_stop_leaves_nothing_in_the_logs(harness: GateHarness) -> None:
         left = [path.name for path in harness.data.iterdir() if path.name.endswith(("-wal", "-shm"))]
         assert left == []
     checked_disk_state(harness.data)
+
+
+def test_verify_does_not_call_another_file_good_while_a_gate_runs(
+    harness: GateHarness, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AILERON_TUI_HOME", str(harness.home))
+    with surviving(harness, Plan("replaced ledger")) as process:
+        started(process)
+        assert main(["history", "verify"]) == 0
+        hidden = harness.home / "hidden"
+        hidden.mkdir()
+        for path in harness.data.glob("ledger*"):
+            path.rename(hidden / path.name)
+        assert main(["history", "verify"]) == 1
+        said = capsys.readouterr()
+        assert f"process {process.pid}" in said.err
+        for path in hidden.iterdir():
+            path.rename(harness.data / path.name)
+        hidden.rmdir()
+        assert main(["history", "verify"]) == 0

@@ -78,7 +78,7 @@ class SqliteResults:
         self._do(statement, delivered, uncollected)
         while self._size() > _LARGEST and self._do(_FORGET_DELIVERED):
             pass
-        self._do("PRAGMA incremental_vacuum")
+        self._shrink()
 
     def check(self) -> None:
         """Checks that results can be stored, by writing to the file."""
@@ -97,6 +97,14 @@ class SqliteResults:
         if self._number("auto_vacuum") != _INCREMENTAL:
             self._do("PRAGMA auto_vacuum = INCREMENTAL")
             self._do("VACUUM")
+
+    def _shrink(self) -> None:
+        """Gives back the space of deleted results. `execute` would give back only one page."""
+        with self._guard:
+            try:
+                self._db.executescript("PRAGMA incremental_vacuum;")
+            except sqlite3.Error as error:
+                raise self._failed(error) from None
 
     def _size(self) -> int:
         return (self._number("page_count") - self._number("freelist_count")) * self._number("page_size")
@@ -118,9 +126,7 @@ class SqliteResults:
     def _do(self, statement: str, *values: object) -> int:
         with self._guard:
             try:
-                cursor = self._db.execute(statement, values)
-                cursor.fetchall()  # some statements do their work row by row
-                return cursor.rowcount
+                return self._db.execute(statement, values).rowcount
             except sqlite3.Error as error:
                 raise self._failed(error) from None
 

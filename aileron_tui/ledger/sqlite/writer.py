@@ -175,10 +175,12 @@ class SqliteLedger:
             raise
         self._recorded = head
         self._files.learn()
-        if self._shared:
-            self._note_shared()
-        else:
-            self._holder.note(head, guest=self._guest)
+        # The entries are on disk, so nothing that goes wrong from here on may say that they are not.
+        with contextlib.suppress(Exception):
+            if self._shared:
+                self._note_shared()
+            else:
+                self._holder.note(head, guest=self._guest)
         return head
 
     def _roll_back(self) -> None:
