@@ -49,7 +49,7 @@ def _details(request: Request) -> dict[str, str]:
         "connector": " ".join(filter(None, connector_parts)),
         "by daemon": f"{', '.join(row.label for row in filled)} ({FILLED_IN}, not by the agent)" if filled else "",
         "digest": request.digest,
-        "asked again": f"{again} was interrupted; it may have taken effect" if again else "",
+        "asked again": f"{again} may have taken effect already" if again else "",
         "reason": request.reason,
     }
 

@@ -18,11 +18,11 @@ from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.decision_body import SubmittedDecision, read_decision
 from aileron_tui.gate.gate_request import Edit, FetchedPreview, GateRequest, PreviewState
-from aileron_tui.gate.gate_state import GateState, log
+from aileron_tui.gate.gate_state import OUTBOX, GateState, log
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
-from aileron_tui.ledger.errors import EntryRefused
+from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import verify
@@ -153,6 +153,10 @@ class DecisionHandler:
 
     async def _apply(self, request: GateRequest, decision: SubmittedDecision) -> Reply:
         """Verifies a decision, records it, and only then applies it."""
+        if self._gate_state.is_late(request):
+            return self._too_late(request)
+        if decision.approved and (why := self._gate_state.health.problem(OUTBOX)):
+            return replies.error(503, "not_recorded", f"nothing was run, because its result could not be stored: {why}")
         edit = request.edit if decision.edits is not None else None
         digest = edit.prompt.digest if edit else request.digest
         try:
@@ -183,6 +187,8 @@ class DecisionHandler:
             await self._gate_state.recorder.record(*drafts)
         except InvalidTransition:
             return self.not_pending(request.id)
+        except DeadlinePassed:
+            return self._too_late(request)
         except EntryRefused as error:
             return replies.error(403, "not_admitted", str(error))
         except AileronError as error:
@@ -197,8 +203,7 @@ class DecisionHandler:
             self._op_runner.start(request)
         else:
             result = agent_replies.denied(request.id, decision.reason)
-            with contextlib.suppress(AileronError):  # the result can be rebuilt from the ledger
-                await self._gate_state.store_result(result, request.fingerprint)
+            await self._requests.ends.keep_result(result, request.fingerprint)
             self._gate_state.end(request, RequestState.DENIED, result)
         return _decided(request, decision.approved)
 
@@ -265,6 +270,12 @@ class DecisionHandler:
         if refused.reason is RefusalReason.DIGEST_DIFFERS:
             return self._prompt_changed(request, self._gate_state.request_json(request))
         return replies.error(403, refused.reason.name.lower(), str(refused))
+
+    def _too_late(self, request: GateRequest) -> Reply:
+        """The reply to a decision after the deadline. The request ends now if its timer has not ended it yet."""
+        self._gate_state.spawn(self._requests.end_unanswered(request, RequestState.EXPIRED))
+        message = "the request has expired; nobody answered in time"
+        return replies.error(409, "INVALID_STATE", message, state=RequestState.EXPIRED)
 
     def _prompt_changed(self, request: GateRequest, item: Json) -> Reply:
         message = "the prompt is not the one that was signed; review it, then decide"

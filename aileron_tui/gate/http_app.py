@@ -42,6 +42,7 @@ from aileron_tui.gate.http_request import (
     unauthorized,
 )
 from aileron_tui.gate.origin_check import OriginCheck, path_segments
+from aileron_tui.gate.resource_shortage import shortage
 from aileron_tui.gate.route_table import Route, RouteAccess, RouteTable
 
 if TYPE_CHECKING:
@@ -91,16 +92,17 @@ class GateApp:
         self._watchers.close()
 
     async def health(self, http_request: HttpRequest) -> Response:
-        """Reports that this is a running gate, and which instance."""
+        """Reports which gate this is, and with status 503 why it cannot do its work."""
         http_request.query()
+        problem = self._gate.problem
         health: JsonObject = {
-            "status": "ok",
+            "status": "failing" if problem else "ok",
             "service": "aileron",
             "version": __version__,
             "timestamp": timestamp(utc_now()),
             "instance": self._gate.instance,
         }
-        return json_response(health)
+        return json_response(health | {"reason": problem}, 503) if problem else json_response(health)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Responds to one HTTP request and logs it."""
@@ -131,6 +133,11 @@ class GateApp:
         except AileronError as error:
             self._gate_log.note("failed", str(error))
             return reply_response(Refusal(503, "unavailable", error.title).reply)
+        except (MemoryError, OSError, RuntimeError) as error:
+            if not (why := shortage(error)):
+                raise
+            self._gate_log.note("failed", why)
+            return reply_response(Refusal(503, "unavailable", f"{why}; try again").reply)
 
     async def _route(self, http_request: HttpRequest) -> Response:
         scope = http_request.raw.scope

@@ -26,6 +26,7 @@ from aileron_tui.gate.gate_log import GateLog, GateLogHandler
 from aileron_tui.gate.http_app import GateApp
 from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.origin_check import OriginCheck, authority, is_loopback
+from aileron_tui.ledger.file_names import FILE as LEDGER_NAME
 
 if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
@@ -37,6 +38,9 @@ TOKEN_FILE: Final = "agent.token"  # noqa: S105  # the name of a file
 
 _KEEP_ALIVE_SECONDS: Final = 65
 _SHUTDOWN_SECONDS: Final = 3
+_STOP_LIMIT_SECONDS: Final = 60
+"""Ops get 35 s, and connections, the ledger and threads the rest."""
+
 _MAX_HEADERS_SIZE: Final = 32 * 1024
 _LOGGERS: Final = ("aileron_tui", "uvicorn.error")
 
@@ -138,8 +142,19 @@ async def _serve(app: GateApp, listeners: Sequence[socket.socket]) -> AsyncItera
             listener.close()
 
 
-async def run(gate: "Gate", data: Path, address: ListenAddress, *, output: TextIO, gate_log: GateLog) -> None:
-    """Runs a complete gate process: starts it, prints its address, and stops it on SIGINT or SIGTERM."""
+async def run(  # noqa: PLR0913  # the last one is optional
+    gate: "Gate",
+    data: Path,
+    address: ListenAddress,
+    *,
+    output: TextIO,
+    gate_log: GateLog,
+    own_process: bool = False,
+) -> None:
+    """Runs a complete gate: starts it, prints its address, and stops it on SIGINT or SIGTERM.
+
+    With `own_process`, the process ends a minute after the signal at the latest, whatever hangs.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -147,6 +162,10 @@ async def run(gate: "Gate", data: Path, address: ListenAddress, *, output: TextI
         if stop.is_set():
             os._exit(128 + signal.SIGTERM)  # on a second signal: exit at once; the ledger survives that
         gate_log.note("stopping")
+        if own_process:
+            # If something does not return, such as a write to a disk that hangs, the system ends the process.
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(_STOP_LIMIT_SECONDS)
         stop.set()
 
     for signal_number in (signal.SIGINT, signal.SIGTERM):
@@ -209,6 +228,8 @@ def _announce(instance: str, url: str, token: str, data: Path, socket_path: Path
     token_file, discovery_file = data / TOKEN_FILE, data / DISCOVERY_FILE
     discovery_info = {"url": url, "instance": instance, "agent_token_file": str(token_file)}
     details = {"pid": os.getpid(), "version": __version__, "started_at": timestamp(utc_now())}
+    ledger = (data / LEDGER_NAME).stat()
+    details["ledger"] = f"{ledger.st_dev}:{ledger.st_ino}"
     if socket_path is not None:
         details["socket"] = str(socket_path)
     write_private(token_file, f"{token}\n".encode(), replace=True)

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field
-from datetime import timedelta
 from typing import Final, Protocol
 
 from aileron_tui.core.decision import Statement
@@ -27,16 +26,14 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
-from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger.entry_rules import EVENTS, VERDICTS, WINDOW, ungated
+from aileron_tui.ledger.entry_rules import EVENTS, VERDICTS, WINDOW, is_late, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import open_id_set
 from aileron_tui.ledger.request_status import daemon_of, objection, read_told
 from aileron_tui.ledger.store import IdSet, Stored
 
-_LATE: Final = timedelta(minutes=1)
 _KEYS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED})
 _FINAL: Final = frozenset(state for state in RequestState if state.final)
 
@@ -251,7 +248,7 @@ class _Verification:
         if statement.request != entry.request:
             raise _BadEntry(Damage.SIGNATURE, f"it was signed for request {statement.request}")
         try:
-            late = moment(entry.time) - moment(statement.expires) > _LATE
+            late = is_late(statement.expires, entry.time)
         except ValueError:
             detail = f"not a valid time: {entry.time} or {statement.expires}"
             raise _BadEntry(Damage.UNREADABLE, detail) from None

@@ -64,7 +64,8 @@ def run(connectors: LoadedConnectors, call: ResolvedCall) -> Execution:
                 inline(result.failure.reason),
                 inline(str(result.failure.kind)),
             )
-            return Execution(name, steps, result.failure, step.id, tuple(log), "".join(stderr), seconds)
+            failure = result.failure.in_step(step.id, tuple(steps)) if len(call.steps) > 1 else result.failure
+            return Execution(name, steps, failure, step.id, tuple(log), "".join(stderr), seconds)
         steps[step.id] = result.output
     return Execution(name, steps, None, "", tuple(log), "".join(stderr), seconds)
 

@@ -483,8 +483,8 @@ def test_an_action_that_ran_is_never_reported_as_not_done(env: GateEnv, monkeypa
         async with env.gate() as gate:
             monkeypatch.setattr(SqliteLedger, "append_all", full)
             reply = await gate.call("list-drafts", {}, ASKER, agent="agent-1")
-            assert (reply.status, code(reply)) == (503, "outcome_not_recorded")
-            assert "the action ran" in dig(reply.body, "error", "message")
+            assert (reply.status, "result" in reply.body) == (200, True)
+            assert "the disk is full" in gate.problem
 
     run_async(work())
 

@@ -208,17 +208,21 @@ def test_a_clean_stop_lets_running_ops_finish(env: GateEnv) -> None:
     assert len(env.service.sent) == 1
 
 
-def test_an_upstream_that_closes_the_connection_is_a_failure_and_nothing_is_repeated(env: GateEnv) -> None:
-    async def work() -> None:
+def test_an_upstream_that_closes_the_connection_leaves_the_outcome_unknown(
+    env: GateEnv,
+) -> None:
+    async def work() -> str:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             item = await previewed_request(gate, id_)
             env.service.faults["send"] = ServiceFault.HANG_UP
             await gate.decide(id_, env.decision(item))
             answer = await result_of(gate, id_)
-            assert dig(answer, "failure", "error", "class") == "network_error"
+            assert dig(answer, "failure", "error", "class") == "outcome_unknown"
+            assert dig(answer, "failure", "error", "details", "cause") == "network_error"
+            return id_
 
-    run_async(work())
+    assert outcome(env, run_async(work())) == RequestState.UNKNOWN
     assert len(env.service.sent) == 1
 
 

@@ -247,3 +247,9 @@ def head_of(db: sqlite3.Connection, path: Path) -> Head:
     with translating(path):
         row = db.execute(_HEAD).fetchone()
     return Head(row[0], f"sha256:{row[1].hex()}") if row else Head()
+
+
+def hash_of(db: sqlite3.Connection, seq: int) -> str:
+    """The hash of the entry with this number, or ""."""
+    row = db.execute("SELECT CAST(ifnull(hash, '') AS BLOB) FROM entries WHERE seq = ?", (seq,)).fetchone()
+    return f"sha256:{row[0].hex()}" if row else ""
