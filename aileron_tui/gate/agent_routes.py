@@ -10,13 +10,16 @@ from starlette.responses import Response
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, kind
 from aileron_tui.core.prompt import Asker
+from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
 from aileron_tui.gate.http_request import (
+    AgentCaller,
     ClientDisconnected,
     HttpRequest,
     invalid_body,
     json_response,
     not_found,
     reply_response,
+    too_many,
 )
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.route_table import Route, RouteAccess
@@ -28,8 +31,9 @@ if TYPE_CHECKING:
 class AgentRoutes:
     """The routes that agents may use."""
 
-    def __init__(self, gate: "Gate", closing: asyncio.Event) -> None:
+    def __init__(self, gate: "Gate", closing: asyncio.Event, limits: HttpLimits) -> None:
         self._gate = gate
+        self._rates = AgentBuckets(limits.requests_per_second, limits.requests_burst)
         self._closing = closing
         self.routes = (
             Route("GET", "/v1/actions", RouteAccess.CATALOGUE, self.actions),
@@ -61,12 +65,19 @@ class AgentRoutes:
             http_request.agent_header("X-Aileron-Folder"),
         )
         call = partial(self._gate.call, http_request.path_params["name"], args, asker, agent=_agent_identity(asker))
-        wait = http_request.wait()
-        if wait is None or not self._is_gated(http_request.path_params["name"]):
+        wait, gated = http_request.wait(), self._is_gated(http_request.path_params["name"])
+        if gated:
+            self._check_rate(http_request)
+        if wait is None or not gated:
             return reply_response(await call(wait=None))
         return reply_response(
             await self._wait_for_result(http_request, call, wait), {"Preference-Applied": f"wait={wait}"}
         )
+
+    def _check_rate(self, http_request: HttpRequest) -> None:
+        caller = http_request.caller
+        if isinstance(caller, AgentCaller) and (seconds := self._rates.of(caller.name).take()):
+            raise too_many(f"this agent makes too many requests; try again in {seconds} s", seconds)
 
     def _is_gated(self, name: str) -> bool:
         match self._gate.action(name):

@@ -80,7 +80,7 @@ class GateApp:
         self.table = RouteTable(
             (
                 Route("GET", "/v1/health", RouteAccess.OPEN, self.health),
-                *AgentRoutes(gate, self._closing).routes,
+                *AgentRoutes(gate, self._closing, self.limits).routes,
                 *approver_routes.routes,
             )
         )
