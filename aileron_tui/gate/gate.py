@@ -102,17 +102,19 @@ class Gate:
         self._gate_state.installed.sandbox.close()
 
     async def _watch_manifests(self, settings: SandboxSettings) -> None:
-        """Reloads the bundle when its folder changes. Waiting requests keep the bundle they were made with."""
+        """Reloads the bundle when its folder changes, and resolves the waiting calls again."""
         state, folder = self._gate_state, self._gate_state.setup.manifests
         while True:
             await asyncio.sleep(_MANIFEST_CHECK_SECONDS)
             if await asyncio.to_thread(folder_state, folder) == state.installed.folder_state:
                 continue
             try:
-                state.installed = await asyncio.to_thread(install, folder, settings)
+                installed = await asyncio.to_thread(install, folder, settings)
                 await state.recorder.record(
                     EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
                 )
+                state.installed = installed
+                await self._requests.resolve_again()
             except AileronError as error:
                 log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
             else:

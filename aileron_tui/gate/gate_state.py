@@ -12,12 +12,14 @@ from typing import Any, Final, TypeVar
 from aileron_tui.core.action import Action
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config
 from aileron_tui.gate.agent_shares import AgentShares, Share
+from aileron_tui.gate.connector_activity import ConnectorActivity, connector_names
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.http_limits import AgentBuckets
@@ -26,6 +28,8 @@ from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.sandbox_threads import PoolSize, SandboxThreads, ThreadUse
 from aileron_tui.ledger.store import EntryDraft, LedgerReader, ResultStore, StoredResult
 from aileron_tui.sandbox.connector_package import PublisherKeyring
+from aileron_tui.sandbox.execution import Execution
+from aileron_tui.sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
 
@@ -108,6 +112,7 @@ class GateState:
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
+        self.activity = ConnectorActivity()
         self._ended_bytes = 0
         self.waiting_shares = AgentShares(setup.limits.waiting_share)
         self.byte_shares = AgentShares(setup.limits.byte_share)
@@ -197,6 +202,14 @@ class GateState:
     def in_sandbox(self, use: ThreadUse, agent: str, work: Callable[..., T], *values: Any) -> "asyncio.Future[T]":
         """Starts a blocking sandbox call for an agent on a thread. If too many wait, the future is ThreadsBusy."""
         return self.threads.run(use, agent, work, *values)
+
+    def start_op(self, use: ThreadUse, agent: str, sandbox: Sandbox, call: ResolvedCall) -> "asyncio.Future[Execution]":
+        """Starts the op of a call on a thread. Must be called while `activity` is exclusive for its connectors."""
+        names = connector_names(call)
+        execution = self.in_sandbox(use, agent, sandbox.execute, call)
+        self.activity.begin(names)
+        execution.add_done_callback(lambda _: self.activity.end(names))
+        return execution
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs a coroutine in the background; failures are logged."""

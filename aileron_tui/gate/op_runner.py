@@ -13,6 +13,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.agent_turns import end_turn
+from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
@@ -46,21 +47,22 @@ class OpRunner:
             waiting = self._gate_state.setup.limits.ungated_queue
             message = f"{waiting:,} other calls of this agent are waiting to run; try again later"
             return replies.error(429, "too_many_calls", message)
-        recorded, size = recorded_args(args)
+        installed = self._gate_state.installed
+        call = installed.resolve(action, args)
+        recorded, size = recorded_args(call.args)
         if seconds := self._gate_state.ledger_rates.of(agent).take(size + ENTRY_BYTES):
             message = f"this agent writes too much to the ledger; try again in {seconds} s"
             return replies.error(429, "too_many_calls", message)
         start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, **recorded}
-        record, installed = self._gate_state.recorder.record, self._gate_state.installed
+        record = self._gate_state.recorder.record
         try:
             await record(EntryDraft(EntryKind.RUNNING, start, id_))
         except AileronError as error:
             return replies.not_recorded(error)
         end_turn()
-        call = installed.resolve(action, args)
-        execution = await _executed(
-            action, self._gate_state.in_sandbox(ThreadUse.UNGATED, agent, installed.sandbox.execute, call)
-        )
+        async with self._gate_state.activity.exclusive(connector_names(call)):
+            execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
+        execution = await _executed(action, execution_future)
         end: JsonObject = {"gated": False, **_error_body(execution.failure)}
         try:
             await record(EntryDraft(EntryKind.FAILED if execution.failure else EntryKind.EXECUTED, end, id_))
@@ -72,11 +74,12 @@ class OpRunner:
         return Reply(200, {"audit_id": f"audit-{id_}", "result": execution.text})
 
     def start(self, request: GateRequest) -> None:
-        """Runs a request whose approval and start have been recorded."""
+        """Runs a request whose approval and start have been recorded.
+
+        Must be called while the activity is exclusive for its connectors.
+        """
         request.state = RequestState.RUNNING
-        execution_future = self._gate_state.in_sandbox(
-            ThreadUse.OP, request.agent, request.sandbox.execute, request.call
-        )
+        execution_future = self._gate_state.start_op(ThreadUse.OP, request.agent, request.sandbox, request.call)
         task = self._gate_state.spawn(self._run(request, execution_future))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)

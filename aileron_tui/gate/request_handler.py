@@ -17,8 +17,8 @@ from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.agent_turns import end_turn
-from aileron_tui.gate.call_inputs import fingerprint
-from aileron_tui.gate.gate_request import GateRequest, PreviewState, new_id
+from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
+from aileron_tui.gate.gate_request import FetchedPreview, GateRequest, PreviewState, new_id
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
@@ -179,15 +179,16 @@ class RequestHandler:
     async def refresh_preview(self, request: GateRequest, use: ThreadUse = ThreadUse.REFRESH) -> None:
         """Fetches the preview and publishes the updated request."""
         if request.preview_state is not PreviewState.NONE:
-            request.preview_state = PreviewState.FETCHING
+            request.preview_state, call = PreviewState.FETCHING, request.call
+            began_at, changes = self._gate_state.clock(), self._gate_state.activity.changes(call.connector.name)
             try:
-                preview = await self.fetch_preview(request, request.call, use)
+                fetched = await self.fetch_preview(request, call, use)
             except AileronError as error:
-                preview = PreviewResult(unavailable=f"it could not be recorded: {error}")
-            if request.state is not RequestState.PENDING:
-                return
-            request.preview, request.preview_state, request.edit = preview, PreviewState.READY, None
-            request.previewed_at = self._gate_state.clock()
+                unavailable = PreviewResult(unavailable=f"it could not be recorded: {error}")
+                fetched = FetchedPreview(unavailable, began_at, changes)
+            if request.state is not RequestState.PENDING or request.call is not call:
+                return  # if the call was resolved again meanwhile, its own preview is on its way
+            request.fetched, request.preview_state, request.edit = fetched, PreviewState.READY, None
             request.revision += 1
         await self.record_shown([request])
         if request.preview_state is not PreviewState.NONE and request.state is RequestState.PENDING:
@@ -195,8 +196,9 @@ class RequestHandler:
 
     async def fetch_preview(
         self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
-    ) -> PreviewResult | None:
+    ) -> FetchedPreview | None:
         """Fetches and records the preview of a call; returns None if the action has no preview."""
+        began_at, changes = self._gate_state.clock(), self._gate_state.activity.changes(call.connector.name)
         try:
             outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
         except ThreadsBusy as busy:
@@ -209,7 +211,48 @@ class RequestHandler:
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
         await self._gate_state.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, request.id))
-        return shown
+        return FetchedPreview(shown, began_at, changes)
+
+    async def resolve_again(self) -> None:
+        """Resolves every waiting call with the bundle that was just loaded. What differs is a new prompt.
+
+        A request that the bundle no longer allows is withdrawn.
+        """
+        changed: list[EntryDraft] = []
+        for request in list(self._gate_state.pending()):
+            action = self._gate_state.installed.actions.get(request.action.name)
+            if why := no_longer_possible(action, request.args):
+                await self.end_unanswered(request, RequestState.WITHDRAWN, why)
+            elif action is not None and await self._resolve_again(request, action):
+                body: JsonObject = {"change": "the manifests were reloaded, so the prompt was made again"}
+                changed.append(EntryDraft(EntryKind.CONFIG_CHANGED, body | {"digest": request.digest}, request.id))
+        if changed:
+            await self._gate_state.recorder.record(*changed)
+
+    async def _resolve_again(self, request: GateRequest, action: Action) -> bool:
+        """Resolves one waiting call again; returns whether anything about it has changed."""
+        gate_state = self._gate_state
+        try:
+            await asyncio.shield(request.recorded)
+        except AileronError:
+            return False
+        async with request.end_lock:
+            if request.state is not RequestState.PENDING:
+                return False
+            call = gate_state.installed.resolve(action, request.args)
+            risk = assess(action, gate_state.setup.config.risk)
+            request.sandbox = gate_state.installed.sandbox
+            if (call, risk) == (request.call, request.risk):
+                return False
+            if request.edited_from:
+                original = gate_state.installed.resolve(action, request.edited_from.args)
+                request.edited_from = request.prompt_for(original, None)
+            request.call, request.risk, request.fetched, request.edit = call, risk, None, None
+            request.preview_state = PreviewState.FETCHING if action.approval.preview else PreviewState.NONE
+            request.revision += 1
+        gate_state.feed.publish("updated", gate_state.request_json(request))
+        gate_state.spawn(self.refresh_preview(request))
+        return True
 
     async def record_shown(self, requests: Sequence[GateRequest], surface: str = "") -> None:
         """Records that requests were shown; does nothing if there are no watchers."""
@@ -223,16 +266,21 @@ class RequestHandler:
         if drafts:
             await self._gate_state.recorder.record(*drafts)
 
-    async def end_unanswered(self, request: GateRequest, state: RequestState) -> None:
-        """Ends a request that expired or was withdrawn, unless it was just answered."""
+    async def end_unanswered(self, request: GateRequest, state: RequestState, why: str = "") -> None:
+        """Ends a request that expired or was withdrawn, unless it was just answered.
+
+        `why` says why the gate withdrew it; by default the agent did.
+        """
         async with request.end_lock:
             if request.state is not RequestState.PENDING:
                 return
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
-            result = agent_replies.ended(request.id, state)
+            result = agent_replies.ended(request.id, state, f"nothing was run: {why}" if why else "")
+            body: JsonObject = {"error": why} if why else {}
+            request.error = why
             try:
                 await asyncio.shield(request.recorded)
-                await self._gate_state.recorder.record(EntryDraft(kind, {}, request.id))
+                await self._gate_state.recorder.record(EntryDraft(kind, body, request.id))
                 await self._gate_state.store_result(result, request.fingerprint)
             except AileronError as error:
                 log.error("cannot end %s: %s", request.id, inline(str(error)))

@@ -76,6 +76,7 @@ def test_the_worked_example(env: GateEnv) -> None:
     assert kinds(env, id_) == [
         "request.made",
         "preview.fetched",
+        "preview.fetched",  # again when the answer came, because sending is a high risk
         "decision.made",
         "op.started",
         "op.executed",
