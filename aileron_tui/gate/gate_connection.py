@@ -134,7 +134,7 @@ class _Listener:
             if len(self._lobby) >= self._server.pools.sizes.unknown:
                 self.dismiss()
             self._lobby[connection] = self._loop.time()
-            self._loop.add_reader(connection, self._enter, connection)
+            self._loop.add_reader(connection.fileno(), self._enter, connection)
 
     def _enter(self, connection: socket.socket) -> None:
         """Serves a connection that has sent something."""
@@ -144,7 +144,7 @@ class _Listener:
         task.add_done_callback(self._tasks.discard)
 
     def _leave_lobby(self, connection: socket.socket) -> None:
-        self._loop.remove_reader(connection)
+        self._loop.remove_reader(connection.fileno())
         del self._lobby[connection]
 
     def _sweep(self) -> None:

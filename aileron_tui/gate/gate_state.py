@@ -59,7 +59,7 @@ class GateLimits:
     op_threads: int = 64
     refresh_threads: int = 16
     preview_threads: int = 8
-    ungated_threads: int = 32
+    ungated_threads: int = 16
     ungated_queue: int = 64  # per agent
 
     @property
