@@ -227,7 +227,7 @@ class Hostile:
                     async with asyncio.timeout(20):
                         while True:
                             reader, _ = await line.write("GET", "/v1/actions")
-                            reader._transport.pause_reading()  # type: ignore[attr-defined]  # noqa: SLF001
+                            reader._transport.pause_reading()  # type: ignore[attr-defined]
                             self._count("unread", "asked")
                             await asyncio.sleep(0.2)
                 line.close()
@@ -351,10 +351,8 @@ class Workers:
             (time.perf_counter() - began) * 100 / count
         )
 
-    async def _checked(
-        self, line: Line, method: str, path: str, body: Json = None, headers: Headers | None = None, expected: int = 200
-    ) -> bytes:
-        status, data = await line.ask(method, path, body, headers)
+    async def _checked(self, line: Line, method: str, path: str, body: Json = None, *, expected: int = 200) -> bytes:
+        status, data = await line.ask(method, path, body)
         assert status == expected, f"{method} {path}: {status} {data[:300]!r}"
         return data
 
@@ -425,7 +423,7 @@ def _in_child(work: Callable[[], T]) -> T:
     with os.fdopen(ours, "rb") as source:
         data = source.read()
     assert os.waitpid(pid, 0)[1] == 0, "the flood failed; see the traceback above"
-    result: T = pickle.loads(data)  # noqa: S301  # from our own child
+    result: T = pickle.loads(data)  # from our own child
     return result
 
 
