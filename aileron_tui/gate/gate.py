@@ -5,6 +5,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Coroutine
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 
 from aileron_tui import __version__
@@ -17,6 +18,7 @@ from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
+from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.event_feed import EventFeed
@@ -32,6 +34,7 @@ from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
 from aileron_tui.sandbox.wasi_runtime import start_wasi_runtime
+from aileron_tui.signing.agents import Agents
 from aileron_tui.signing.approvers import Approvers
 
 LEDGER_FILE: Final = "ledger.db"
@@ -42,6 +45,7 @@ _CLOSE_SECONDS: Final = 5.0
 _MANIFEST_CHECK_SECONDS: Final = 2.0
 _UPKEEP_SECONDS: Final = 2.0
 _TRIM_SECONDS: Final = 600.0
+_AGENT_CHECK_SECONDS: Final = 0.5
 
 
 class Gate:
@@ -51,10 +55,11 @@ class Gate:
         self, setup: GateSetup, clock: Callable[[], datetime] = utc_now, boot_clock: BootClock | None = None
     ) -> None:
         self._gate_state = GateState(setup, clock, boot_clock)
+        self._agents = AgentRegistry(self._gate_state)
         self._ends = RequestEnds(self._gate_state)
         self._requests = RequestHandler(self._gate_state, self._ends)
         self._op_runner = OpRunner(self._gate_state, self._requests)
-        self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner)
+        self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
         self._reported = ""
         self.ledger_id = ""  # the hash of the ledger's first entry; set by start()
@@ -89,6 +94,7 @@ class Gate:
             started: JsonObject = {"instance": self.instance, "version": __version__, "boot": state.boot_clock.boot}
             await state.recorder.record(EntryDraft(EntryKind.STARTED, started))
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
+            await self._agents.add_default()
             await recovery.recover(state, self._requests, self._op_runner)
             cleanup.pop_all()
         self._log_bundle()
@@ -99,6 +105,7 @@ class Gate:
         state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
         state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
+        state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
 
     async def stop(self) -> None:
         """Lets running ops finish, marks the others as interrupted, and closes the ledger.
@@ -179,6 +186,23 @@ class Gate:
 
     # for agents
 
+    def agents(self) -> Agents:
+        """Returns the agents; another process may have just added, rotated or revoked one."""
+        return self._agents.current()
+
+    def default_token_file(self) -> Path | None:
+        """Returns the token file of the default agent, or None if there is no such agent."""
+        return self._agents.default_token_file()
+
+    async def withdraw_revoked(self) -> None:
+        """Withdraws the waiting requests of revoked agents."""
+        for name in self._agents.revoked_with_open_requests():
+            await self._requests.withdraw_all(name, REVOKED)
+
+    async def wait_until_invalid(self, token: str) -> None:
+        """Returns once an agent's token, given by its hash, is no longer valid."""
+        await self._agents.wait_until_invalid(token)
+
     def actions(self) -> JsonObject:
         """Lists all actions."""
         return self._gate_state.installed.listing()
@@ -189,7 +213,10 @@ class Gate:
         return action_json(action) if action else None
 
     async def call(self, name: str, args: JsonObject, asker: Asker, *, agent: str, wait: float | None = None) -> Reply:
-        """Runs an action. A gated action needs approval first; the reply is held for up to `wait` seconds if given."""
+        """Runs an action. A gated action needs approval first; the reply is held for up to `wait` seconds if given.
+
+        `agent` is the name of the agent's token, the only thing in which an agent is trusted.
+        """
         action = self._gate_state.installed.actions.get(name)
         if action is None:
             return replies.error(404, "not_found", f"no action named {name}")
@@ -200,14 +227,15 @@ class Gate:
             return await self._op_runner.run_ungated(action, args, asker, agent)
         return await self._requests.call(action, args, asker, agent, wait)
 
-    async def result(self, id_: str) -> Reply:
-        """Returns the state or the result of a request, for an agent that polls."""
+    async def result(self, id_: str, *, agent: str) -> Reply:
+        """Returns the state or the result of a request of this agent. Other agents' requests do not exist for it."""
         if (request := self._gate_state.open_requests.get(id_)) and request.is_recorded:
-            return Reply(200, request.poll_reply())
+            return Reply(200, request.poll_reply()) if request.agent == agent else replies.unknown_request(id_)
         try:
-            result = self._gate_state.outbox.find(id_)
-            if result is None and (record := self._gate_state.reader.find(id_)):
-                result = recovery.result_from_ledger(self._gate_state.reader, record)
+            record = self._gate_state.reader.find(id_)
+            if record is None or recovery.owner(record) != agent:
+                return replies.unknown_request(id_)
+            result = self._gate_state.outbox.find(id_) or recovery.result_from_ledger(self._gate_state.reader, record)
             return await self._requests.deliver(result) if result else replies.unknown_request(id_)
         except AileronError as error:
             return replies.result_unavailable(error)

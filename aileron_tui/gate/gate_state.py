@@ -69,8 +69,8 @@ class GateLimits:
     ledger_bytes_burst: int = 4 * 1024 * 1024
     op_threads: int = 64
     refresh_threads: int = 16
-    preview_threads: int = 16
-    ungated_threads: int = 32
+    preview_threads: int = 8
+    ungated_threads: int = 16
     ungated_queue: int = 64  # per agent
 
     @property

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from aileron_tui.core.agent_names import DEFAULT_AGENT
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
@@ -110,8 +111,7 @@ def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRe
             args = args | (found[0].edits or {})
     if no_longer_possible(action, args):
         return None
-    agent, session, folder = (str(body.get(key, "")) for key in ("agent", "session", "folder"))
-    request = requests.new_request(action, args, Asker(agent, session, folder), str(body.get("caller", "")), record.id)
+    request = requests.new_request(action, args, _asker(record, body), owner(record), record.id)
     request.asked_at, request.deadline = datetime.fromisoformat(record.asked), deadline
     request.repeats, request.polled = str(body.get("after", "")), True
     if original_args != args:
@@ -125,6 +125,18 @@ def _original_args(reader: LedgerReader, body: JsonObject) -> JsonObject:
         body = earlier[0].body
     args = body.get("args")
     return args if isinstance(args, dict) else {}
+
+
+def owner(record: HistoryRecord) -> str:
+    """The agent that may fetch the result of a request.
+
+    Before agents had tokens of their own, they shared one, which now belongs to the default agent.
+    """
+    return record.agent or DEFAULT_AGENT
+
+
+def _asker(record: HistoryRecord, body: JsonObject) -> Asker:
+    return Asker(record.agent, str(body.get("session", "")), str(body.get("folder", "")), record.says)
 
 
 async def _abandon(gate_state: GateState, record: HistoryRecord) -> None:
@@ -154,7 +166,7 @@ def _call_of(gate_state: GateState, record: HistoryRecord) -> str:
     """The fingerprint of the call that made a request, or "" if its inputs are not known."""
     body = gate_state.reader.of_request(record.id)[0].body
     args = body.get("args")
-    return fingerprint(str(body.get("caller", "")), record.action, args) if isinstance(args, dict) else ""
+    return fingerprint(owner(record), _asker(record, body), record.action, args) if isinstance(args, dict) else ""
 
 
 def _end_kind(result: StoredResult) -> EntryKind:

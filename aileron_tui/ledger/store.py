@@ -64,6 +64,9 @@ class RequestLookup(Protocol):
     def entry(self, seq: int) -> Entry | None:
         """The entry with this number, or None."""
 
+    def agent_changes(self) -> tuple[Entry, ...]:
+        """Every entry that adds, rotates or revokes an agent, in order."""
+
 
 class LedgerView(RequestLookup, Protocol):
     """What can be read from a ledger. Use it from one thread at a time."""
@@ -99,6 +102,9 @@ class LedgerView(RequestLookup, Protocol):
 
     def last_key_change(self) -> int:
         """The number of the last entry that changed who may approve, or 0."""
+
+    def last_agent_change(self) -> int:
+        """The number of the last entry that added, rotated or revoked an agent, or 0."""
 
     def nonce_used(self, nonce: str) -> bool:
         """Whether a recorded decision has this nonce."""

@@ -154,7 +154,7 @@ def hostile(text: str, *, body: str | None = None) -> Request:
         rows,
         action=text,
         risk=Risk(RiskLevel.HIGH, text),
-        asker=Asker(text, text, text),
+        asker=Asker(text, text, text, text),
         trust=text,
     )
     connector = ConnectorRef(text, text, text, text)

@@ -92,7 +92,7 @@ class PromptView(CachedWidget, can_focus=True):
             yield TwoSidedLine(id="prompt-unavailable", classes="section")
             yield TwoSidedLine(id="fetched-head", classes="section")
             yield Fields(id="fetched")
-            yield Fields(trusted("claimed by the agent", STRONG), id="claims", classes="section")
+            yield Fields(trusted("agent says", STRONG), id="claims", classes="section")
             yield Fields(trusted("would run", STRONG), id="runs", classes="section")
         yield TwoSidedLine(id="prompt-foot")
 
@@ -327,7 +327,7 @@ class PromptView(CachedWidget, can_focus=True):
                 *(self._with_warnings(field) for field in self._fetched.fields),
                 *words.not_shown_fields(request),
             ),
-            "asker": (words.asker_field(request),),
+            "asker": words.asker_fields(request.prompt),
             "claims": words.claim_fields(request.prompt),
             "runs": (*words.connector_fields(request.prompt), *map(self._with_warnings, self._runs.fields)),
         }
