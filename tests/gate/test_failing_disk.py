@@ -14,7 +14,7 @@ from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing.recorded_signers import RecordedSigners
-from tests.gate.conftest import ASKER, GateEnv, ask, code, dig, previewed_request, result_of, run_async
+from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
 from tests.gate.failing_disk import FailingDisk, eventually, failing_disk
 
 RETRIED = "recording this is being retried"
@@ -82,7 +82,7 @@ def test_an_end_that_cannot_be_recorded_is_retried_and_meanwhile_told_as_it_is(
             disk.fail(*(() if results else (kind,)), results=results)
             assert await approve(env, gate, id_) == 200
             await eventually(lambda: RETRIED in reason(gate, id_))
-            poll = await gate.result(id_, agent=ASKER.agent)
+            poll = await gate.result(id_, agent="agent-1")
             assert (poll.status, poll.body["status"]) == (200, "running")
             assert words in str(poll.body["message"])
             assert RETRIED in str(poll.body["message"])
@@ -112,7 +112,7 @@ def test_an_end_that_is_not_recorded_at_the_stop_is_found_after_the_next_start(e
 
     async def finds(id_: str) -> None:
         async with env.gate() as gate:
-            assert (await gate.result(id_, agent=ASKER.agent)).body["status"] == "completed"
+            assert (await gate.result(id_, agent="agent-1")).body["status"] == "completed"
             assert not gate.waiting()
 
     id_ = run_async(runs())
@@ -150,7 +150,7 @@ def test_an_expiry_that_cannot_be_recorded_is_no_longer_listed_and_cannot_be_app
                 late = await gate.decide(id_, env.decision(item, verdict))
                 assert (late.status, code(late)) == (409, "INVALID_STATE")
             await eventually(lambda: RETRIED in reason(gate, id_))
-            poll = await gate.result(id_, agent=ASKER.agent)
+            poll = await gate.result(id_, agent="agent-1")
             assert poll.body["status"] == "pending_approval"
             assert "nobody answered in time, so nothing was run" in str(poll.body["message"])
             disk.repair()
