@@ -39,7 +39,7 @@ class Page(App[None]):
 
 
 def is_read(app: Page) -> bool:
-    return app.quote.at_end
+    return app.quote.body.is_seen
 
 
 async def settled(pilot: Pilot[None]) -> None:

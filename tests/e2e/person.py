@@ -3,7 +3,7 @@
 from tests.e2e.terminal import ENTER, PAGE_DOWN, Terminal
 
 READY = "ready for your answer"
-UNREAD = "read it to the end"
+UNREAD = "to read"
 
 
 def read(terminal: Terminal) -> None:

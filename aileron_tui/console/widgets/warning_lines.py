@@ -25,16 +25,21 @@ class WarningLines(LineWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._warnings: tuple[str, ...] = ()
+        self.shown: tuple[str, ...] = ()
         self.display = False
+
+    @property
+    def content(self) -> object:
+        """The warnings."""
+        return self.shown
 
     def show(self, warnings: tuple[str, ...]) -> None:
         """Shows these warnings instead."""
-        if warnings != self._warnings:
-            self._warnings = warnings
+        if warnings != self.shown:
+            self.shown = warnings
             self.display = bool(warnings)
             self.refresh(layout=True)
 
     def lines_at(self, width: int) -> list[Content]:
         """The lines of all warnings."""
-        return warning_lines(self._warnings, width)
+        return warning_lines(self.shown, width)
