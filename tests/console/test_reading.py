@@ -258,7 +258,7 @@ async def test_a_window_that_shows_no_request_answers_none() -> None:
 )
 def test_a_batch_does_not_approve_what_was_not_read(changes: dict[str, Any], why: str) -> None:
     async def attack() -> None:
-        gate = ScriptedGate(request(2), request(1, **changes))
+        gate = ScriptedGate(request(2), request(3, **changes))
         async with console(gate, size=(100, 24)) as (app, pilot):
             app.board.marked = set(app.board.requests)  # without a look at the second one
             await pilot.press("A")
@@ -270,8 +270,8 @@ def test_a_batch_does_not_approve_what_was_not_read(changes: dict[str, Any], why
             await pilot.press("ctrl+s")
             await wait_until(pilot, lambda: len(gate.decided) == 2)
         assert sorted((id_, verdict) for id_, verdict, *_ in gate.decided) == [
-            ("act-1", Verdict.DENY),
             ("act-2", Verdict.APPROVE),
+            ("act-3", Verdict.DENY),
         ]
 
     asyncio.run(attack())
