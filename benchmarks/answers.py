@@ -92,10 +92,10 @@ def _ended(app: ObservedConsole, id_: str) -> bool:
     return not app.board.is_waiting(id_)
 
 
-async def _asked(gate: RunningGate, app: ObservedConsole, folder: str) -> Request:
-    """Makes a new request and waits until the console shows it and is armed."""
-    args: JsonObject = {"file_id": "f-1001", "folder_id": folder}
-    id_ = str((await asyncio.to_thread(gate.agent.run, "move-file", args))["approval_id"])
+async def _asked(gate: RunningGate, app: ObservedConsole, subject: str) -> Request:
+    """Makes a new request that one key answers, and waits until the console shows it and is armed."""
+    args: JsonObject = {"to": "team@example.com", "subject": subject, "body": "Hello"}
+    id_ = str((await asyncio.to_thread(gate.agent.run, "draft-mail", args))["approval_id"])
     await wait_until(lambda: id_ in app.board.requests and not app.board.requests[id_].fetching)
     app.board.selected = id_
     app.redraw()

@@ -45,7 +45,7 @@ def _sandbox(bundle: Path, cache: Path) -> tuple[Sandbox, Action]:
 
 
 def _previewed(sandbox: Sandbox, action: Action, draft: str) -> None:
-    outcome = sandbox.preview(action, {"draft_id": draft})
+    outcome = sandbox.preview(sandbox.resolve(action, {"draft_id": draft}))
     if outcome is None or outcome.result.unavailable:
         raise RuntimeError(f"no preview: {outcome}")
 

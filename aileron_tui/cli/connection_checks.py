@@ -15,8 +15,8 @@ from aileron_tui.files.config import DAEMON, Config
 from aileron_tui.files.paths import paths
 from aileron_tui.runtime.daemon.daemon_discovery import ANY, Daemon, DaemonSearch, NamedDaemon, NoDaemonReason, search
 from aileron_tui.runtime.errors import ApprovalsOff, NoGate, NotAllowed, Rejected, RuntimeFault
-from aileron_tui.runtime.gate_client import verified_instance
-from aileron_tui.runtime.gate_discovery import FILE, START, FoundGate, discover
+from aileron_tui.runtime.gate_client import connect_as_approver, verified_instance
+from aileron_tui.runtime.gate_discovery import FILE, FoundGate, discover
 from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.runtime.known_gates import check
 from aileron_tui.runtime.port_owner import listening_user, trusted_users
@@ -79,10 +79,11 @@ def gate(id_: str, url: str = "", *, configured: bool = False) -> Iterator[Check
     except RuntimeFault as error:
         yield failed(id_, error, _NO_GATE)
         return
-    connection = HttpConnection(found.url, hint=START)
+    connection = connect_as_approver(found)
     try:
         instance = verified_instance(connection, found)
-        yield Check(id_, Status.OK, f"{instance} at {found.url}")
+        where = f"approvers connect through {found.socket}" if found.socket else ""
+        yield Check(id_, Status.OK, f"{instance} at {found.url}", where)
         yield enrolment(here, f"{id_}.keys") if found.instance else _identity(id_, connection, found)
     except AileronError as error:
         left = isinstance(error, NoGate) and not url and not configured

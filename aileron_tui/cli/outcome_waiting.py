@@ -5,7 +5,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.cli.exit_codes import FAILED, INTERRUPTED, OK, WAITING
+from aileron_tui.cli.exit_codes import FAILED, INTERRUPTED, OK, OUTCOME_UNKNOWN, WAITING
+from aileron_tui.core.daemon_kinds import NO_EFFECT
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 DEFAULT_SECONDS: Final = 60
 LONGEST_SECONDS: Final = 3600
 
+_CODES: Final = {
+    RequestState.EXECUTED: OK,
+    RequestState.UNKNOWN: OUTCOME_UNKNOWN,
+    RequestState.INTERRUPTED: OUTCOME_UNKNOWN,
+}
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 
@@ -39,6 +45,8 @@ def seconds(text: str) -> int:
 
 def wait_for_outcome(source: "Source", request: Request, limit: int) -> Outcome:
     """Waits until an approved request has ended, for at most `limit` seconds."""
+    if request.abandoned:
+        return Outcome(request, FAILED, NO_EFFECT)
     if not request.reports_end:
         return Outcome(request, OK, "the daemon does not report how this kind of request ends")
     end, pause, note = time.monotonic() + limit, _FIRST_PAUSE, ""
@@ -48,11 +56,11 @@ def wait_for_outcome(source: "Source", request: Request, limit: int) -> Outcome:
                 request, note = source.item(request.id), ""
             except NotFound:
                 note = "the source no longer knows this request, so its outcome is unknown"
-                return Outcome(replace(request, state=RequestState.INTERRUPTED), FAILED, note)
+                return Outcome(replace(request, state=RequestState.INTERRUPTED), OUTCOME_UNKNOWN, note)
             except RuntimeFault as error:
                 note = str(error)
             if request.state.final:
-                return Outcome(request, OK if request.state is RequestState.EXECUTED else FAILED, note)
+                return Outcome(request, _CODES.get(request.state, FAILED), note)
             left = end - time.monotonic()
             if left <= 0:
                 return Outcome(request, WAITING, note or request.reason)

@@ -8,7 +8,7 @@ Actions are not listed here, because their manifests declare them. A request of 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from aileron_tui.core.caution import Caution
@@ -18,17 +18,26 @@ from aileron_tui.core.values import dataclass
 
 ACTION: Final = "action"
 
+NO_EFFECT: Final = "the daemon restarted after the agent asked: nobody waits for the answer, so it has no effect"
+"""Why an approval of an abandoned request does nothing."""
+
 _SHELL_TIMEOUT: Final = timedelta(minutes=5)
+_START_UNKNOWN_AFTER: Final = timedelta(minutes=5)
+"""How long a request waits before it matters that the start of its daemon is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindArgument:
-    """One arg of a kind and the label of its row. An optional arg has a row only if it was sent."""
+    """One arg of a kind and the label of its row. An optional arg has a row only if it was sent.
+
+    `filled_in` means that the daemon fills in the value, not the agent.
+    """
 
     name: str
     label: str
     multiline: bool = False
     optional: bool = False
+    filled_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,38 @@ class RequestKind:
         return (field | {"choices": [list(choice) for choice in editable.choices]} if editable.choices else field,)
 
 
+def filled_in_rows(kind: str, args: JsonObject) -> frozenset[int]:
+    """The positions of the rows that the daemon filled in, among the rows for these args."""
+    arguments = KINDS[kind].arguments if kind in KINDS else ()
+    shown = [argument for argument in arguments if has_row(argument, args)]
+    return frozenset(position for position, argument in enumerate(shown) if argument.filled_in)
+
+
+def has_row(argument: KindArgument, args: JsonObject) -> bool:
+    """Whether an arg has a row, even if only to show that it is missing."""
+    return not argument.optional or argument.name in args
+
+
+def is_abandoned(kind: str, asked: datetime | None, started: datetime | None) -> bool:
+    """Whether a request is older than its daemon, which after a restart only resumes actions."""
+    return kind in KINDS and asked is not None and started is not None and asked < started
+
+
+def restart_caution(kind: str, asked: datetime | None, started: datetime | None) -> Iterator[Caution]:
+    """What to know about a request that may be older than its daemon. Both times are from the daemon's clock."""
+    if kind == ACTION:
+        return
+    if asked is None or started is None:
+        text = "it is not known whether the daemon restarted after the agent asked; if so, an approval has no effect"
+        yield Caution(text, after=_START_UNKNOWN_AFTER)
+    elif is_abandoned(kind, asked, started):
+        yield Caution(NO_EFFECT)
+    elif asked < started:
+        yield Caution("the daemon restarted after the agent asked: an approval may have no effect")
+    elif not started.microsecond and asked - started < timedelta(seconds=1):  # daemons report whole seconds
+        yield Caution("the daemon started in the second in which the agent asked: an approval may have no effect")
+
+
 def reports_end(kind: str) -> bool:
     """Whether a daemon reports how a request of this kind ended. An unknown kind is assumed to be reported."""
     return kind not in KINDS or KINDS[kind].reports_end
@@ -97,10 +138,10 @@ _COMMS_DRAFT: Final = RequestKind(
     "comms_draft",
     "Send this reply?",
     (
-        KindArgument("service", "Service"),
-        KindArgument("channel", "Channel"),
-        KindArgument("original_author", "Written by"),
-        KindArgument("original_body", "Original", True),
+        KindArgument("service", "Service", filled_in=True),
+        KindArgument("channel", "Channel", filled_in=True),
+        KindArgument("original_author", "Written by", filled_in=True),
+        KindArgument("original_body", "Original", True, filled_in=True),
         KindArgument("reply_to", "Reply to"),
         KindArgument("draft_body", "Draft", True),
     ),
@@ -117,8 +158,9 @@ def _http_risk(args: JsonObject) -> Risk:
 
 
 def _http_cautions(args: JsonObject) -> Iterator[Caution]:
+    yield Caution("headers from the agent, even Authorization, are sent too, but the daemon does not list them")
     if not args.get("secret_name"):
-        yield Caution("it is sent without a credential")
+        yield Caution("no vault credential is added")
 
 
 _HTTP_REQUEST: Final = RequestKind(
@@ -127,7 +169,7 @@ _HTTP_REQUEST: Final = RequestKind(
     (
         KindArgument("method", "Method"),
         KindArgument("url", "URL"),
-        KindArgument("secret_name", "Credential"),
+        KindArgument("secret_name", "Credential", filled_in=True),
         KindArgument("body", "Body", True),
     ),
     _http_risk,

@@ -21,6 +21,7 @@ class EntryKind(StrEnum):
     EXPIRED = "request.expired"
     WITHDRAWN = "request.withdrawn"
     INTERRUPTED = "op.interrupted"
+    UNKNOWN = "op.unknown"
     TOLD = "runtime.told"
     EDITED = "runtime.edited"
     DELIVERED = "result.delivered"

@@ -9,31 +9,34 @@ from typing import Final
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, kind
 
 VERSION: Final = 2
-"""The version in which statements, prompts, entries and exports are written."""
+"""The version in which statements, entries and exports are written."""
+
+PROMPT_VERSION: Final = 3
+"""The version in which prompts are written."""
 
 
 class NewerFormat(JsonError):
     """A document that only a newer version of the program can read."""
 
-    def __init__(self, what: str, found: int) -> None:
+    def __init__(self, what: str, found: int, newest: int = VERSION) -> None:
         title = f"{what} was written by a newer version of aileron-tui"
-        super().__init__(f"{title} (format {found}; this program reads up to {VERSION})", hint="Update aileron-tui.")
+        super().__init__(f"{title} (format {found}; this program reads up to {newest})", hint="Update aileron-tui.")
         self.detail = ""
 
 
-def version_of(fields: JsonObject, what: str) -> int:
+def version_of(fields: JsonObject, what: str, newest: int = VERSION) -> int:
     """The version in the fields of an object. Raises NewerFormat if it is too new; `what` names the object there."""
     if "version" not in fields:
         return 1
-    return check_version(fields["version"], what)
+    return check_version(fields["version"], what, newest)
 
 
-def check_version(found: Json, what: str) -> int:
+def check_version(found: Json, what: str, newest: int = VERSION) -> int:
     """Returns a version as found in the field `version`, if it is valid there and this program can read it."""
     if type(found) is not int:
         raise JsonError(f"expected an integer, found {kind(found)}", "$.version")
-    if found > VERSION:
-        raise NewerFormat(what, found)
+    if found > newest:
+        raise NewerFormat(what, found, newest)
     if found < 2:
         raise JsonError("version 1 is written without this field", "$.version")
     return found

@@ -1,12 +1,19 @@
-"""Replaces `${args.name}` in manifest tables. Inserted text is not scanned again."""
+"""Replaces `${args.name}` in manifest tables. Inserted text is not scanned again.
+
+Every value that refers to an input that was not given is left out, together with its key, so a template is never sent
+as text. That also holds for a template inside a longer string: a path or a query with a gap in it could mean something
+that its author did not intend.
+"""
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeGuard
 
 from aileron_tui.core.jsontext import Json, JsonObject, compact
 
 TOKEN: Final = re.compile(r"\$\{args\.([a-z][a-z0-9_]*)\}")
+
+_OMITTED: Final = object()
 
 
 def references(template: Json) -> Iterator[str]:
@@ -28,17 +35,25 @@ def missing_args(template: Json, args: JsonObject) -> list[str]:
     return list(dict.fromkeys(name for name in references(template) if args.get(name) is None))
 
 
-def interpolate(template: Json, args: JsonObject) -> Json:
-    """Returns the template with each token replaced by its argument; a token without an argument is kept."""
+def interpolate(table: JsonObject, args: JsonObject) -> JsonObject:
+    """Returns the table with each token replaced by the text of its argument."""
+    return {key: item for key, item in ((key, _filled(item, args)) for key, item in table.items()) if _is_given(item)}
+
+
+def _filled(template: Json, args: JsonObject) -> Json | object:
     if isinstance(template, str):
-        return TOKEN.sub(lambda token: _text(token, args), template) if "${" in template else template
+        if "${" not in template:
+            return template
+        names = TOKEN.findall(template)
+        if template.count("${") > len(names) or any(args.get(name) is None for name in names):
+            return _OMITTED
+        return TOKEN.sub(lambda token: compact(args[token[1]]), template)
     if isinstance(template, dict):
-        return {key: interpolate(item, args) for key, item in template.items()}
+        return interpolate(template, args)
     if isinstance(template, list):
-        return [interpolate(item, args) for item in template]
+        return [item for item in (_filled(item, args) for item in template) if _is_given(item)]
     return template
 
 
-def _text(token: re.Match[str], args: JsonObject) -> str:
-    value = args.get(token[1])
-    return token[0] if value is None else compact(value)
+def _is_given(item: Json | object) -> TypeGuard[Json]:
+    return item is not _OMITTED

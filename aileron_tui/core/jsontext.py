@@ -22,9 +22,11 @@ JsonObject: TypeAlias = dict[str, Json]
 
 _WRITER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 _LONGEST_NUMBER: Final = 400
+_LARGEST_EXPONENT: Final = 400
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},]', re.DOTALL)
+_ID_VALUE: Final = re.compile(r'\s*:\s*("[^"\\]*(?:\\.[^"\\]*)*")', re.DOTALL)
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -104,8 +106,9 @@ def walk(value: Json, path: str = "$") -> Iterator[tuple[str, int, Json]]:
 def _number(text: str) -> WrittenNumber:
     if len(text) > _LONGEST_NUMBER:
         raise _Refused(f"a number of {len(text)} characters")
+    _, _, exponent = text.lower().partition("e")
     number = WrittenNumber(text)
-    if math.isinf(number):
+    if math.isinf(number) or (exponent and abs(int(exponent)) > _LARGEST_EXPONENT):
         raise _Refused(f"the number {text} is out of range")
     return number
 
@@ -192,9 +195,10 @@ def read_object(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
 
 
 def read_listed(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
-    """Like `read_object`, for an object with a list `items` from several authors: an invalid item becomes None.
+    """Like `read_object`, for an object with a list `items` from several authors.
 
-    The author of one item must not be able to hide the others with it.
+    The author of one item must not be able to hide the others with it, so an item that is not accepted becomes an
+    UnreadableItem, or None if it has no id.
     """
     try:
         return read_object(data, limits)
@@ -205,14 +209,43 @@ def read_listed(data: bytes | str, limits: JsonLimits = LIMITS) -> JsonObject:
         elements = _elements(text)
         if not elements:
             raise
-    return {"items": [_read_or_none(element, limits) for element in elements]}
+    return {"items": [_read_item(element, limits) for element in elements]}
 
 
-def _read_or_none(text: str, limits: JsonLimits) -> Json:
+class UnreadableItem(dict[str, Json]):
+    """An item of a list that is not accepted: only its `id`. `why` is the reason, for the user."""
+
+    why: str = ""
+
+
+def _read_item(text: str, limits: JsonLimits) -> Json:
     try:
         return read(text, limits)
+    except JsonError as error:
+        id_ = _id_in(text)
+        if id_ is None:
+            return None
+        item = UnreadableItem({"id": id_})
+        item.why = str(error)
+        return item
+
+
+def _id_in(text: str) -> str | None:
+    """The `id` of the object in this text, found by brackets only; None unless there is exactly one."""
+    depth = 0
+    found: list[str] = []
+    for token in _TOKEN.finditer(text):
+        mark = token[0]
+        depth += (mark in "[{") - (mark in "]}")
+        if depth == 1 and mark == '"id"' and (value := _ID_VALUE.match(text, token.end())):
+            found.append(value[1])
+    if len(found) != 1:
+        return None
+    try:
+        id_ = read(found[0])
     except JsonError:
         return None
+    return id_ if isinstance(id_, str) else None
 
 
 def _elements(text: str) -> list[str]:
@@ -317,6 +350,29 @@ def _with_doubles(value: Json) -> Json:
     return float(value) if isinstance(value, int) and abs(value) >= 2**53 else value
 
 
+def with_canonical_numbers(value: JsonObject) -> JsonObject:
+    """Returns an object whose numbers have only the spelling that canonical JSON gives them.
+
+    After that, the same number is written with the same bytes wherever it goes: `1e3`, `1000.0` and `1000` are 1000,
+    and `-0.0` is 0. Raises JsonError if a number cannot be written exactly.
+    """
+    return {key: _with_canonical_number(item, key) for key, item in value.items()}
+
+
+def _with_canonical_number(value: Json, key: str) -> Json:
+    if isinstance(value, str | bool | None):
+        return value
+    if isinstance(value, dict):
+        return with_canonical_numbers(value)
+    if isinstance(value, list):
+        return [_with_canonical_number(item, key) for item in value]
+    if isinstance(value, int) and -(2**53) < value < 2**53:
+        return int(value)
+    _refuse_odd(step("$", key), value)
+    number = float(value)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
 def _refuse_inexact(value: Json) -> None:
     for path, _, node in walk(value):
         _refuse_odd(path, node)
@@ -359,7 +415,7 @@ def _spell(value: Json, line: str) -> str:
         case WrittenNumber():
             return format(Decimal(value.text), "f")
         case float():
-            return format(Decimal(float.__repr__(value)), "f") if math.isfinite(value) else float.__repr__(value)
+            return rfc8785.dumps(value).decode() if math.isfinite(value) else float.__repr__(value)
         case str():
             return json.dumps(value, ensure_ascii=False)
         case list():

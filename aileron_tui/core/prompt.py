@@ -1,16 +1,17 @@
 """Prompts: what the operator is shown for a request, and the digest that binds a decision to it."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
-from aileron_tui.core.formats import VERSION, version_of
+from aileron_tui.core.formats import PROMPT_VERSION, version_of
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
-from aileron_tui.core.lookalikes import warnings
+from aileron_tui.core.lookalikes import known_names, remarks
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, block, cells, inline, wrap
 
@@ -23,36 +24,63 @@ _INDENT: Final = "      "
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """What the gate knows about the agent that makes the request."""
+    """The agent that makes the request: `agent` is the name of its token, `says` is what it calls itself."""
 
     agent: str = ""
     session: str = ""
     folder: str = ""
+    says: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorRef:
-    """The connector that would run: name, version, hash of its bytes, and whether its publisher is known."""
+    """A connector that would run: name, version, hash of its bytes, and whether its publisher is known."""
 
     name: str
     version: str = ""
     hash: str = ""
     trust: str = ""
 
+    def fields(self) -> JsonObject:
+        """The connector as JSON."""
+        return {"name": self.name, "version": self.version, "hash": self.hash, "trust": self.trust}
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedStep:
+    """A step as it would run: its op, its connector, and exactly the inputs that the connector receives."""
+
+    id: str
+    op: str
+    connector: ConnectorRef
+    inputs: JsonObject
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", frozen_object(self.inputs))
+
+    def fields(self) -> JsonObject:
+        """The step as JSON."""
+        return {"id": self.id, "op": self.op, "connector": self.connector.fields(), "inputs": self.inputs}
+
 
 @dataclass(frozen=True, slots=True)
 class PreviewResult:
-    """The result of a preview: rows, or a short reason why there are none."""
+    """The result of a preview: rows, or a short reason why there are none.
+
+    `hidden` is the number of fetched values that the rows do not show.
+    """
 
     rows: tuple[Row, ...] = ()
     unavailable: str = ""
+    hidden: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", tuple(self.rows))
 
-    def fields(self) -> JsonObject:
-        """The result as JSON."""
-        return {"rows": _row_fields(self.rows), "unavailable": self.unavailable}
+    def fields(self, version: int = PROMPT_VERSION) -> JsonObject:
+        """The result as JSON, in the format of prompts of this version."""
+        fields: JsonObject = {"rows": _row_fields(self.rows), "unavailable": self.unavailable}
+        return fields if version < 3 else fields | {"hidden": self.hidden}
 
     @property
     def digest(self) -> str:
@@ -64,7 +92,9 @@ class PreviewResult:
 class Prompt:
     """Everything a decision is about. `preview` is None if the action has no preview directive.
 
-    `version` is the format version. A prompt that was read from JSON keeps its version, and so its digest.
+    `steps` is what would run; it is empty if a daemon runs the call, and in prompts before version 3. `connector` is
+    the connector of the first step. `version` is the format version. A prompt that was read from JSON keeps its
+    version, and so its digest.
     """
 
     kind: str
@@ -75,31 +105,34 @@ class Prompt:
     preview: PreviewResult | None
     asker: Asker
     risk: Risk
-    version: int = VERSION
+    steps: tuple[ResolvedStep, ...] = ()
+    version: int = PROMPT_VERSION
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "args", frozen_object(self.args))
         object.__setattr__(self, "inputs", tuple(self.inputs))
+        object.__setattr__(self, "steps", tuple(self.steps))
 
     def fields(self) -> JsonObject:
         """The prompt as JSON; `read_prompt` reads it back."""
-        connector, asker, risk = self.connector, self.asker, self.risk
+        asker, risk = self.asker, self.risk
+        asker_fields: JsonObject = {"agent": asker.agent, "session": asker.session, "folder": asker.folder}
         fields: JsonObject = {
             "kind": self.kind,
             "action": self.action,
-            "connector": {
-                "name": connector.name,
-                "version": connector.version,
-                "hash": connector.hash,
-                "trust": connector.trust,
-            },
+            "connector": self.connector.fields(),
             "args": self.args,
             "inputs": _row_fields(self.inputs),
-            "preview": self.preview.fields() if self.preview else None,
-            "asker": {"agent": asker.agent, "session": asker.session, "folder": asker.folder},
+            "preview": self.preview.fields(self.version) if self.preview else None,
+            "asker": asker_fields,
             "risk": {"level": risk.level, "reason": risk.reason},
         }
-        return fields if self.version == 1 else fields | {"version": self.version}
+        if self.version > 1:
+            fields["version"] = self.version
+        if self.version > 2:
+            asker_fields["says"] = asker.says
+            fields["steps"] = [step.fields() for step in self.steps]
+        return fields
 
     @property
     def digest(self) -> str:
@@ -109,39 +142,67 @@ class Prompt:
 
 def read_prompt(value: Json) -> Prompt:
     """Reads a prompt from the JSON of a gate. Raises JsonError with the path of the problem."""
-    version = version_of(value, "the prompt") if isinstance(value, dict) else 1
+    version = version_of(value, "the prompt", PROMPT_VERSION) if isinstance(value, dict) else 1
+    recent = version > 2
     names = "kind action connector args inputs preview asker risk"
-    fields = _object(value, "$", names if version == 1 else f"{names} version")
-    connector = _object(fields["connector"], "$.connector", "name version hash trust")
-    asker = _object(fields["asker"], "$.asker", "agent session folder")
+    fields = _object(value, "$", names + " version" * (version > 1) + " steps" * recent)
+    asker = _object(fields["asker"], "$.asker", "agent session folder" + " says" * recent)
     risk = _object(fields["risk"], "$.risk", "level reason")
     level = _text(risk["level"], "$.risk.level")
     if level not in set(RiskLevel):
         raise JsonError(f"expected one of {', '.join(RiskLevel)}", "$.risk.level")
-    args = fields["args"]
-    if not isinstance(args, dict):
-        raise JsonError(f"expected an object, found {kind(args)}", "$.args")
-    preview = None
-    if fields["preview"] is not None:
-        fetched = _object(fields["preview"], "$.preview", "rows unavailable")
-        rows = _rows(fetched["rows"], "$.preview.rows")
-        preview = PreviewResult(rows, _text(fetched["unavailable"], "$.preview.unavailable"))
+    preview = None if fields["preview"] is None else _preview(fields["preview"], "$.preview", recent)
     return Prompt(
         _text(fields["kind"], "$.kind"),
         _text(fields["action"], "$.action"),
-        ConnectorRef(**{name: _text(item, f"$.connector.{name}") for name, item in connector.items()}),
-        args,
+        _connector(fields["connector"], "$.connector"),
+        _any_object(fields["args"], "$.args"),
         _rows(fields["inputs"], "$.inputs"),
         preview,
         Asker(**{name: _text(item, f"$.asker.{name}") for name, item in asker.items()}),
         Risk(RiskLevel(level), _text(risk["reason"], "$.risk.reason")),
+        _steps(fields["steps"], "$.steps") if recent else (),
         version,
     )
 
 
-def _object(value: Json, path: str, names: str) -> JsonObject:
+def _preview(value: Json, path: str, recent: bool) -> PreviewResult:
+    fields = _object(value, path, "rows unavailable" + " hidden" * recent)
+    hidden = fields.get("hidden", 0)
+    if type(hidden) is not int or hidden < 0:
+        raise JsonError("expected an integer of 0 or more", f"{path}.hidden")
+    return PreviewResult(
+        _rows(fields["rows"], f"{path}.rows"), _text(fields["unavailable"], f"{path}.unavailable"), hidden
+    )
+
+
+def _connector(value: Json, path: str) -> ConnectorRef:
+    fields = _object(value, path, "name version hash trust")
+    return ConnectorRef(**{name: _text(item, f"{path}.{name}") for name, item in fields.items()})
+
+
+def _steps(value: Json, path: str) -> tuple[ResolvedStep, ...]:
+    return tuple(_step(item, step(path, index)) for index, item in enumerate(_array(value, path)))
+
+
+def _step(value: Json, path: str) -> ResolvedStep:
+    fields = _object(value, path, "id op connector inputs")
+    return ResolvedStep(
+        _text(fields["id"], f"{path}.id"),
+        _text(fields["op"], f"{path}.op"),
+        _connector(fields["connector"], f"{path}.connector"),
+        _any_object(fields["inputs"], f"{path}.inputs"),
+    )
+
+
+def _any_object(value: Json, path: str) -> JsonObject:
     if not isinstance(value, dict):
         raise JsonError(f"expected an object, found {kind(value)}", path)
+    return value
+
+
+def _object(value: Json, path: str, names: str) -> JsonObject:
+    value = _any_object(value, path)
     if odd := value.keys() ^ set(names.split()):
         raise JsonError("this field is missing or unknown", step(path, min(odd)))
     return value
@@ -153,10 +214,14 @@ def _text(value: Json, path: str) -> str:
     return value
 
 
-def _rows(value: Json, path: str) -> tuple[Row, ...]:
+def _array(value: Json, path: str) -> list[Json]:
     if not isinstance(value, list):
         raise JsonError(f"expected an array, found {kind(value)}", path)
-    return tuple(_row(item, step(path, index)) for index, item in enumerate(value))
+    return value
+
+
+def _rows(value: Json, path: str) -> tuple[Row, ...]:
+    return tuple(_row(item, step(path, index)) for index, item in enumerate(_array(value, path)))
 
 
 def _row(value: Json, path: str) -> Row:
@@ -203,15 +268,16 @@ def row_lines(pairs: Sequence[Pair], width: int = 0) -> Iterator[Visible]:
     Content never reaches that column, so it cannot look edited if it is not.
     """
     short = [pair for pair in pairs if not _is_block(pair)]
+    known = known_names(row.value for row, _ in pairs)
     labels = min(max((cells(inline(row.label)) for row, _ in short), default=0), _LABEL_WIDTH)
     for row, old in short:
         for sign, shown in signed_rows(row, old):
             yield from wrap(_inline_row(shown, labels, sign), width, f"{sign}{' ' * (labels + 3)}")
-        yield from _warning_lines(row, width)
+        yield from _remark_lines(row, known, width)
     for row, old in filter(_is_block, pairs):
         for sign, line in _block_row(row, old):
             yield from wrap(Visible(f"{sign}{line}"), width, f"{sign}{_GUTTER[1:]}")
-        yield from _warning_lines(row, width)
+        yield from _remark_lines(row, known, width)
 
 
 def _is_block(pair: Pair) -> bool:
@@ -245,10 +311,8 @@ def _block_row(row: Row, old: Row | None) -> Iterator[tuple[str, Visible]]:
         yield from ((sign, Visible(f"{_GUTTER[1:]}{line}")) for line in block(shown.value))
 
 
-def _warning_lines(row: Row, width: int) -> Iterator[Visible]:
-    for warning in _unique(warnings(row.value)):
-        yield from wrap(Visible(f"    ! {inline(warning)}"), width, _INDENT)
-
-
-def _unique(items: Iterable[str]) -> Iterator[str]:
-    return iter(dict.fromkeys(items))
+def _remark_lines(row: Row, known: KnownNames, width: int) -> Iterator[Visible]:
+    found = remarks(row.value, known)
+    for sign, sentences in (("!", found.warnings), ("·", found.notes)):
+        for sentence in sentences:
+            yield from wrap(Visible(f"    {sign} {inline(sentence)}"), width, _INDENT)

@@ -33,7 +33,8 @@ class Request:
     longer lists the request and has not reported what happened to it.
 
     `question` is the question to the operator, "" for the usual one about an action. `cautions` are shown with it, the
-    most serious first. `reports_end` is False if the source never reports how the call ended.
+    most serious first. `reports_end` is False if the source never reports how the call ended. `abandoned` means that
+    nobody waits for the answer any more, so an approval has no effect.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Request:
     question: str = ""
     cautions: "tuple[Caution, ...]" = ()
     reports_end: bool = True
+    abandoned: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", frozen_object(self.fields))

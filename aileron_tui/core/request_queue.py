@@ -189,4 +189,5 @@ _ORDER: Final = {
     RequestState.EXPIRED: 3,
     RequestState.WITHDRAWN: 3,
     RequestState.INTERRUPTED: 3,
+    RequestState.UNKNOWN: 3,
 }

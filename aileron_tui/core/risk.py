@@ -1,19 +1,17 @@
 """The risk of a call: low, normal or high, with a reason for the operator."""
 
-import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.core.risk_words import Effect, risk_word
 from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
     from aileron_tui.core.action import Action, Step
 
-_DANGEROUS: Final = ("delete", "modify", "update", "send", "fulfill", "receive", "correct", "rebuild")
-_READING: Final = ("get", "list", "search", "read", "find", "fetch", "describe", "count", "query", "lookup")
-_WORD: Final = re.compile(r"[a-z]+")
+_UNKNOWN: Final = "nothing is known about it"
 
 
 class RiskLevel(StrEnum):
@@ -58,11 +56,11 @@ class RiskRule:
 
 
 def assess(action: "Action", rules: Iterable[RiskRule] = (), annotation: RiskLevel | None = None) -> Risk:
-    """The risk of a call: the user's first matching `[[risk]]` entry, or else the riskiest step of the manifest.
+    """The risk of a call: the user's first matching `[[risk]]` entry, or else the riskiest name in the manifest.
 
     An `annotation` by the agent's side can raise the risk but never lower it.
     """
-    risk = by_rule(action.name, action.execute, rules) or by_steps(action.execute)
+    risk = by_rule(action.name, action.execute, rules) or by_names(action.name, action.execute, gated=action.gated)
     if annotation is not None and annotation.rank > risk.level.rank:
         return Risk(annotation, "the agent's side rates it " + annotation.value)
     return risk
@@ -76,28 +74,23 @@ def by_rule(action: str, steps: "Sequence[Step]", rules: Iterable[RiskRule]) -> 
     return None
 
 
-def by_steps(steps: "Iterable[Step]") -> Risk:
-    """The risk of the riskiest step."""
-    risks = [_of_op(step.op, step.idempotent) for step in steps]
-    return max(risks, key=lambda risk: risk.level.rank, default=Risk(RiskLevel.NORMAL, "nothing is known about it"))
+def by_names(action: str, steps: "Iterable[Step]", *, gated: bool = True) -> Risk:
+    """The risk by the names of the ops and the action: the highest counts. A gated action is never low.
+
+    `idempotent` does not count: deleting a file twice is as safe as deleting it once, and as dangerous.
+    """
+    risks = [_of_name(op) for op in dict.fromkeys([*(step.op for step in steps), action])]
+    risk = max(risks, key=lambda risk: risk.level.rank)
+    if risk.level is RiskLevel.LOW and gated:
+        return Risk(RiskLevel.NORMAL, f"{risk.reason}, but it needs approval")
+    return risk
 
 
-def by_name(action: str) -> Risk:
-    """The risk of an action if only its name is known. A name can raise the risk but never lower it."""
-    risk = _of_op(action, None)
-    return risk if risk.level is not RiskLevel.LOW else Risk(RiskLevel.NORMAL, f'only the name "{action}" is known')
-
-
-def _of_op(op: str, idempotent: bool | None) -> Risk:
-    """The risk of one op. Its name counts first, because an idempotent deletion is still a deletion."""
-    word = _WORD.match(op.lower())
-    verb = word[0] if word else ""
-    if verb in _DANGEROUS:
-        return Risk(RiskLevel.HIGH, f'"{op}" changes or sends something that may not be undone')
-    if verb in _READING:
-        return Risk(RiskLevel.LOW, f'"{op}" only reads')
-    if verb == "create":
-        return Risk(RiskLevel.NORMAL, f'"{op}" creates something new')
-    if idempotent:
-        return Risk(RiskLevel.LOW, f'"{op}" is declared safe to repeat')
-    return Risk(RiskLevel.NORMAL, f'"{op}" is not declared to be harmless')
+def _of_name(name: str) -> Risk:
+    """The risk by the words of one name."""
+    found = risk_word(name)
+    if found is None:
+        return Risk(RiskLevel.NORMAL, f'"{name}" does not say what it does' if name else _UNKNOWN)
+    level = RiskLevel.HIGH if found.effect.is_high else RiskLevel.NORMAL
+    level = RiskLevel.LOW if found.effect is Effect.READS else level
+    return Risk(level, f'"{found.word}" in "{name}" suggests that it {found.effect}')

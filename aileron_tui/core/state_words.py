@@ -32,6 +32,7 @@ STATE_WORDS: Final[Mapping[RequestState, StateWords]] = {
     RequestState.EXPIRED: StateWords("○", "nobody answered", "nobody answered"),
     RequestState.WITHDRAWN: StateWords("○", "withdrawn", "withdrawn"),
     RequestState.INTERRUPTED: StateWords("!", "interrupted", "interrupted", "outcome unknown"),
+    RequestState.UNKNOWN: StateWords("!", "outcome unknown", "outcome unknown"),
     RequestState.PENDING: StateWords("…", "waiting", "waiting"),
     RequestState.APPROVED: StateWords("…", "approved", "approved"),
     RequestState.RUNNING: StateWords("…", "running", "running…"),

@@ -10,7 +10,11 @@ LONGEST_TIMEOUT: Final = 300
 
 
 class RequestState(StrEnum):
-    """The state of a request."""
+    """The state of a request.
+
+    `UNKNOWN` is the end of an op that may have taken effect, because the reply to something it sent was lost, late or
+    unreadable. `INTERRUPTED` is found after a crash.
+    """
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -21,6 +25,7 @@ class RequestState(StrEnum):
     EXPIRED = "expired"
     WITHDRAWN = "withdrawn"
     INTERRUPTED = "interrupted"
+    UNKNOWN = "unknown"
 
     @property
     def final(self) -> bool:
@@ -45,6 +50,7 @@ class RequestEvent(StrEnum):
     SUCCEED = "succeed"
     FAIL = "fail"
     INTERRUPT = "interrupt"
+    LOSE_TRACK = "end without a known outcome"
 
 
 _NEXT: Final[dict[tuple[RequestState | None, RequestEvent], RequestState]] = {
@@ -57,6 +63,7 @@ _NEXT: Final[dict[tuple[RequestState | None, RequestEvent], RequestState]] = {
     (RequestState.RUNNING, RequestEvent.SUCCEED): RequestState.EXECUTED,
     (RequestState.RUNNING, RequestEvent.FAIL): RequestState.FAILED,
     (RequestState.RUNNING, RequestEvent.INTERRUPT): RequestState.INTERRUPTED,
+    (RequestState.RUNNING, RequestEvent.LOSE_TRACK): RequestState.UNKNOWN,
 }
 
 
@@ -88,6 +95,7 @@ _WIRE: Final = {
     RequestState.EXPIRED: ("failed", "approval_timeout"),
     RequestState.WITHDRAWN: ("failed", "withdrawn"),
     RequestState.INTERRUPTED: ("failed", "outcome_unknown"),
+    RequestState.UNKNOWN: ("failed", "outcome_unknown"),
 }
 
 

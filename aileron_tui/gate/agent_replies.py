@@ -13,6 +13,7 @@ _END_MESSAGES: Final = {
         "the gate stopped while the action was running; whether it took effect is unknown",
         False,
     ),
+    RequestState.UNKNOWN: ("the action may have taken effect; its outcome is unknown", False),
 }
 
 
@@ -33,7 +34,7 @@ def denied(request_id: str, reason: str) -> StoredResult:
 
 
 def ended(request_id: str, state: RequestState, message_override: str = "", **details: str) -> StoredResult:
-    """The result of a request that expired, was withdrawn or was interrupted; the error class says which."""
+    """The result of a request that expired, was withdrawn or has no known outcome; the error class says which."""
     status, class_ = on_the_wire(state)
     message, retriable = _END_MESSAGES[state]
     error: JsonObject = {

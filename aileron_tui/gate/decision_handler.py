@@ -67,13 +67,14 @@ class DecisionHandler:
         args = request.args | edits
         if errors := input_errors(request.action.inputs, args):
             return replies.invalid_inputs(errors)
+        call = self._gate_state.installed.resolve(request.action, args)
         try:
-            prompt = request.prompt_for(args, await self._requests.fetch_preview(request, args))
+            prompt = request.prompt_for(call, await self._requests.fetch_preview(request, call))
         except AileronError as error:
             return replies.not_recorded(error)
         if request.state is not RequestState.PENDING:
             return self.not_pending(request.id)
-        request.edit = Edit(edits, args, prompt, self._gate_state.clock())
+        request.edit = Edit(edits, call, prompt, self._gate_state.clock())
         return Reply(200, {"item": self._edited_request_json(request, prompt)})
 
     def _edited_request_json(self, request: GateRequest, prompt: Prompt) -> JsonObject:
@@ -150,7 +151,7 @@ class DecisionHandler:
         if decision.approved:
             if edit:
                 request.edited_from = request.prompt
-                request.args, request.preview = edit.prompt.args, edit.prompt.preview
+                request.call, request.preview = edit.call, edit.prompt.preview
                 request.revision += 1
             self._op_runner.start(request)
         else:
@@ -171,13 +172,13 @@ class DecisionHandler:
         if prompt.preview is None or fetched_at is None or now - fetched_at < PREVIEW_MAX_AGE:
             return None
         try:
-            preview = await self._requests.fetch_preview(request, prompt.args)
+            preview = await self._requests.fetch_preview(request, edit.call if edit else request.call)
         except AileronError as error:
             return replies.not_recorded(error)
         if preview == prompt.preview:
             return None
         if edit:
-            request.edit = Edit(edit.edits, edit.args, request.prompt_for(edit.args, preview), now)
+            request.edit = Edit(edit.edits, edit.call, request.prompt_for(edit.call, preview), now)
             return self._prompt_changed(request, self._edited_request_json(request, request.edit.prompt))
         request.preview, request.previewed_at, request.revision = preview, now, request.revision + 1
         self._gate_state.feed.publish("updated", self._gate_state.request_json(request))

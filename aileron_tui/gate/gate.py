@@ -202,7 +202,7 @@ class Gate:
             "version": __version__,
             "instance": self.instance,
             "action_count": len(state.installed.actions),
-            "connector_count": len(state.installed.connectors),
+            "connector_count": len({name for refs in state.installed.connectors.values() for name in refs}),
             "waiting": waiting,
             "running": len(self._op_runner.tasks),
             "ledger_head": str(state.recorder.head),

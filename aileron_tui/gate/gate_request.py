@@ -10,6 +10,7 @@ from aileron_tui.core.action import Action
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, unavailable_line
 from aileron_tui.core.prompt_rows import Row, input_rows
+from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import Risk
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
@@ -31,14 +32,14 @@ class Edit:
     """An edited call: what the operator changed, and the resulting prompt."""
 
     edits: JsonObject
-    args: JsonObject
+    call: ResolvedCall
     prompt: Prompt
     fetched_at: datetime
 
 
 @dataclass(slots=True, eq=False)
 class GateRequest:
-    """One gated call that waits or runs.
+    """One gated call that waits or runs. `call` is what is shown, and exactly what runs.
 
     `end_lock` is held while the end of the request is recorded, so that it cannot end twice. `polled` is set once the
     agent has been asked to poll for the result; `waiting_clients` counts the connections that are waiting for it.
@@ -49,11 +50,9 @@ class GateRequest:
     id: str
     fingerprint: str
     agent: str
-    action: Action
-    args: JsonObject
+    call: ResolvedCall
     asker: Asker
     risk: Risk
-    connector: ConnectorRef
     sandbox: Sandbox
     asked_at: datetime
     expires_at: datetime
@@ -78,6 +77,21 @@ class GateRequest:
     _rendered: "tuple[tuple[int, int], Prompt, JsonObject] | None" = None
 
     @property
+    def action(self) -> Action:
+        """The action that is called."""
+        return self.call.action
+
+    @property
+    def args(self) -> JsonObject:
+        """The inputs of the call."""
+        return self.call.args
+
+    @property
+    def connector(self) -> ConnectorRef:
+        """The connector of the first step."""
+        return self.call.connector
+
+    @property
     def prompt(self) -> Prompt:
         """The prompt that the operator is shown."""
         return self._current()[0]
@@ -87,10 +101,10 @@ class GateRequest:
         """The digest of the prompt."""
         return str(self._current()[1]["digest"])
 
-    def prompt_for(self, args: JsonObject, preview: PreviewResult | None) -> Prompt:
-        """Builds the prompt for these arguments."""
-        rows = input_rows(self.action.inputs, args)
-        return Prompt("action", self.action.name, self.connector, args, rows, preview, self.asker, self.risk)
+    def prompt_for(self, call: ResolvedCall, preview: PreviewResult | None) -> Prompt:
+        """Builds the prompt for a call."""
+        rows, name = input_rows(call.action.inputs, call.args), call.action.name
+        return Prompt("action", name, call.connector, call.args, rows, preview, self.asker, self.risk, call.steps)
 
     def to_json(self, instance: str, head: str, prompt: Prompt | None = None) -> JsonObject:
         """Returns the request as sent to approvers: Aileron's fields, and everything a signed decision needs."""
@@ -106,9 +120,9 @@ class GateRequest:
 
     def _current(self) -> tuple[Prompt, JsonObject]:
         """Returns the prompt and its JSON, built once per revision."""
-        key = (self.revision, id(self.args))
+        key = (self.revision, id(self.call))
         if self._rendered is None or self._rendered[0] != key:
-            prompt = self.prompt_for(self.args, self.preview)
+            prompt = self.prompt_for(self.call, self.preview)
             self._rendered = (key, prompt, self._prompt_json(prompt))
         return self._rendered[1:]
 

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from aileron_tui.core.action import Action
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
@@ -160,11 +161,9 @@ class GateState:
 
     # background work
 
-    def in_sandbox(
-        self, work: Callable[[Action, JsonObject], T], action: Action, args: JsonObject
-    ) -> "asyncio.Future[T]":
+    def in_sandbox(self, work: Callable[[ResolvedCall], T], call: ResolvedCall) -> "asyncio.Future[T]":
         """Starts a blocking sandbox call on a thread."""
-        return asyncio.get_running_loop().run_in_executor(self.pool, work, action, args)
+        return asyncio.get_running_loop().run_in_executor(self.pool, work, call)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs a coroutine in the background; failures are logged."""

@@ -127,7 +127,8 @@ class GateApp:
 
     async def _route(self, http_request: HttpRequest) -> Response:
         scope = http_request.raw.scope
-        self._origin_check.check(scope["headers"])
+        if not http_request.on_socket:  # no web page can connect to a Unix socket
+            self._origin_check.check(scope["headers"])
         method = http_request.raw.method
         if method == "OPTIONS":
             raise Refusal(405, "method_not_allowed", "OPTIONS is not supported", {"Allow": "GET, POST, DELETE"})
@@ -167,6 +168,8 @@ class GateApp:
         if access is RouteAccess.OPEN:
             return
         if isinstance(caller, AgentCaller):
+            if http_request.on_socket:
+                raise Refusal(403, "forbidden", f"this socket is for approvers; agents use {self._origin_check.url}")
             if access not in (RouteAccess.AGENT, RouteAccess.CATALOGUE):
                 raise Refusal(403, "forbidden", "agents may only list actions, run them and fetch results")
         elif isinstance(caller, Session):

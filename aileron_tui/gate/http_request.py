@@ -20,6 +20,8 @@ from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.replies import Reply
 
 MAX_NAME_LENGTH: Final = 200
+ON_SOCKET: Final = "aileron.on_socket"
+"""The key in the ASGI scope that says whether the connection came through the Unix socket for approvers."""
 
 _WAIT: Final = re.compile(r'\s*wait\s*=\s*"?\s*(\d{1,9})\s*"?\s*(?:;.*)?', re.ASCII | re.IGNORECASE | re.DOTALL)
 _DRAIN_BYTES: Final = 16 * 1024 * 1024
@@ -54,6 +56,11 @@ class HttpRequest:
     limits: HttpLimits
     caller: AgentCaller | Session | None = None
     path_params: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def on_socket(self) -> bool:
+        """Whether it came through the Unix socket for approvers."""
+        return bool(self.raw.scope.get(ON_SOCKET))
 
     @property
     def session(self) -> Session:

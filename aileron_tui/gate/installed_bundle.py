@@ -9,6 +9,7 @@ from aileron_tui.core.action import Action
 from aileron_tui.core.findings import Finding, Severity
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import ConnectorRef
+from aileron_tui.core.resolved_call import ResolvedCall, resolve_call
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.config import Config
 from aileron_tui.files.manifest_files import load_bundle
@@ -28,16 +29,15 @@ class InstalledBundle:
     """A bundle whose actions can be called. Open requests keep their bundle when the folder changes."""
 
     actions: Mapping[str, Action]
-    connectors: Mapping[str, ConnectorRef]
+    connectors: Mapping[str, Mapping[str, ConnectorRef]]  # by action and by name
     findings: tuple[Finding, ...]
     failures: Mapping[str, Failure]
     sandbox: Sandbox
     folder_state: FolderState
 
-    def connector_ref(self, action: Action) -> ConnectorRef:
-        """Returns the connector of an action's first step."""
-        name = action.execute[0].connector
-        return self.connectors.get(name) or ConnectorRef(name, trust="not installed")
+    def resolve(self, action: Action, args: JsonObject) -> ResolvedCall:
+        """Resolves a call of one of the actions."""
+        return resolve_call(action, args, self.connectors[action.name])
 
     def listing(self) -> JsonObject:
         """Lists the actions for agents, and what could not be loaded."""
@@ -58,13 +58,7 @@ def install(folder: Path, settings: SandboxSettings) -> InstalledBundle:
     sandbox = Sandbox(read_packages(folder), settings, client)
     weakref.finalize(sandbox, client.close)  # a replaced sandbox is used until its last request ends
     failures = sandbox.prepare(bundle.actions.values())
-    refs = {
-        requirement.name: ConnectorRef(
-            requirement.name, requirement.version, requirement.hash, sandbox.trust(requirement)
-        )
-        for action in bundle.actions.values()
-        for requirement in action.requires
-    }
+    refs = {name: sandbox.connectors(action) for name, action in bundle.actions.items()}
     return InstalledBundle(bundle.actions, refs, bundle.findings, failures, sandbox, state)
 
 

@@ -40,12 +40,12 @@ class OpRunner:
         """Runs an action that needs no approval."""
         id_ = f"run-{secrets.token_hex(8)}"
         start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, "args": args}
-        record = self._gate_state.recorder.record
+        record, installed = self._gate_state.recorder.record, self._gate_state.installed
         try:
             await record(EntryDraft(EntryKind.RUNNING, start, id_))
         except AileronError as error:
             return replies.not_recorded(error)
-        execution = await self._gate_state.in_sandbox(self._gate_state.installed.sandbox.execute, action, args)
+        execution = await self._gate_state.in_sandbox(installed.sandbox.execute, installed.resolve(action, args))
         end: JsonObject = {"gated": False, **_error_body(execution.failure)}
         try:
             await record(EntryDraft(EntryKind.FAILED if execution.failure else EntryKind.EXECUTED, end, id_))
@@ -59,7 +59,7 @@ class OpRunner:
     def start(self, request: GateRequest) -> None:
         """Runs a request whose approval and start have been recorded."""
         request.state = RequestState.RUNNING
-        execution_future = self._gate_state.in_sandbox(request.sandbox.execute, request.action, request.args)
+        execution_future = self._gate_state.in_sandbox(request.sandbox.execute, request.call)
         task = self._gate_state.spawn(self._run(request, execution_future))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)

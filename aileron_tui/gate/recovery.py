@@ -58,7 +58,7 @@ def result_from_ledger(reader: LedgerReader, record: HistoryRecord) -> StoredRes
             found = (entry.body.get("asked_again") for entry in reader.of_request(record.id))
             new_id = next((id_ for id_ in found if isinstance(id_, str)), None)
             return agent_replies.ended(record.id, state, **({"asked_again": new_id} if new_id else {}))
-        case RequestState.EXPIRED | RequestState.WITHDRAWN as state:
+        case RequestState.EXPIRED | RequestState.WITHDRAWN | RequestState.UNKNOWN as state:
             return agent_replies.ended(record.id, state)
         case _:
             return None
@@ -76,13 +76,15 @@ def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRe
     for entry in entries:
         if found := decision_of(entry):
             args = args | (found[0].edits or {})
-    if connector.get("hash") != gate_state.installed.connector_ref(action).hash or input_errors(action.inputs, args):
+    pinned = gate_state.installed.resolve(action, {}).connector
+    if connector.get("hash") != pinned.hash or input_errors(action.inputs, args):
         return None
     agent, session, folder = (str(body.get(key, "")) for key in ("agent", "session", "folder"))
     request = requests.new_request(action, args, Asker(agent, session, folder), str(body.get("caller", "")), record.id)
     request.asked_at, request.expires_at = datetime.fromisoformat(record.asked), datetime.fromisoformat(expires)
     request.repeats, request.polled = str(body.get("after", "")), True
-    request.edited_from = request.prompt_for(original_args, None) if original_args != args else None
+    if original_args != args:
+        request.edited_from = request.prompt_for(gate_state.installed.resolve(action, original_args), None)
     return request
 
 

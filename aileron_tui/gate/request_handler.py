@@ -10,6 +10,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.prompt import Asker, PreviewResult
+from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import assess
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
@@ -99,20 +100,19 @@ class RequestHandler:
     def new_request(self, action: Action, args: JsonObject, asker: Asker, agent: str, id_: str = "") -> GateRequest:
         """Creates a request for a call; does not record it yet."""
         now, installed = self._gate_state.clock(), self._gate_state.installed
+        call = installed.resolve(action, args)
         return GateRequest(
             id=id_ or new_id(now),
-            fingerprint=fingerprint(agent, action.name, args),
+            fingerprint=fingerprint(agent, action.name, call.args),
             agent=agent,
-            action=action,
-            args=args,
+            call=call,
             asker=asker,
             risk=assess(action, self._gate_state.setup.config.risk),
-            connector=installed.connector_ref(action),
             sandbox=installed.sandbox,
             asked_at=now,
             expires_at=self._gate_state.default_expiry(action, now),
             preview_state=PreviewState.FETCHING if action.approval.preview else PreviewState.NONE,
-            size=len(canonical(args)),
+            size=len(canonical(call.args)),
         )
 
     async def _record_and_open(self, request: GateRequest) -> None:
@@ -171,7 +171,7 @@ class RequestHandler:
         if request.preview_state is not PreviewState.NONE:
             request.preview_state = PreviewState.FETCHING
             try:
-                preview = await self.fetch_preview(request, request.args)
+                preview = await self.fetch_preview(request, request.call)
             except AileronError as error:
                 preview = PreviewResult(unavailable=f"it could not be recorded: {error}")
             if request.state is not RequestState.PENDING:
@@ -183,9 +183,9 @@ class RequestHandler:
         if request.preview_state is not PreviewState.NONE and request.state is RequestState.PENDING:
             self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
 
-    async def fetch_preview(self, request: GateRequest, args: JsonObject) -> PreviewResult | None:
-        """Fetches and records the preview for these arguments; returns None if the action has no preview."""
-        outcome = await self._gate_state.in_sandbox(request.sandbox.preview, request.action, args)
+    async def fetch_preview(self, request: GateRequest, call: ResolvedCall) -> PreviewResult | None:
+        """Fetches and records the preview of a call; returns None if the action has no preview."""
+        outcome = await self._gate_state.in_sandbox(request.sandbox.preview, call)
         if outcome is None:
             return None
         shown = outcome.result

@@ -8,8 +8,8 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -21,10 +21,13 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import write_private
+from aileron_tui.files.socket_peer import foreign_peer
+from aileron_tui.gate import approver_socket
 from aileron_tui.gate.event_stream import ABORT
 from aileron_tui.gate.gate_log import GateLog, GateLogHandler
 from aileron_tui.gate.http_app import GateApp
 from aileron_tui.gate.http_limits import HttpLimits
+from aileron_tui.gate.http_request import ON_SOCKET
 from aileron_tui.gate.origin_check import OriginCheck, authority, is_loopback
 
 if TYPE_CHECKING:
@@ -93,7 +96,7 @@ def new_token() -> str:
 
 
 @asynccontextmanager
-async def serving(  # noqa: PLR0913  # the last two are optional
+async def serving(  # noqa: PLR0913  # the last three are optional
     gate: "Gate",
     host: str = DEFAULT_HOST,
     port: int = 0,
@@ -101,16 +104,20 @@ async def serving(  # noqa: PLR0913  # the last two are optional
     agent_token: str,
     limits: HttpLimits | None = None,
     gate_log: GateLog | None = None,
+    socket_folder: Path | None = None,
 ) -> AsyncIterator[str]:
     """Serves an already started gate on this machine during the block; yields its URL."""
-    listener = bind(ListenAddress(host, port))
-    origin_check = OriginCheck(host, int(listener.getsockname()[1]))
-    async with _serve(GateApp(gate, origin_check, agent_token, limits=limits, gate_log=gate_log), listener):
-        yield origin_check.url
+    with ExitStack() as stack:
+        listeners = [bind(ListenAddress(host, port))]
+        origin_check = OriginCheck(host, int(listeners[0].getsockname()[1]))
+        if socket_folder is not None:
+            listeners.append(stack.enter_context(approver_socket.bound(socket_folder)))
+        async with _serve(GateApp(gate, origin_check, agent_token, limits=limits, gate_log=gate_log), listeners):
+            yield origin_check.url
 
 
 @asynccontextmanager
-async def _serve(app: GateApp, listener: socket.socket) -> AsyncIterator[None]:
+async def _serve(app: GateApp, listeners: Sequence[socket.socket]) -> AsyncIterator[None]:
     config = uvicorn.Config(
         app,
         http=_Connection,
@@ -126,7 +133,7 @@ async def _serve(app: GateApp, listener: socket.socket) -> AsyncIterator[None]:
         h11_max_incomplete_event_size=_MAX_HEADERS_SIZE,
     )
     server = _GateServer(config)
-    task = asyncio.create_task(server.serve(sockets=[listener]), name="server")
+    task = asyncio.create_task(server.serve(sockets=list(listeners)), name="server")
     try:
         while not server.started and not task.done():
             await asyncio.sleep(0.001)
@@ -135,7 +142,8 @@ async def _serve(app: GateApp, listener: socket.socket) -> AsyncIterator[None]:
         app.close()
         server.should_exit = True
         await task
-        listener.close()
+        for listener in listeners:
+            listener.close()
 
 
 async def run(gate: "Gate", data: Path, address: ListenAddress, *, output: TextIO, gate_log: GateLog) -> None:
@@ -181,21 +189,36 @@ async def started_gate(
             try:
                 token = new_token()
                 origin_check = OriginCheck(address.host, int(listener.getsockname()[1]))
-                async with _serve(GateApp(gate, origin_check, token, gate_log=gate_log), listener):
-                    with _announce(gate.instance, origin_check.url, token, data) as discovery_info:
-                        yield discovery_info
+                with ExitStack() as stack:
+                    approver_listener = _bind_socket(stack, data, gate_log)
+                    listeners = [listener, *([approver_listener] if approver_listener else [])]
+                    async with _serve(GateApp(gate, origin_check, token, gate_log=gate_log), listeners):
+                        path = data / approver_socket.SOCKET_FILE if approver_listener else None
+                        with _announce(gate.instance, origin_check.url, token, data, path) as discovery_info:
+                            yield discovery_info
             finally:
                 await gate.stop()
     finally:
         listener.close()
 
 
+def _bind_socket(stack: ExitStack, data: Path, gate_log: GateLog) -> socket.socket | None:
+    """Opens the socket for approvers on this machine; without it they use the port."""
+    try:
+        return stack.enter_context(approver_socket.bound(data))
+    except approver_socket.NoSocket as error:
+        gate_log.note("no socket", str(error))
+        return None
+
+
 @contextmanager
-def _announce(instance: str, url: str, token: str, data: Path) -> Iterator[dict[str, str]]:
+def _announce(instance: str, url: str, token: str, data: Path, socket_path: Path | None) -> Iterator[dict[str, str]]:
     """Writes the agent token and the discovery file; removes both at the end."""
     token_file, discovery_file = data / TOKEN_FILE, data / DISCOVERY_FILE
     discovery_info = {"url": url, "instance": instance, "agent_token_file": str(token_file)}
     details = {"pid": os.getpid(), "version": __version__, "started_at": timestamp(utc_now())}
+    if socket_path is not None:
+        details["socket"] = str(socket_path)
     write_private(token_file, f"{token}\n".encode(), replace=True)
     try:
         write_private(discovery_file, json.dumps(discovery_info | details, indent=2).encode() + b"\n", replace=True)
@@ -240,7 +263,12 @@ class _Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its parent does
         """Starts the timer for the first request."""
         super().connection_made(transport)
-        self.app = _with_abort(self.app, transport)
+        connection: socket.socket = transport.get_extra_info("socket")
+        on_socket = connection.family == socket.AF_UNIX
+        if on_socket and foreign_peer(connection) is not None:
+            transport.abort()
+            return
+        self.app = _with_connection(self.app, transport, on_socket=on_socket)
         self._update_header_timer()
 
     def data_received(self, data: bytes) -> None:
@@ -264,9 +292,10 @@ class _Connection(H11Protocol):
             self._header_timer = self.loop.call_later(_HEADER_TIMEOUT_SECONDS, self.transport.abort)
 
 
-def _with_abort(app: Any, transport: asyncio.Transport) -> "ASGIApp":
+def _with_connection(app: Any, transport: asyncio.Transport, *, on_socket: bool) -> "ASGIApp":
     async def call(scope: "Scope", receive: "Receive", send: "Send") -> None:
         scope[ABORT] = transport.abort
+        scope[ON_SOCKET] = on_socket
         await app(scope, receive, send)
 
     return call

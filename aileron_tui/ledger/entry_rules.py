@@ -27,6 +27,7 @@ EVENTS: Final = {
     EntryKind.EXPIRED: RequestEvent.EXPIRE,
     EntryKind.WITHDRAWN: RequestEvent.WITHDRAW,
     EntryKind.INTERRUPTED: RequestEvent.INTERRUPT,
+    EntryKind.UNKNOWN: RequestEvent.LOSE_TRACK,
 }
 VERDICTS: Final = {Verdict.APPROVE: RequestEvent.APPROVE, Verdict.DENY: RequestEvent.DENY}
 

@@ -19,7 +19,14 @@ from aileron_tui.core.times import moment, timestamp
 from aileron_tui.core.values import dataclass
 
 ENDS: Final = frozenset(
-    {RequestState.EXECUTED, RequestState.FAILED, RequestState.DENIED, RequestState.WITHDRAWN, RequestState.INTERRUPTED}
+    {
+        RequestState.EXECUTED,
+        RequestState.FAILED,
+        RequestState.DENIED,
+        RequestState.WITHDRAWN,
+        RequestState.INTERRUPTED,
+        RequestState.UNKNOWN,
+    }
 )
 OUTCOMES: Final = ENDS | {RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING}
 ANSWERED: Final = OUTCOMES - {RequestState.PENDING, RequestState.WITHDRAWN}

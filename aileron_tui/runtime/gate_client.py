@@ -45,9 +45,15 @@ from aileron_tui.signing.session_proof import session_proof
 LONGEST_WAIT: Final = 300
 
 
-def _connect(found: FoundGate, transport: httpx.BaseTransport | None = None, secret: str = "") -> HttpConnection:
+def connect_as_approver(found: FoundGate, transport: httpx.BaseTransport | None = None) -> HttpConnection:
+    """A connection for an approver, through the gate's Unix socket if it has one; agents cannot keep that one busy."""
+    own = bool(found.instance)
+    return HttpConnection(found.url, hint=START, own_user_only=own, unix_socket=found.socket, transport=transport)
+
+
+def _connect_as_agent(found: FoundGate, token: str, transport: httpx.BaseTransport | None = None) -> HttpConnection:
     # The gate of this home runs as this user. A gate given by its URL may belong to another user on purpose.
-    return HttpConnection(found.url, hint=START, secret=secret, own_user_only=bool(found.instance), transport=transport)
+    return HttpConnection(found.url, hint=START, secret=token, own_user_only=bool(found.instance), transport=transport)
 
 
 def verified_instance(connection: HttpConnection, found: FoundGate) -> str:
@@ -71,7 +77,7 @@ class AgentClient:
 
     def __init__(self, found: FoundGate, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
         self._found = found
-        self._connection = _connect(found, transport, token)
+        self._connection = _connect_as_agent(found, token, transport)
         self._headers = {"Authorization": f"Bearer {token}"}
         self._verified = False
 
@@ -135,7 +141,7 @@ class ApproverClient:
     ) -> None:
         self._found = found
         self._check_gate = check_gate
-        self._connection = _connect(found, transport)
+        self._connection = connect_as_approver(found, transport)
         self.name = name
         self._key = key
         self._surface = surface

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from aileron_tui.core.address import Address, BadAddress, read_address
-from aileron_tui.core.jsontext import JsonError, read_object
+from aileron_tui.core.jsontext import Json, JsonError, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import PrivateFileError, read_private
@@ -20,11 +20,12 @@ START: Final = "Start one with `aileron-tui gate`, or pass the address of one wi
 
 @dataclass(frozen=True, slots=True)
 class FoundGate:
-    """Where a gate is. `instance` and `token_file` are known only for a gate of this home."""
+    """Where a gate is. `instance`, `token_file` and `socket` are known only for a gate of this home."""
 
     url: str
     instance: str = ""
     token_file: Path | None = None
+    socket: Path | None = None
 
 
 def discover(url: str = "", data: Path | None = None) -> FoundGate:
@@ -72,9 +73,15 @@ def _own_gate(path: Path) -> FoundGate:
     match fields:
         case {"url": str(url), "instance": str(instance), "agent_token_file": str(token_file)}:
             _check_own(url, path)
-            return FoundGate(url, instance, Path(token_file))
+            return FoundGate(url, instance, Path(token_file), _socket_path(fields.get("socket")))
         case _:
             raise NoGate("cannot use the gate's address file", f"{path}: a field is missing or invalid", START)
+
+
+def _socket_path(value: Json) -> Path | None:
+    """The gate's Unix socket for approvers; None if it has none, as a gate of an older version."""
+    path = Path(value) if isinstance(value, str) and value else None
+    return path if path is not None and path.exists() else None
 
 
 def _check_own(url: str, path: Path) -> None:

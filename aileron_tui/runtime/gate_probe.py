@@ -5,12 +5,14 @@ The request is sent at once and the reply is read when it is needed, so that oth
 
 import socket
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
 from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply
 from aileron_tui.runtime.gate_discovery import START, FoundGate
+from aileron_tui.runtime.port_owner import check_peer
 
 _CONNECT_SECONDS: Final = 3.0
 _REPLY_SECONDS: Final = 30.0
@@ -24,9 +26,12 @@ class GateProbe:
         self._found = found
         address = urlsplit(found.url)
         try:
-            self._socket = socket.create_connection((address.hostname or "", address.port or 80), _CONNECT_SECONDS)
+            if found.socket is None:
+                self._socket = socket.create_connection((address.hostname or "", address.port or 80), _CONNECT_SECONDS)
+            else:
+                self._socket = _connect_socket(found.socket)
         except (OSError, ValueError) as error:
-            raise NoGate(f"cannot connect to {found.url}", str(error), START) from None
+            raise NoGate(f"cannot connect to {found.socket or found.url}", str(error), START) from None
         with suppress(OSError):  # if the connection is already closed, reading the reply reports that
             self._socket.settimeout(_REPLY_SECONDS)
             self._socket.sendall(f"GET /v1/health HTTP/1.0\r\nHost: {address.netloc}\r\n\r\n".encode())
@@ -56,3 +61,15 @@ class GateProbe:
             return read_object(body) if head.split(b" ", 2)[1:2] == [b"200"] else {}
         except JsonError:
             return {}
+
+
+def _connect_socket(path: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_CONNECT_SECONDS)
+        connection.connect(str(path))
+        check_peer(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

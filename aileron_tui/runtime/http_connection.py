@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 from weakref import WeakSet
@@ -12,7 +13,7 @@ import httpx
 from aileron_tui import __version__
 from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_listed, read_object
 from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, RuntimeFault, rejected
-from aileron_tui.runtime.port_owner import foreign_listener, is_local
+from aileron_tui.runtime.port_owner import check_peer, foreign_listener, is_local
 from aileron_tui.runtime.token_redaction import TokenRedactor
 
 _REPLY_LIMITS: Final = JsonLimits(size=256 * 1024 * 1024, depth=80, count=20_000_000)
@@ -21,7 +22,9 @@ _CONNECT_SECONDS: Final = 3.0
 _WHOLE_FACTOR: Final = 4
 """The time allowed for a whole reply, as a multiple of the time allowed for each part."""
 
-_SOCKET_EVENTS: Final = frozenset({"connection.connect_tcp.complete", "connection.start_tls.complete"})
+_SOCKET_EVENTS: Final = frozenset(
+    {"connection.connect_tcp.complete", "connection.connect_unix_socket.complete", "connection.start_tls.complete"}
+)
 
 Query = Mapping[str, str | int | list[str]]
 
@@ -31,7 +34,8 @@ class HttpConnection:
 
     `silence` is how long a stream may be silent before it counts as broken. `own_user_only` refuses a listener on this
     machine that belongs to neither this user nor root. With `failures_are_results`, a failed action is returned as a
-    result instead of raised as a refusal. `redact` removes secrets from text that the other side sent.
+    result instead of raised as a refusal. `redact` removes secrets from text that the other side sent. With
+    `unix_socket`, the connection is made through that socket instead of the port in the URL.
     """
 
     def __init__(  # noqa: PLR0913  # everything that describes the other side
@@ -44,9 +48,11 @@ class HttpConnection:
         secret: str = "",
         own_user_only: bool = False,
         failures_are_results: bool = True,
+        unix_socket: Path | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.url = url
+        self._unix_socket = unix_socket
         self._peer = peer
         self._hint = hint
         self._silence = silence
@@ -63,7 +69,7 @@ class HttpConnection:
                 "Accept-Encoding": "identity",
             },
             timeout=httpx.Timeout(_DEFAULT_SECONDS, connect=_CONNECT_SECONDS),
-            transport=transport,
+            transport=transport or (httpx.HTTPTransport(uds=str(unix_socket), verify=False) if unix_socket else None),
             trust_env=False,
             follow_redirects=False,
             # Reading every certificate of the system takes longer than the call, and plain HTTP needs none.
@@ -151,11 +157,13 @@ class HttpConnection:
         """Checks and remembers each new socket, so that `close` can end it while another thread waits on it."""
         if name in _SOCKET_EVENTS:
             connection = info["return_value"].get_extra_info("socket")
-            if self._own_user_only and (user := foreign_listener(connection)) is not None:
+            if self._unix_socket is not None:
+                check_peer(connection, self._unix_socket)
+            elif self._own_user_only and (user := foreign_listener(connection)) is not None:
                 connection.close()
                 detail = f"it belongs to user {user}, not to you or root"
                 raise NoGate(f"refused to connect to the program at {self.url}", detail, self._hint)
-            if self._http.base_url.host == "localhost" and not is_local(connection):
+            elif self._http.base_url.host == "localhost" and not is_local(connection):
                 connection.close()
                 detail = "the name localhost points to another machine"
                 raise NoGate(f"refused to connect to the program at {self.url}", detail, "Use 127.0.0.1 instead.")
@@ -225,7 +233,7 @@ class HttpConnection:
         try:
             yield
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise NoGate(f"cannot connect to {self.url}", str(error), self._hint) from None
+            raise NoGate(f"cannot connect to {self._unix_socket or self.url}", str(error), self._hint) from None
         except httpx.TimeoutException:
             hint = "Check that it is running."
             raise NoReply(f"the {self._peer} at {self.url} did not reply in time", hint=hint) from None

@@ -1,4 +1,7 @@
-"""Finds out which user is listening on a local port (on Linux only), because any user can take a free port."""
+"""Finds out which user listens at the other end of a connection, because any user can take a free port.
+
+The user of a port is only known on Linux; a Unix socket is in a private folder besides.
+"""
 
 import os
 import socket
@@ -6,6 +9,9 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+
+from aileron_tui.files.socket_peer import foreign_peer
+from aileron_tui.runtime.errors import NoGate
 
 _TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
 _LISTEN_STATE: Final = "0A"
@@ -25,6 +31,16 @@ def foreign_listener(connection: socket.socket) -> int | None:
     """The user listening at the other end of a local connection, unless it is this user, root, or unknown."""
     user = listening_user(connection)
     return None if user is None or user in trusted_users() else user
+
+
+def check_peer(connection: socket.socket, path: Path) -> None:
+    """Refuses a Unix socket on which a program of another user listens."""
+    if (user := foreign_peer(connection)) is not None:
+        connection.close()
+        detail = f"it belongs to user {user}, not to you or root"
+        raise NoGate(
+            f"refused to connect to the program at {path}", detail, "Remove the socket and start the gate again."
+        )
 
 
 def listening_user(connection: socket.socket) -> int | None:

@@ -1,6 +1,5 @@
 """One call of a connector: a fresh store, JSON in, JSON out, one deadline for everything, and reading the result."""
 
-import json
 import threading
 import time
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from typing import Final
 import wasmtime
 
 from aileron_tui.core.connector import Connector
-from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, read_object
+from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.sandbox import host_functions, wasi
 from aileron_tui.sandbox.credential_injection import Injector, SecretMasks
@@ -99,10 +98,10 @@ def invoke(
         limits.request,
         limits.response,
     )
-    host = HostFunctions(exchange, started_at, deadline)
     stdout, stderr = GuestStream(limits.output, keep_tail=False), GuestStream(_MAX_STDERR, keep_tail=True)
-    stdin = json.dumps({"args": invocation.args, "op": invocation.op}).encode()
-    end = _run(loaded, stdin, (stdout, stderr), host, limits.memory)
+    host = HostFunctions(exchange, stdout, stderr, started_at, deadline)
+    stdin = canonical({"args": invocation.args, "op": invocation.op})
+    end = _run(loaded, stdin, host, limits.memory)
     result = _read_result(end, host, stdout, stderr, invocation)
     return replace(
         result,
@@ -114,7 +113,7 @@ def invoke(
 
 
 def _run(
-    loaded: LoadedModule, stdin: bytes, streams: tuple[GuestStream, GuestStream], host: HostFunctions, memory: int
+    loaded: LoadedModule, stdin: bytes, host: HostFunctions, memory: int
 ) -> int | wasmtime.Trap | wasmtime.WasmtimeError:
     """Instantiates and runs the module; returns its exit code or the trap that ended it."""
     engine = shared_engine()
@@ -124,7 +123,7 @@ def _run(
         store.set_limits(
             memory_size=memory, table_elements=_MAX_TABLE_ELEMENTS, instances=1, tables=_MAX_TABLES, memories=1
         )
-        wasi.configure(store, stdin, *streams)
+        wasi.configure(store, stdin)
         with engine.ticker.running(host.deadline) as ticks:
             store.set_epoch_deadline(ticks)
             instance = loaded.instance.instantiate(store)

@@ -3,9 +3,9 @@
 import logging
 from dataclasses import field
 
-from aileron_tui.core.action import Action, Step
-from aileron_tui.core.interpolation import interpolate
 from aileron_tui.core.jsontext import Json, JsonObject, compact
+from aileron_tui.core.prompt import ResolvedStep
+from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.sandbox.connector_call import CallResult
@@ -44,52 +44,47 @@ class Execution:
         return self.failure.envelope() if self.failure else None
 
 
-def run(connectors: LoadedConnectors, action: Action, args: JsonObject) -> Execution:
+def run(connectors: LoadedConnectors, call: ResolvedCall) -> Execution:
     """Runs the steps in order and stops at the first failure; nothing is rolled back."""
+    name = call.action.name
     steps: JsonObject = {}
     log: list[str] = []
     stderr: list[str] = []
     seconds = 0.0
-    for step in action.execute:
-        result = _run_step(connectors, action, step, args)
+    for step in call.steps:
+        result = _run_step(connectors, call, step)
         log.extend(result.log)
         stderr.append(result.stderr)
         seconds += result.seconds
         if result.failure:
             _log.warning(
                 "%s failed in step %s: %s (%s)",
-                inline(action.name),
+                inline(name),
                 inline(step.id),
                 inline(result.failure.reason),
                 inline(str(result.failure.kind)),
             )
-            return Execution(action.name, steps, result.failure, step.id, tuple(log), "".join(stderr), seconds)
+            return Execution(name, steps, result.failure, step.id, tuple(log), "".join(stderr), seconds)
         steps[step.id] = result.output
-    return Execution(action.name, steps, None, "", tuple(log), "".join(stderr), seconds)
+    return Execution(name, steps, None, "", tuple(log), "".join(stderr), seconds)
 
 
-def _run_step(connectors: LoadedConnectors, action: Action, step: Step, args: JsonObject) -> CallResult:
+def _run_step(connectors: LoadedConnectors, call: ResolvedCall, step: ResolvedStep) -> CallResult:
     try:
-        requirement = connectors.requirement_of(action, step.connector)
+        requirement = connectors.requirement_of(call.action, step.connector.name)
         if step.op not in requirement.capabilities:
             raise CallRefused(_undeclared_op(step))
         loaded = connectors.load(requirement)
     except CallRefused as refused:
         return CallResult(failure=refused.failure)
-    return connectors.call(loaded, step.op, step_args(step, args), preview=False)
+    return connectors.call(loaded, step.op, step.inputs, preview=False)
 
 
-def step_args(step: Step, args: JsonObject) -> JsonObject:
-    """The step's own inputs, overridden by the arguments of the call, which keep their types."""
-    filled = interpolate(step.inputs, args)
-    return {**(filled if isinstance(filled, dict) else {}), **args}
-
-
-def _undeclared_op(step: Step) -> Failure:
+def _undeclared_op(step: ResolvedStep) -> Failure:
     return Failure(
         FailureKind.CAPABILITY_DENIED,
         "capability not in declared subset",
         f"the action does not declare the op {step.op}",
         Boundary.ACTION,
-        details={"connector": step.connector, "op": step.op},
+        details={"connector": step.connector.name, "op": step.op},
     )

@@ -28,6 +28,8 @@ _OK: Final = 0
 _FAILED: Final = -1
 _BAD_REQUEST: Final = -2
 _UNAVAILABLE: Final = -1
+_STDOUT: Final = 1
+_STDERR: Final = 2
 _MAX_LOG_LINES: Final = 200
 _MAX_LINE_LENGTH: Final = 2000
 _JSON_OVERHEAD: Final = 6  # JSON escapes can make a body this many times larger
@@ -43,6 +45,8 @@ class HostFunctions:
     """
 
     exchange: HttpExchange
+    stdout: wasi.GuestStream
+    stderr: wasi.GuestStream
     started_at: float
     deadline: float
     error: Failure | None = None
@@ -123,6 +127,14 @@ class HostFunctions:
         self.timed_out = self.timed_out or time.monotonic() >= self.deadline
         return errno
 
+    def write(self, caller: wasmtime.Caller, file: int, source: int, count: int, written: int) -> int:
+        """Writes to stdout or stderr."""
+        memory = caller.get("memory")
+        if not isinstance(memory, wasmtime.Memory):
+            return wasi.ERRNO_FAULT
+        stream = self.stdout if file == _STDOUT else self.stderr if file == _STDERR else None
+        return wasi.write(memory, caller, (source, count, written), stream)
+
 
 def _span(caller: wasmtime.Caller, pointer: int, length: int) -> tuple[wasmtime.Memory, int, int] | None:
     """Returns the guest's memory and a range inside it, or None if the range is invalid."""
@@ -151,7 +163,7 @@ current_call: Final = _CurrentCall()
 
 
 def define(linker: wasmtime.Linker) -> None:
-    """Defines the host functions, and a `poll_oneoff` that never sleeps past the deadline of the call."""
+    """Defines the host functions, and our own versions of two WASI functions."""
     functions: dict[str, tuple[int, int, Callable[..., int | None]]] = {
         "log": (4, 0, HostFunctions.log),
         "http_request": (2, 1, HostFunctions.http_request),
@@ -166,9 +178,9 @@ def define(linker: wasmtime.Linker) -> None:
     }
     for name, (parameters, results, function) in functions.items():
         linker.define_func(MODULE, name, _func_type(parameters, results), _guarded(name, function), access_caller=True)
-    linker.define_func(
-        _WASI, "poll_oneoff", _func_type(4, 1), _guarded("poll_oneoff", HostFunctions.poll), access_caller=True
-    )
+    replaced: dict[str, Callable[..., int]] = {"poll_oneoff": HostFunctions.poll, "fd_write": HostFunctions.write}
+    for name, function in replaced.items():
+        linker.define_func(_WASI, name, _func_type(4, 1), _guarded(name, function), access_caller=True)
 
 
 def _guarded(name: str, function: Callable[..., int | None]) -> Callable[..., int | None]:

@@ -2,11 +2,10 @@
 
 import logging
 
-from aileron_tui.core.action import Action
-from aileron_tui.core.interpolation import interpolate, missing_args
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import preview_rows
+from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.sandbox.connector_call import CallResult
@@ -47,25 +46,24 @@ class PreviewOutcome:
         return details
 
 
-def fetch(connectors: LoadedConnectors, action: Action, args: JsonObject) -> PreviewOutcome | None:
-    """Calls the preview op of an action; returns None if the action has no preview.
+def fetch(connectors: LoadedConnectors, call: ResolvedCall) -> PreviewOutcome | None:
+    """Calls the preview op of a call; returns None if the action has no preview.
 
     Only the manifest's argument table reaches the connector: an input that it does not name cannot affect the preview.
     """
+    action = call.action
     declared = action.approval.preview
     if declared is None:
         return None
     trust = hash_ = ""
     try:
-        if not action.execute:
+        if not call.steps:
             raise CallRefused(_invalid_call("the action declares no execute step"))
-        missing = missing_args(declared.args, args)
-        if missing:
-            raise CallRefused(_invalid_call(f'input "{missing[0]}" was not supplied'))
-        loaded = connectors.load(connectors.requirement_of(action, action.execute[0].connector))
+        if call.preview_inputs is None:
+            raise CallRefused(_invalid_call(f'input "{call.preview_lacks}" was not supplied'))
+        loaded = connectors.load(connectors.requirement_of(action, call.connector.name))
         trust, hash_ = loaded.pinned.trust, loaded.pinned.hash
-        filled = interpolate(declared.args, args)
-        result = connectors.call(loaded, declared.op, filled if isinstance(filled, dict) else {}, preview=True)
+        result = connectors.call(loaded, declared.op, call.preview_inputs, preview=True)
     except CallRefused as refused:
         result = CallResult(failure=refused.failure)
     if result.failure:

@@ -5,6 +5,8 @@ from types import TracebackType
 
 from aileron_tui.core.action import Action, Requirement
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import ConnectorRef
+from aileron_tui.core.resolved_call import ResolvedCall, resolve_call
 from aileron_tui.sandbox import execution, preview
 from aileron_tui.sandbox.connector_package import ConnectorPackage
 from aileron_tui.sandbox.execution import Execution
@@ -46,13 +48,24 @@ class Sandbox:
         except CallRefused as refused:
             return refused.failure.reason
 
-    def preview(self, action: Action, args: JsonObject) -> PreviewOutcome | None:
-        """Fetches the preview of a call; returns None if the action has no preview."""
-        return preview.fetch(self._connectors, action, args)
+    def connectors(self, action: Action) -> dict[str, ConnectorRef]:
+        """Returns the connectors that an action pins, by name."""
+        return {
+            needed.name: ConnectorRef(needed.name, needed.version, needed.hash, self.trust(needed))
+            for needed in reversed(action.requires)
+        }
 
-    def execute(self, action: Action, args: JsonObject) -> Execution:
-        """Runs the steps of an action."""
-        return execution.run(self._connectors, action, args)
+    def resolve(self, action: Action, args: JsonObject) -> ResolvedCall:
+        """Resolves a call of an action."""
+        return resolve_call(action, args, self.connectors(action))
+
+    def preview(self, call: ResolvedCall) -> PreviewOutcome | None:
+        """Fetches the preview of a call; returns None if the action has no preview."""
+        return preview.fetch(self._connectors, call)
+
+    def execute(self, call: ResolvedCall) -> Execution:
+        """Runs the steps of a call."""
+        return execution.run(self._connectors, call)
 
     def close(self) -> None:
         """Closes the pooled connections."""

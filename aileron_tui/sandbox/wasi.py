@@ -1,7 +1,10 @@
-"""The part of WASI preview 1 for connectors: three in-memory streams, and a sleep limited by the call's deadline."""
+"""The part of WASI preview 1 for connectors: three in-memory streams, and a sleep limited by the call's deadline.
+
+Output is written by a host function on the thread of the call. wasmtime's own streams call back into Python from its
+worker threads, even after the call has ended; if the interpreter is exiting then, such a thread panics.
+"""
 
 import ctypes
-import errno
 import time
 from typing import Final
 
@@ -16,8 +19,12 @@ _MAX_SUBSCRIPTIONS: Final = 4096
 _CLOCK: Final = 0
 _MONOTONIC: Final = 1
 _ABSOLUTE: Final = 1
+_MAX_BUFFERS: Final = 1024
+_BUFFER_SIZE: Final = 8
+_ERRNO_BAD_FILE: Final = 8
 ERRNO_FAULT: Final = 21
 _ERRNO_INVALID: Final = 28
+_ERRNO_NO_SPACE: Final = 51
 
 
 class GuestStream:
@@ -32,17 +39,17 @@ class GuestStream:
         self._parts = bytearray()
         self.overflowed = False
 
-    def write(self, data: bytes) -> int | None:
-        """The callback for wasmtime: returns None if written, a negative errno if refused. Never raises."""
-        if len(self._parts) + len(data) <= self._limit:
-            self._parts += data
-            return None
-        self.overflowed = True
-        if not self._keep_tail:
-            return -errno.ENOSPC
+    def accepts(self, size: int) -> bool:
+        """Whether a write of this size is allowed; remembers that one was refused."""
+        if len(self._parts) + size > self._limit:
+            self.overflowed = True
+        return self._keep_tail or not self.overflowed
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Adds bytes that were accepted."""
         self._parts += data
-        del self._parts[: len(self._parts) - self._limit]
-        return None
+        if self._keep_tail:
+            del self._parts[: max(len(self._parts) - self._limit, 0)]
 
     @property
     def data(self) -> bytes:
@@ -50,15 +57,41 @@ class GuestStream:
         return bytes(self._parts)
 
 
-def configure(store: wasmtime.Store, stdin: bytes, stdout: GuestStream, stderr: GuestStream) -> None:
-    """Gives a store its three streams, but no arguments, environment variables or folders."""
+def configure(store: wasmtime.Store, stdin: bytes) -> None:
+    """Gives a store its input, but no arguments, environment variables or folders."""
     config = wasmtime.WasiConfig()
     # The Python wrapper only takes a file for stdin; the C API takes bytes, which never touch the disk.
     stdin_bytes = _ffi.bytes_to_capi(stdin)
     _ffi.wasi_config_set_stdin_bytes(config.ptr(), ctypes.byref(stdin_bytes))
-    config.stdout_custom = stdout.write
-    config.stderr_custom = stderr.write
     store.set_wasi(config)
+
+
+def write(
+    memory: wasmtime.Memory, caller: wasmtime.Caller, args: tuple[int, int, int], stream: GuestStream | None
+) -> int:
+    """An `fd_write` to a stream, which is None for any other file. Like wasmtime's, it writes one buffer per call."""
+    source, count, written = (value & 0xFFFFFFFF for value in args)
+    if stream is None:
+        return _ERRNO_BAD_FILE
+    if count > _MAX_BUFFERS:
+        return _ERRNO_INVALID
+    memory_size = memory.data_len(caller)
+    if source + count * _BUFFER_SIZE > memory_size or written + 4 > memory_size:
+        return ERRNO_FAULT
+    buffers = memory.read(caller, source, source + count * _BUFFER_SIZE)
+    size = 0
+    for at in range(0, len(buffers), _BUFFER_SIZE):
+        start = int.from_bytes(buffers[at : at + 4], "little")
+        size = int.from_bytes(buffers[at + 4 : at + 8], "little")
+        if start + size > memory_size:
+            return ERRNO_FAULT
+        if size:
+            if not stream.accepts(size):
+                return _ERRNO_NO_SPACE
+            stream.write(memory.read(caller, start, start + size))
+            break
+    memory.write(caller, size.to_bytes(4, "little"), written)
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

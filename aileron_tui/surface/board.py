@@ -70,12 +70,14 @@ _TONES: Final = {
     RequestState.FAILED: Tone.BAD,
     RequestState.EXPIRED: Tone.WARN,
     RequestState.INTERRUPTED: Tone.WARN,
+    RequestState.UNKNOWN: Tone.WARN,
 }
 _PILLS: Final = {
     state: Pill(words.full_status, _TONES.get(state, Tone.QUIET), words.status if words.detail else "")
     for state, words in STATE_WORDS.items()
 } | {RequestState.PENDING: Pill("")}
 
+_NO_EFFECT: Final = Pill("no effect: nobody was waiting for the answer", Tone.WARN, "no effect")
 _ALLOWED_WITHOUT_END = Pill("allowed ✓, outcome not reported", brief="allowed ✓")
 
 
@@ -177,10 +179,14 @@ class Board:
         if under_way and request.reason:
             return Pill(clip(inline(request.reason), _LONGEST_NOTE), Tone.WARN)
         pill = self._under_way(request) if under_way else _PILLS[request.state]
+        if request.abandoned and request.state is RequestState.INTERRUPTED:
+            pill = _NO_EFFECT
         if request.edited_from and not request.state.decidable:
             pill = Pill(f"{pill.words} (edited)", pill.tone, f"{pill.short} (edited)")
         if request.state is RequestState.FAILED and (error := _error(request)):
             pill = Pill(f"{pill.words} {error}", pill.tone, pill.words)
+        elif request.state is RequestState.UNKNOWN and (error := _error(request)):
+            pill = Pill(f"{pill.words}: {error}", pill.tone, pill.words)
         if request.vanished:
             return Pill("no longer waiting")
         if request.state in _ANSWERED and not self._is_ours(request):

@@ -17,7 +17,7 @@ from aileron_tui.signing import key_store
 from tests.daemon.process import FakeDaemon
 
 PASSPHRASE = "correct horse"
-OK, FAILED, NOT_FOUND, RUNNING, INTERRUPTED = 0, 1, 5, 75, 130
+OK, FAILED, NOT_FOUND, OUTCOME_UNKNOWN, RUNNING, INTERRUPTED = 0, 1, 5, 6, 75, 130
 
 
 class Desk:
@@ -200,7 +200,7 @@ def test_a_shell_is_told_and_not_waited_for(desk: Desk, monkeypatch: pytest.Monk
 def test_one_that_the_daemon_forgets_is_of_unknown_end(desk: Desk) -> None:
     id_ = desk.daemon.register(outcome="running")
     desk.daemon.switch(answers={"result": {"status": 404, "body": {"error": {"code": "not_found", "message": "?"}}}})
-    assert desk.run("approve", id_, answers=["y"]) == FAILED
+    assert desk.run("approve", id_, answers=["y"]) == OUTCOME_UNKNOWN
     assert "interrupted: outcome unknown" in desk.out
 
 

@@ -33,6 +33,7 @@ def test_the_token_of_a_session_neither_sees_nor_decides(protected: Wire) -> Non
     made = protected.http.post("/v1/sessions", json={"agent": "conformance", "working_dir": "/"})
     if not made.is_success or "caveat_token" not in made.json():
         pytest.skip(f"this daemon gave no token for a session: {made.status_code}")
+    assert made.status_code == 200
     headers = {"Authorization": f"Bearer {made.json()['caveat_token']}"}
     refused(protected.http.get(LIST, headers=headers), 403, "forbidden")
     refused(protected.http.get(WATCH, headers=headers), 403, "forbidden")

@@ -90,6 +90,7 @@ def test_everybody_hears_of_a_new_request(wire: Wire) -> None:
         answer = wire.http.post(f"/v1/actions/{gated[0]['name']}/run", json={"args": args}, timeout=30)
         if answer.status_code == 412:
             pytest.skip("the vault is locked, so no action can be asked for")
+        assert wire.http.post(f"/v1/actions/{gated[0]['name']}/run").status_code == 400
         assert answer.status_code == 202, answer.text
         told = body_of(answer)
         assert told["status"] == "pending_approval"
@@ -100,3 +101,21 @@ def test_everybody_hears_of_a_new_request(wire: Wire) -> None:
             assert item.get("args", args) == args
         assert wire.waiting()[-1] == item
         wire.deny(item["id"])
+
+
+def test_a_draft_is_filled_in_by_the_daemon(wire: Wire) -> None:
+    """Asks for a reply as an agent would, and denies it."""
+    if not wire.may_approve:
+        pytest.skip("asks for something as an agent would: needs --may-approve")
+    made = wire.http.post("/v1/sessions", json={"agent": "conformance", "working_dir": "/"})
+    if not made.is_success:
+        pytest.skip(f"this daemon opened no session: {made.status_code}")
+    lie = {"service": "lie", "channel": "lie", "original_author": "lie", "draft_body": "lie"}
+    asked = lie | {"reply_to": "1", "body": "Yes."}
+    answer = wire.http.post(f"/v1/sessions/{made.json()['id']}/comms/draft", json=asked)
+    if answer.status_code != 202:
+        pytest.skip(f"there is nothing to reply to on this daemon: {answer.status_code}")
+    (item,) = [one for one in wire.waiting() if one["id"] == body_of(answer)["approval_id"]]
+    assert item["args"]["draft_body"] == "Yes."
+    assert "lie" not in item["args"].values()
+    wire.deny(item["id"])

@@ -2,12 +2,14 @@
 
 from aileron_tui.core.action import Action, Approval, Input, PreviewDirective, Requirement, Step
 from aileron_tui.core.decision import Statement, Verdict
-from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, ResolvedStep
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 
 MAIL = "local://samples/mail"
 HASH = "sha256:" + "ab" * 32
+SENT: JsonObject = {"draft_id": "r-12345"}
 
 
 def action(op: str = "send_draft", *, idempotent: bool | None = None) -> Action:
@@ -50,6 +52,7 @@ def prompt() -> Prompt:
         ),
         asker=Asker("scripted agent", "s-1", "/home/me/project"),
         risk=Risk(RiskLevel.HIGH, "it sends"),
+        steps=(ResolvedStep("send", "send_draft", ConnectorRef(MAIL, "1.0.0", HASH, "unsigned"), SENT),),
     )
 
 

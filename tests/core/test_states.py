@@ -10,6 +10,7 @@ LIVES = [
     ([RequestEvent.ASK, RequestEvent.APPROVE, RequestEvent.START, RequestEvent.SUCCEED], RequestState.EXECUTED),
     ([RequestEvent.ASK, RequestEvent.APPROVE, RequestEvent.START, RequestEvent.FAIL], RequestState.FAILED),
     ([RequestEvent.ASK, RequestEvent.APPROVE, RequestEvent.START, RequestEvent.INTERRUPT], RequestState.INTERRUPTED),
+    ([RequestEvent.ASK, RequestEvent.APPROVE, RequestEvent.START, RequestEvent.LOSE_TRACK], RequestState.UNKNOWN),
     ([RequestEvent.ASK, RequestEvent.DENY], RequestState.DENIED),
     ([RequestEvent.ASK, RequestEvent.EXPIRE], RequestState.EXPIRED),
     ([RequestEvent.ASK, RequestEvent.WITHDRAW], RequestState.WITHDRAWN),
@@ -66,9 +67,12 @@ def test_no_sequence_runs_an_op_twice_or_unasked(events: list[RequestEvent]) -> 
 
 
 def test_the_wire_keeps_apart_what_it_merges() -> None:
-    seen = [on_the_wire(state) for state in RequestState if state not in (RequestState.APPROVED, RequestState.RUNNING)]
+    merged = (RequestState.APPROVED, RequestState.RUNNING, RequestState.UNKNOWN)
+    seen = [on_the_wire(state) for state in RequestState if state not in merged]
     assert len(set(seen)) == len(seen)
     assert on_the_wire(RequestState.EXPIRED) == ("failed", "approval_timeout")
+    unknown = [on_the_wire(state) for state in (RequestState.UNKNOWN, RequestState.INTERRUPTED)]
+    assert unknown == [("failed", "outcome_unknown")] * 2
     assert on_the_wire(RequestState.APPROVED) == on_the_wire(RequestState.RUNNING) == ("running", "")
 
 

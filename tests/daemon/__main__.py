@@ -74,7 +74,7 @@ async def _run(options: argparse.Namespace, state: Path) -> None:
     server = await asyncio.start_server(connected, host.strip("[]"), int(port), backlog=512)
     bound = server.sockets[0].getsockname()[1]
     url = f"http://{host}:{bound}"
-    api.listen_addr = f"{host}:{bound}"
+    api.gateway_url = url
     write_private(state / "daemon.pid", {"pid": os.getpid()})
     told: Object = {"url": url, "pid": os.getpid(), "version": VERSION}
     told["started_at"] = go_time(time.time_ns() // 10**9 * 10**9, "Z")
@@ -83,12 +83,21 @@ async def _run(options: argparse.Namespace, state: Path) -> None:
     print(json.dumps({"url": url, "token": token, "pid": os.getpid(), "control": control_secret}), flush=True)  # noqa: T201  # the ready line
     await stop.wait()
     server.close()
+    await _lingered(queue, connections, switches.linger)
     for task in connections:
         task.cancel()
     await asyncio.gather(*connections, return_exceptions=True)
     queue.close(compact=True)
     for name in ("daemon.json", "daemon.pid"):
         (state / name).unlink(missing_ok=True)
+
+
+async def _lingered(queue: Queue, connections: set[asyncio.Task[None]], seconds: float) -> None:
+    """As in Go: idle connections end at once, open streams have some time left, and the process waits for them."""
+    for task in connections - queue.streams.tasks:
+        task.cancel()
+    if streams := connections & queue.streams.tasks:
+        await asyncio.wait(streams, timeout=seconds)
 
 
 def _told_to_stop(until_end_of: TextIO | None) -> asyncio.Event:
@@ -124,7 +133,7 @@ def _seed(queue: Queue, options: argparse.Namespace) -> None:
             if item["kind"] not in SEEDED:
                 sys.exit(f"cannot seed a {item['kind']}")
             plain: Object = {"args": {}, "session_id": "", "connector_fqn": "", "preview": None, "input_fields": []}
-            queue.register(**plain | item, outcome="nothing")
+            queue.register(seeded=True, **plain | item, outcome="nothing")
 
 
 if __name__ == "__main__":

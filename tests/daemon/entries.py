@@ -116,7 +116,7 @@ def labelled(args: Object, inputs: Sequence[Object]) -> list[Object]:
         if value is not None:
             rows.append(_row(label, value, multiline=bool(one.get("multiline"))))
         elif one.get("required", True):
-            rows.append({"label": label, "missing": True})
+            rows.append({"label": label, "missing": True} | ({"multiline": True} if one.get("multiline") else {}))
     declared = {one["name"] for one in inputs}
     rows += [_row(key, args[key]) for key in sorted(args) if key not in declared and args[key] is not None]
     return rows

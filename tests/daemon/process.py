@@ -95,6 +95,11 @@ class FakeDaemon:
             self._process.terminate()
             self._gone()
 
+    def end(self) -> None:
+        """SIGTERM, without waiting: it listens no more, and streams go on for as long as the switch `linger` says."""
+        assert self._process is not None
+        self._process.terminate()
+
     def kill(self) -> None:
         """`kill -9`: `daemon.json` stays and lies."""
         if self._process is not None:
@@ -216,6 +221,10 @@ class FakeDaemon:
         """Each thing that happened because of an approval: id, kind, and args (what took effect) or, for a shell,
         decision. Includes those before a restart."""
         return self._witnessed("effect", id_)
+
+    def headers_sent(self) -> list[Object]:
+        """The headers that agents gave with their http requests, in order."""
+        return [line["headers"] for line in self._witnessed("headers", None)]
 
     def counters(self) -> dict[str, int]:
         """watchers (open streams), streams (ever opened), dropped (events nobody or somebody did not get), unlocks."""

@@ -91,8 +91,8 @@ class Queue:
 
     # Asking
 
-    def register(self, kind: str = "action", **fields: Any) -> Entry:
-        """A new request. Fields not given are those of the sample of this kind."""
+    def register(self, kind: str = "action", *, seeded: bool = False, **fields: Any) -> Entry:
+        """A new request. Fields not given are those of the sample of this kind. A seeded one is not audited."""
         sample = {} if "action_name" in fields and kind == "action" else REQUESTS.get(kind, {})
         given: Object = {"session_id": SESSION, **sample, **fields}
         now = time.time_ns()
@@ -110,7 +110,8 @@ class Queue:
             raise ValueError(f"no such outcome: {entry.outcome!r}")
         self._entries[entry.id] = entry
         self._journal.keep(entry)
-        self.audit.add("approval.requested", ("agent", "agent"), self._facts(entry), entry.requested_at)
+        if not seeded:
+            self.audit.add("approval.requested", ("agent", "agent"), self._facts(entry), entry.requested_at)
         self.streams.publish("pending", entry.pending(self.switches))
         return entry
 
@@ -200,7 +201,7 @@ class Queue:
     def _start(self, entry: Entry) -> None:
         if not entry.live or entry.outcome == "nothing" or self.switches.hold_start:
             return
-        if self.switches.vault == "locked":
+        if self.switches.vault == "locked" and entry.kind == "action":
             self._step(entry, AWAITING)
             return
         self._step(entry, RUNNING)
@@ -217,14 +218,9 @@ class Queue:
         if entry.status not in (RUNNING, APPROVED):
             return
         if outcome == "completed":
-            entry.audit_id = f"audit-{uuid.uuid4()}"
-            self.audit.add("execution.succeeded", ("connector_runtime", "runtime"), self._facts(entry), self.now())
+            entry.audit_id = str(uuid.uuid4())
             self._step(entry, COMPLETED)
             return
-        error = (entry.failure or {}).get("error", {})
-        facts = {f"aileron.failure.{key}": error[key] for key in ("class", "boundary", "retriable") if key in error}
-        facts["aileron.failure.message"] = error.get("message", entry.error_message)
-        self.audit.add("execution.failed", ("connector_runtime", "runtime"), self._facts(entry) | facts, self.now())
         self._step(entry, FAILED)
 
     def _step(self, entry: Entry, status: str) -> None:
@@ -275,7 +271,7 @@ class Queue:
     def _sent(entry: Entry) -> Object:
         """The arguments that take effect: only a draft can be changed by its reviewer."""
         body = (entry.edited_payload or {}).get("body")
-        if entry.kind == "comms_draft" and isinstance(body, str):
+        if entry.kind == "comms_draft" and isinstance(body, str) and body:
             return entry.args | {"draft_body": body}
         return entry.args
 

@@ -90,7 +90,7 @@ class Audit:
     def add(self, event_type: str, actor: tuple[str, str], payload: Object, at: str) -> str:
         """A new event; gives its id."""
         event: Object = {
-            "audit_id": f"audit-{uuid.uuid4()}",
+            "audit_id": str(uuid.uuid4()),
             "event_type": event_type,
             "timestamp": at,
             "actor": {"type": actor[0], "id": actor[1]},
@@ -138,6 +138,10 @@ class Witness:
     def effect(self, entry: Entry, **what: Any) -> None:
         """Something happened in the world because of an approval."""
         self._lines.append({"what": "effect", "id": entry.id, "kind": entry.kind, **what})
+
+    def headers(self, headers: Object) -> None:
+        """The headers that an agent gave with an http request: they are sent, and nobody is told of them."""
+        self._lines.append({"what": "headers", "id": "", "headers": headers})
 
     def close(self) -> None:
         self._lines.close()

@@ -18,6 +18,7 @@ from tests.daemon.exchange import Channel, HangUp, Request, Response
 from tests.daemon.garbage import spoil
 from tests.daemon.gotext import Object, encode, from_go_time
 from tests.daemon.queue import Queue, Unknown
+from tests.daemon.samples import REQUESTS
 
 VERSION: Final = "0.9.0-fake"
 COOKIE: Final = "aileron_daemon_token"
@@ -96,7 +97,7 @@ class Api:
         self._token = token
         self._secret = secrets.token_bytes(32)
         self.asked: list[Object] = []
-        self.listen_addr = ""
+        self.gateway_url = ""
 
     async def __call__(self, request: Request, channel: Channel) -> Response | None:
         """One answer, with the faults that are switched on."""
@@ -228,12 +229,12 @@ class Api:
         if not action.get("enabled", True):
             return refusal(409, "action_disabled", f"action {_q(values[0])} is disabled")
         try:
-            args = read_struct(request.body or b"{}", {"args": dict})["args"] or {}
+            args = read_struct(request.body, {"args": dict})["args"] or {}
         except Malformed as error:
             return refusal(400, "invalid_body", str(error))
         approval = action.get("approval", {})
         if not approval.get("required"):
-            return as_json({"audit_id": f"audit-{uuid.uuid4()}", "result": "[]"})
+            return as_json({"audit_id": str(uuid.uuid4()), "result": "[]"})
         preview = _preview(approval)
         entry = self._queue.register(
             "action",
@@ -249,11 +250,25 @@ class Api:
         kind = {"send": "comms_send", "draft": "comms_draft", "http": "http_request"}.get(values[1])
         if kind is None:
             return self._unknown(request)
+        if kind == "comms_send" and not self._switches.listener:
+            return refusal(400, "no_listener", "no listener is configured for this session")
         try:
-            args = json.loads(request.body)
-        except ValueError as error:
+            args = self._comms_args(kind, request.body)
+        except Malformed as error:
             return refusal(400, "invalid_request", str(error))
         return _accepted(self._queue.register(kind, args=args, session_id=values[0]).id)
+
+    def _comms_args(self, kind: str, body: bytes) -> Object:
+        """What the agent sent, and what the daemon adds to it; other keys and the headers are not listed."""
+        if kind == "comms_send":
+            return read_struct(body, {"service": str, "channel": str, "body": str})
+        if kind == "comms_draft":
+            said = read_struct(body, {"reply_to": str, "body": str})
+            answered: Object = REQUESTS["comms_draft"]["args"]
+            return answered | {"reply_to": said["reply_to"], "draft_body": said["body"]}
+        said = read_struct(body, {"method": str, "url": str, "body": str, "headers": dict})
+        self._queue.witness.headers(said.pop("headers") or {})
+        return said | {"secret_name": self._switches.credential}
 
     async def _shell(self, request: Request, values: list[str]) -> Response:
         try:
@@ -274,7 +289,7 @@ class Api:
         except ValueError as error:
             return refusal(400, "invalid_request", str(error))
         wanted = {name: query.get(name, "") for name in ("audit_id", "connector_fqn", "class")}
-        return as_json({"events": self._queue.audit.find(min(max(limit, 1), 1000), since, **wanted)})
+        return as_json({"events": self._queue.audit.find(max(limit, 1), since, **wanted)})
 
     def _audit_event(self, request: Request, values: list[str]) -> Response:
         found = self._queue.audit.find(1, audit_id=values[0])
@@ -308,7 +323,7 @@ class Api:
         self._queue.sessions.append(session)
         self._queue.remember()
         capabilities = ["actions:list", "actions:run", "approvals:poll", "comms"]
-        return as_json(session | {"caveat_token": self.caveat(str(session["id"]), capabilities)}, 201)
+        return as_json(session | {"caveat_token": self.caveat(str(session["id"]), capabilities)})
 
     # The daemon itself
 
@@ -323,13 +338,13 @@ class Api:
             "action_count": len(self._queue.actions),
             "connector_count": 1,
             "binding_count": len(self._queue.bindings),
-            "listen_addr": self.listen_addr,
+            "gateway_url": self.gateway_url,
         }
         return as_json(told)
 
     def _vault_status(self, request: Request, values: list[str]) -> Response:
         state = "unlocked" if self._switches.vault == "dev" else self._switches.vault
-        return as_json({"locked": state == "locked", "state": state})
+        return as_json({"locked": state in ("locked", "missing"), "state": state})
 
     def _vault_unlock(self, request: Request, values: list[str]) -> Response:
         self._queue.unlocks += 1
@@ -338,11 +353,13 @@ class Api:
         except Malformed as error:
             return refusal(400, "invalid_request", str(error))
         if not passphrase:
-            return refusal(400, "invalid_request", "passphrase is required")
+            return refusal(400, "missing_passphrase", "passphrase is required")
+        if self._switches.vault == "dev":
+            return refusal(503, "no_local_vault", "this daemon has no local vault")
         if self._switches.vault == "missing":
-            return refusal(404, "vault_missing", "there is no vault")
+            return refusal(404, "no_local_vault_file", "there is no vault file")
         if self._switches.vault != "locked":
-            return refusal(409, "already_unlocked", "the vault is already unlocked")
+            return as_json({"locked": False, "state": "unlocked"}, 409)
         if not hmac.compare_digest(passphrase.encode(), self._switches.passphrase.encode()):
             return refusal(401, "wrong_passphrase", "wrong passphrase")
         self._switches.vault = "unlocked"

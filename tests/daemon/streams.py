@@ -33,6 +33,7 @@ class Streams:
         self._open: list[Subscriber] = []
         self.dropped = 0
         self.opened = 0
+        self.tasks: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -84,6 +85,10 @@ class Streams:
         subscriber = Subscriber(asyncio.ensure_future(channel.reader.read()))
         self._open.append(subscriber)
         self.opened += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
         try:
             if not self._switches.silent_streams:
                 shown = items()

@@ -83,6 +83,12 @@ class Switches:
     vault: str = "unlocked"
     """missing, locked, unlocked or dev."""
     passphrase: str = "open sesame"
+    listener: bool = True
+    """Whether a session has somebody to send its messages; without, `comms/send` is refused."""
+    credential: str = "example-api"
+    """What the daemon adds to the http requests of agents; "" is none."""
+    linger: float = 0.0
+    """Seconds that open streams, and the process, go on after the listener is closed; 30 in a real daemon."""
     run_time: float = 0.0
     """Seconds an approved action runs."""
     hold_start: bool = False

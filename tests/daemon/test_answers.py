@@ -9,7 +9,7 @@ import pytest
 
 from tests.daemon.listener import Listener, answer
 from tests.daemon.process import PATIENCE, FakeDaemon
-from tests.daemon.samples import GOOGLE, PREVIEW, SESSION
+from tests.daemon.samples import GOOGLE, PREVIEW, REQUESTS, SESSION
 
 LIST = "/v1/action-approvals"
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,8}[1-9])?\+02:00")
@@ -59,12 +59,26 @@ def test_the_token_of_a_session_polls_and_nothing_more(daemon: FakeDaemon) -> No
 
 def test_a_new_session_brings_its_token(daemon: FakeDaemon) -> None:
     status, made = daemon.ask("POST", "/v1/sessions", {"agent": "claude", "working_dir": "/src"})
-    assert status == 201
+    assert status == 200
     bearer = {"Authorization": f"Bearer {made['caveat_token']}"}
     asked = {"service": "slack", "channel": "#x", "body": "hello"}
     assert daemon.ask("POST", f"/v1/sessions/{made['id']}/comms/send", asked, bearer)[0] == 202
     assert daemon.ask("POST", "/v1/sessions/another/comms/send", asked, bearer)[0] == 403
     assert daemon.items()[0]["kind"] == "comms_send"
+    daemon.switch(listener=False)
+    assert daemon.ask("POST", f"/v1/sessions/{made['id']}/comms/send", asked, bearer)[0] == 400
+
+
+def test_what_the_daemon_fills_in_is_not_taken_from_the_agent(daemon: FakeDaemon) -> None:
+    lie = {"service": "lie", "channel": "lie", "original_author": "lie", "original_body": "lie", "draft_body": "lie"}
+    assert daemon.ask("POST", "/v1/sessions/s-1/comms/draft", lie | {"reply_to": "17", "body": "Yes."})[0] == 202
+    headers = {"Authorization": "Bearer of-the-agent", "X-Else": "1"}
+    asked = {"method": "GET", "url": "https://example.com/", "headers": headers, "secret_name": "lie"}
+    assert daemon.ask("POST", "/v1/sessions/s-1/comms/http", asked)[0] == 202
+    draft, call = daemon.items()
+    assert draft["args"] == REQUESTS["comms_draft"]["args"] | {"reply_to": "17", "draft_body": "Yes."}
+    assert call["args"] == {"method": "GET", "url": "https://example.com/", "body": "", "secret_name": "example-api"}
+    assert daemon.headers_sent()[-1] == headers
 
 
 def test_an_unprotected_daemon_has_no_token(home: Path) -> None:

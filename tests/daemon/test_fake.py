@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.listener import answer
+from tests.daemon.listener import Listener, answer
 from tests.daemon.process import PATIENCE, ROOT, FakeDaemon
 
 LIST = "/v1/action-approvals"
@@ -100,6 +100,24 @@ def test_the_command_line_says_where_it_is(home: Path, tmp_path: Path) -> None:
 # Restart
 
 
+def test_a_stream_outlives_the_listener(home: Path) -> None:
+    """On SIGTERM nobody can connect any more, and an open stream goes on."""
+    with FakeDaemon(home, heartbeat=0.05, linger=PATIENCE) as daemon, Listener(daemon) as stream:
+        stream.event()
+        daemon.end()
+
+        def refused() -> bool:
+            try:
+                socket.create_connection(daemon.address, PATIENCE).close()
+            except ConnectionRefusedError:
+                return True
+            return False
+
+        daemon.wait_until(refused)
+        assert [stream.frame() for _ in range(3)] == [b": heartbeat"] * 3
+        assert daemon.file.exists()
+
+
 def test_a_restart_keeps_what_there_was(home: Path) -> None:
     with FakeDaemon(home) as daemon:
         waiting, shell, message = daemon.register(), daemon.register("shell"), daemon.register("comms_send")
@@ -165,6 +183,7 @@ def test_the_seed_of_the_real_one_runs_nothing(home: Path) -> None:
         daemon.decide(item["id"], approved=True)
         assert daemon.result(item["id"]) == {"status": "running"}
         assert daemon.effects() == []
+        assert [one["event_type"] for one in daemon.ask("GET", "/v1/audit")[1]["events"]] == ["approval.approved"]
     with pytest.raises(AssertionError, match="cannot seed a shell"):
         FakeDaemon(home, dev_seed={"items": [{"kind": "shell", "action_name": "shell"}]})
 

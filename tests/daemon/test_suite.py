@@ -46,7 +46,7 @@ def test_it_approves_only_when_it_may(check: Run, home: Path) -> None:
     code, words = check()
     assert code == 0, words
     assert "needs --may-approve" in words
-    assert counted(words, "skipped") == 6, words
+    assert counted(words, "skipped") == 7, words
     lines = [json.loads(line) for line in (home / "witness.jsonl").read_text().splitlines()]
     applied = [line for line in lines if line["applied"]]
     assert len(applied) == 8

@@ -30,11 +30,11 @@ class SuiteRunner:
 
     def execute(self, action: str, **args: Json) -> Execution:
         """What the action does."""
-        return self.sandbox.execute(self.actions[action], args)
+        return self.sandbox.execute(self.sandbox.resolve(self.actions[action], args))
 
     def preview(self, action: str, **args: Json) -> dict[str, str]:
         """The preview rows as label and text; the reason under "unavailable" if there are none."""
-        outcome = self.sandbox.preview(self.actions[action], args)
+        outcome = self.sandbox.preview(self.sandbox.resolve(self.actions[action], args))
         assert outcome is not None
         if outcome.failure:
             return {"unavailable": outcome.result.unavailable}
@@ -186,7 +186,7 @@ def test_an_unknown_op_fails(suite: SuiteRunner) -> None:
         execute=(replace(step, op="no_such_op"),),
         requires=(replace(requirement, capabilities=("no_such_op",)),),
     )
-    failed = failure(suite.sandbox.execute(odd, {"draft_id": "r-12345"}))
+    failed = failure(suite.sandbox.execute(suite.sandbox.resolve(odd, {"draft_id": "r-12345"})))
     assert failed.message == "connector exited 1; stderr: unknown op no_such_op\n"
 
 

@@ -4,14 +4,22 @@ import re
 
 import pytest
 
-from tests.e2e.conftest import House, answer
+from tests.e2e.conftest import CONFIG, House, answer
 from tests.e2e.person import READY
 from tests.e2e.terminal import CLEAR, CTRL_S, Terminal
+
+# These tests are about one-key answers and batches, which a high risk would not allow.
+ONE_KEY = """
+[[risk]]
+level = "normal"
+action = "*-file"
+"""
 
 
 @pytest.fixture
 def open_house(house: House) -> House:
-    """A gate that runs, and a key that needs no passphrase."""
+    """A gate that runs, and a key that needs no passphrase. Moving and renaming files takes one key."""
+    (house.home / "config.toml").write_text(CONFIG + ONE_KEY)
     house.make_key()
     house.start_gate()
     return house

@@ -277,8 +277,8 @@ def test_two_sources_are_one_list_and_the_trouble_of_one_is_its_own(house: House
             terminal.until("◌ here is not connected")
             terminal.press("j")
             terminal.until("from team, a gate")
-            terminal.until(READY)
-            terminal.press("a")
+            read(terminal)
+            confirm(terminal)
             until_row(terminal, r"move-file +team done ✓")
             assert house.service.drive.files["f-1001"].sample.parents == ("d-reports",)
 

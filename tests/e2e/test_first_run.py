@@ -5,6 +5,7 @@ from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing import key_store
 from aileron_tui.signing.approvers import Approvers
 from tests.e2e.conftest import House, answer
+from tests.e2e.person import approve
 from tests.e2e.terminal import DOWN, ENTER, clean
 
 
@@ -36,9 +37,7 @@ def test_a_key_is_made_and_the_gate_runs_inside(house: House) -> None:
         terminal.until("● connected")
         call = house.call("move-file", file_id="f-1001", folder_id="d-reports")
         terminal.until("Quarterly report.pdf")
-        terminal.until("ready for your answer")
-        terminal.press("a")
-        terminal.until("done ✓")
+        approve(terminal)
         assert answer(call)[0] == 0
         terminal.press("q")
         assert terminal.end() == 0

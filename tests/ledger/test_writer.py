@@ -25,6 +25,7 @@ from aileron_tui.ledger.errors import (
     LedgerOlder,
 )
 from aileron_tui.ledger.head import read_head
+from aileron_tui.ledger.history_filter import HistoryFilter
 from aileron_tui.ledger.open_store import set_aside
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.sqlite import schema
@@ -33,7 +34,7 @@ from aileron_tui.ledger.sqlite.writer import SqliteLedger
 from aileron_tui.ledger.store import LARGEST_ENTRY, EntryDraft
 from aileron_tui.signing.envelope import sign
 from aileron_tui.signing.key_store import for_this_run
-from tests.ledger.scenes import Scene, check, tampering
+from tests.ledger.scenes import DIGEST, Scene, check, tampering
 
 
 def test_entries_come_back_as_they_were_given(scene: Scene) -> None:
@@ -270,26 +271,26 @@ def test_a_newer_ledger_is_refused_and_left_alone(scene: Scene) -> None:
     with tampering(path) as db:
         db.execute("PRAGMA user_version = 99")
     for attempt in (SqliteLedger, SqliteReader):
-        with pytest.raises(LedgerNewer, match="schema 99; this program reads up to 2"):
+        with pytest.raises(LedgerNewer, match="schema 99; this program reads up to 3"):
             attempt(path)
 
 
 def test_an_older_ledger_is_brought_up_to_date_by_the_writer(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     path = scene.close()
 
-    def third(db: sqlite3.Connection) -> None:
+    def fourth(db: sqlite3.Connection) -> None:
         db.execute("CREATE TABLE news (text TEXT)")
 
-    steps = (*schema.MIGRATIONS, third)
+    steps = (*schema.MIGRATIONS, fourth)
     monkeypatch.setattr(schema.migrate, "__defaults__", (steps,))
-    monkeypatch.setattr(schema, "VERSION", 3)
-    monkeypatch.setattr("aileron_tui.ledger.sqlite.reader.OLDEST_READABLE", 3)
+    monkeypatch.setattr(schema, "VERSION", 4)
+    monkeypatch.setattr("aileron_tui.ledger.sqlite.reader.OLDEST_READABLE", 4)
     with pytest.raises(LedgerOlder):
         SqliteReader(path)
     with SqliteLedger(path) as ledger:
         ledger.append(EntryKind.STARTED, {})
     with SqliteReader(path) as reader:
-        assert reader.db.execute("PRAGMA user_version").fetchone()[0] == 3
+        assert reader.db.execute("PRAGMA user_version").fetchone()[0] == 4
         assert reader.db.execute("SELECT count(*) FROM news").fetchone()[0] == 0
     assert check(path, noted=True).fault is None
 
@@ -445,3 +446,29 @@ def test_a_newer_last_entry_is_not_reported_as_damage(scene: Scene) -> None:
     with pytest.raises(LedgerNewer, match=r"newer version of aileron-tui \(format 3;") as caught:
         SqliteLedger(path)
     assert (caught.value.detail, caught.value.hint) == (f"{path}: entry {last}", "Update aileron-tui.")
+
+
+def test_an_unknown_outcome_is_an_end_of_its_own(scene: Scene) -> None:
+    scene.ask("act-1")
+    scene.show("act-1")
+    scene.decide("act-1")
+    scene.step(EntryKind.RUNNING, "act-1", digest=DIGEST)
+    scene.step(EntryKind.UNKNOWN, "act-1", error="network_error: the reply was lost")
+    with pytest.raises(InvalidTransition, match="that is unknown"):
+        scene.step(EntryKind.FAILED, "act-1")
+    with SqliteReader(scene.ledger.path) as reader:
+        (found,) = reader.page(HistoryFilter(outcomes=("unknown",)))
+        assert (found.outcome, found.error) == ("unknown", "network_error: the reply was lost")
+        assert reader.page(HistoryFilter(text="outcome unknown")) == (found,)
+        assert not reader.page(HistoryFilter(outcomes=("failed",)))
+    assert check(scene.close(), noted=True).fault is None
+
+
+def test_a_version_that_cannot_read_an_unknown_outcome_refuses_the_ledger(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = scene.close()
+    monkeypatch.setattr(schema, "VERSION", 2)  # the version before the outcome existed
+    for attempt in (SqliteLedger, SqliteReader):
+        with pytest.raises(LedgerNewer, match="written by a newer version"):
+            attempt(path)

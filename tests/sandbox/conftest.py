@@ -48,14 +48,16 @@ class Runner:
     def preview(self, wasm: bytes, *hosts: str, credential: str = "", args: JsonObject | None = None) -> PreviewOutcome:
         package = packages.package(wasm, hosts, credential)
         with self.sandbox(package) as box:
-            outcome = box.preview(packages.action(package, self.action_options), ARGS if args is None else args)
+            action = packages.action(package, self.action_options)
+            outcome = box.preview(box.resolve(action, ARGS if args is None else args))
         assert outcome is not None
         return outcome
 
     def execute(self, wasm: bytes, *hosts: str, credential: str = "", args: JsonObject | None = None) -> Execution:
         package = packages.package(wasm, hosts, credential)
         with self.sandbox(package) as box:
-            return box.execute(packages.action(package, self.action_options), ARGS if args is None else args)
+            action = packages.action(package, self.action_options)
+            return box.execute(box.resolve(action, ARGS if args is None else args))
 
     def sandbox(self, package: ConnectorPackage) -> Sandbox:
         settings = SandboxSettings(self.cache, self.credentials, limits=self.limits)

@@ -32,7 +32,7 @@ SIGNED = replace(PACKED, signature=KEY.sign(PACKED.wasm + PACKED.manifest))
 
 def preview(package: ConnectorPackage, pin: str = "", keyring: PublisherKeyring | None = None) -> PreviewOutcome:
     with Sandbox({packages.NAME: package}, SandboxSettings(keyring=keyring or PublisherKeyring())) as box:
-        outcome = box.preview(packages.action(package, pin=pin), {"draft_id": "x"})
+        outcome = box.preview(box.resolve(packages.action(package, pin=pin), {"draft_id": "x"}))
     assert outcome is not None
     return outcome
 
@@ -61,7 +61,7 @@ def test_bytes_are_checked_again_when_they_are_read_again() -> None:
     with Sandbox(installed) as box:
         for package, unavailable in ((PACKED, False), (replace(PACKED, wasm=guests.TRAP), True), (PACKED, False)):
             installed[packages.NAME] = package
-            outcome = box.preview(action, {"draft_id": "x"})
+            outcome = box.preview(box.resolve(action, {"draft_id": "x"}))
             assert outcome is not None
             assert bool(outcome.result.unavailable) is unavailable
 

@@ -24,13 +24,13 @@ def error(found: Failure) -> dict[str, object]:
     return dict(envelope)
 
 
-def test_the_arguments_of_the_call_override_the_inputs_of_the_step(runner: Runner) -> None:
+def test_the_inputs_of_the_step_win_and_other_inputs_are_passed_along(runner: Runner) -> None:
     runner.action_options.steps = (
         Step("send", packages.NAME, "send_draft", None, {"limit": "${args.limit}", "mode": "fast", "id": "${args.id}"}),
     )
-    execution = runner.execute(guests.echo(), args={"limit": 5, "extra": [1]})
+    execution = runner.execute(guests.echo(), args={"limit": 5, "extra": [1], "mode": "slow"})
     assert execution.failure is None
-    sent = {"limit": 5, "mode": "fast", "id": "${args.id}", "extra": [1]}
+    sent = {"limit": 5, "mode": "fast", "extra": [1]}
     assert execution.steps == {"send": {"args": sent, "op": "send_draft"}}
 
 

@@ -200,7 +200,7 @@ def test_a_pooled_connection_that_the_peer_closed_is_replaced(runner: Runner, se
     package = packages.package(get(service.url("/draft")), [service.host_port])
     with runner.sandbox(package) as box:
         for _ in range(3):
-            outcome = box.preview(packages.action(package), {"draft_id": "x"})
+            outcome = box.preview(box.resolve(packages.action(package), {"draft_id": "x"}))
             assert outcome is not None
             assert not outcome.result.unavailable
     assert len(service.received) == 3

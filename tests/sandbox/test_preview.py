@@ -107,13 +107,14 @@ def test_foreign_letters_reach_the_guest_and_come_back(runner: Runner) -> None:
 def test_an_action_without_a_preview(runner: Runner) -> None:
     package = packages.package(guests.TRAP)
     with runner.sandbox(package) as box:
-        assert box.preview(packages.action(package, packages.ActionOptions(preview=False)), {}) is None
+        action = packages.action(package, packages.ActionOptions(preview=False))
+        assert box.preview(box.resolve(action, {})) is None
 
 
 def test_a_connector_that_is_not_there() -> None:
     package = packages.package(guests.TRAP)
     with Sandbox({}) as box:
-        outcome = box.preview(packages.action(package), {"draft_id": "x"})
+        outcome = box.preview(box.resolve(packages.action(package), {"draft_id": "x"}))
     assert outcome is not None
     assert outcome.result.unavailable == f"the connector {packages.NAME} is not installed"
 
@@ -173,7 +174,7 @@ def test_calls_in_many_threads_are_independent(runner: Runner, service: Upstream
     def run(case: tuple[bytes, str]) -> tuple[str, str]:
         package = packages.package(case[0], [service.host_port])
         with Sandbox({packages.NAME: package}, SandboxSettings(limits=runner.limits)) as box:
-            outcome = box.preview(packages.action(package), {"draft_id": "x"})
+            outcome = box.preview(box.resolve(packages.action(package), {"draft_id": "x"}))
         assert outcome is not None
         return outcome.result.unavailable, case[1]
 

@@ -149,6 +149,7 @@ APPROVED_STATES = {
     RequestState.EXECUTED,
     RequestState.FAILED,
     RequestState.INTERRUPTED,
+    RequestState.UNKNOWN,
 }
 
 

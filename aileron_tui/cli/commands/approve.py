@@ -23,5 +23,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Returns 0 if done, 1 if not approved or failed, 5 if changed or no longer waiting, 75 if still running."""
+    """Returns 0 if done, 1 if not approved or failed, 5 if changed or answered, 6 if unknown, 75 if still running."""
     return answer_command.give_answer(options, Verdict.APPROVE)

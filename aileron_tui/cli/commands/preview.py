@@ -16,7 +16,7 @@ from aileron_tui.core.bundle import Bundle
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.findings import Severity
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.prompt import Asker, ConnectorRef, Prompt, lines
+from aileron_tui.core.prompt import Asker, Prompt, lines
 from aileron_tui.core.prompt_rows import input_rows
 from aileron_tui.core.risk import assess
 from aileron_tui.core.toml_schema import nearest
@@ -85,27 +85,20 @@ def run(options: argparse.Namespace) -> int:
 def _prompt(setup: _Setup, action: Action, args: JsonObject) -> tuple[Prompt, PreviewOutcome | None]:
     settings = sandbox_settings(setup.config, private_folder(paths().cache), load_keyring(paths().keyring))
     with Sandbox(read_packages(setup.manifests), settings) as sandbox:
-        outcome = sandbox.preview(action, args) if action.gated else None
-        connector = _connector(sandbox, action)
+        call = sandbox.resolve(action, args)
+        outcome = sandbox.preview(call) if action.gated else None
     prompt = Prompt(
         kind="action",
         action=action.name,
-        connector=connector,
-        args=args,
-        inputs=input_rows(action.inputs, args),
+        connector=call.connector,
+        args=call.args,
+        inputs=input_rows(action.inputs, call.args),
         preview=outcome.result if outcome else None,
         asker=Asker(),
         risk=assess(action, setup.config.risk),
+        steps=call.steps,
     )
     return prompt, outcome
-
-
-def _connector(sandbox: Sandbox, action: Action) -> ConnectorRef:
-    name = action.execute[0].connector
-    needed = action.requirement(name)
-    if needed is None:
-        return ConnectorRef(name, trust="not installed")
-    return ConnectorRef(name, needed.version, needed.hash, sandbox.trust(needed))
 
 
 @contextmanager

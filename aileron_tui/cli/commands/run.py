@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.cli import action_inputs
-from aileron_tui.cli.exit_codes import DENIED, FAILED, OK, UNANSWERED, USAGE, WAITING
+from aileron_tui.cli.exit_codes import DENIED, FAILED, OK, OUTCOME_UNKNOWN, UNANSWERED, USAGE, WAITING
 from aileron_tui.cli.output import print_json, write_error
 from aileron_tui.core.address import BadAddress, read_address
 from aileron_tui.core.jsontext import JsonError, JsonObject, read
@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Returns 0 if done, 1 if failed, 2 for wrong usage, 3 if denied, 4 if nobody answered, 75 if still waiting."""
+    """Returns 0 if done, 1 failed, 2 wrong usage, 3 denied, 4 nobody answered, 6 outcome unknown, 75 still waiting."""
     found = discover(options.url)
     if options.token_file:
         found = FoundGate(found.url, found.instance, options.token_file)
@@ -104,6 +104,8 @@ def _exit_code(answer: JsonObject) -> int:
             return DENIED
         case {"failure": {"error": {"class": "approval_timeout"}}}:
             return UNANSWERED
+        case {"failure": {"error": {"class": "outcome_unknown"}}}:
+            return OUTCOME_UNKNOWN
         case _:
             return FAILED
 

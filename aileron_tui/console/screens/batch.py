@@ -16,7 +16,7 @@ from aileron_tui.console.render import MUTED, WARNING, foreign_line, foreign_sho
 from aileron_tui.console.screens.dialog import Dialog
 from aileron_tui.console.widgets.batch_rows import CHOICE_WIDTH, BatchRows
 from aileron_tui.console.widgets.hanging_indent import HangingIndent
-from aileron_tui.console.widgets.marked_summary import NAME_WIDTH, summary, why_unread
+from aileron_tui.console.widgets.marked_summary import NAME_WIDTH, known_names, summary, why_unread
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
@@ -51,7 +51,8 @@ class BatchScreen(Dialog[list[tuple[Request, Verdict]] | None]):
         self._requests = requests
         self._checks = checks
         self._problems = [checks.problem(request) for request in requests]
-        self._unread = ["" if checks.was_read(request) else why_unread(request, utc_now()) for request in requests]
+        known, now = known_names(requests), utc_now()
+        self._unread = ["" if checks.was_read(one) else why_unread(one, now, known) for one in requests]
         self._choices = [self._possible(number, start) for number in range(len(requests))]
 
     def parts(self) -> ComposeResult:

@@ -35,6 +35,7 @@ _OUTCOME_STYLES: Final = {
     RequestState.EXECUTED: "$text-success",
     RequestState.FAILED: "$text-error",
     RequestState.INTERRUPTED: "$text-warning",
+    RequestState.UNKNOWN: "$text-warning",
     RequestState.EXPIRED: "$text-warning",
     RequestState.PENDING: "$text-primary",
     RequestState.WITHDRAWN: MUTED,

@@ -1,16 +1,18 @@
 """A request on the sheet of marked requests: its short values, and whether that is everything."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
 from textual.content import Content
 
 from aileron_tui.console.render import MUTED, WARNING, foreign_short, trusted
-from aileron_tui.console.widgets.lookalike_scan import lookalike_warnings
-from aileron_tui.console.widgets.prompt_words import connector_fields
+from aileron_tui.console.widgets.prompt_words import connector_fields, sends_only_inputs
+from aileron_tui.core.lookalikes import addresses, remarks
 from aileron_tui.core.prompt import NOT_AVAILABLE, unavailable_line
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
+from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.visible_text import clip, inline
 
 NAME_WIDTH: Final = 60
@@ -35,7 +37,13 @@ def summary(request: Request) -> Content:
     return shown
 
 
-def why_unread(request: Request, now: datetime) -> str:
+def known_names(requests: Iterable[Request]) -> KnownNames:
+    """The addresses in the short values of these requests, to notice those that look like another."""
+    values = (row.value for request in requests for row in _rows(request) if len(row.value) <= _MAX_VALUE)
+    return KnownNames(address for value in values for address in addresses(value))
+
+
+def why_unread(request: Request, now: datetime, known: KnownNames) -> str:
     """Why the summary is not enough to approve the request: a warning or something it leaves out; "" if it is."""
     rows, prompt = _rows(request), request.prompt
     if request.cautions_at(now) or any(field.warnings for field in connector_fields(prompt)):
@@ -47,7 +55,9 @@ def why_unread(request: Request, now: datetime) -> str:
         return "is longer than shown here"
     if more := len(rows) - len(_short(rows)):
         return f"has {more} more row{'' if more == 1 else 's'}"
-    return "has a warning" if any(lookalike_warnings(row.value) for row in rows) else ""
+    if not sends_only_inputs(prompt):
+        return "sends more than shown here"
+    return "has a warning" if any(remarks(row.value, known).warnings for row in rows) else ""
 
 
 def _rows(request: Request) -> tuple[Row, ...]:

@@ -39,7 +39,8 @@ _LOW_HEIGHT: Final = 16
 _EMPTY: Final = Content("")
 _NO_AGE: Final = (None, "")
 # Facts about the call that need not be read at low and normal risk, unless there is a warning.
-_ABOUT_THE_CALL: Final = frozenset({"claims", "runs"})
+_CLAIMS: Final = frozenset({"claims"})
+_ABOUT_THE_CALL: Final = _CLAIMS | {"runs"}
 
 
 class PromptView(CachedWidget, can_focus=True):
@@ -185,12 +186,16 @@ class PromptView(CachedWidget, can_focus=True):
         return parts
 
     def _required_parts(self) -> list[PromptPart]:
-        """What must be read before an approval: everything if the risk is high or there is a warning."""
+        """What must be read before an approval: everything if the risk is high or there is a warning.
+
+        What would run need not be read if it only repeats what the agent sent.
+        """
         request = self._request
         parts = list(self._parts())
         if request is None or self._has_warning or request.prompt.risk.level is RiskLevel.HIGH:
             return parts
-        return [part for part in parts if part.id not in _ABOUT_THE_CALL]
+        optional = _ABOUT_THE_CALL if words.sends_only_inputs(request.prompt) else _CLAIMS
+        return [part for part in parts if part.id not in optional]
 
     @on(PromptScroll.Resized)
     def _body_resized(self, event: PromptScroll.Resized) -> None:
@@ -339,7 +344,8 @@ class PromptView(CachedWidget, can_focus=True):
     def _warn_in_quotes(self) -> None:
         for section_, blocks in (("sent", self._sent.blocks), ("fetched", self._fetched.blocks)):
             for quote, block in zip(self._quotes[section_], blocks, strict=False):
-                quote.warn(self._lookalikes.warnings_for(block.text))
+                found = self._lookalikes.remarks_for(block.text)
+                quote.warn(found.warnings, found.notes)
 
     def _fields(self) -> dict[str, tuple[Field, ...]]:
         request = self._request
@@ -354,8 +360,10 @@ class PromptView(CachedWidget, can_focus=True):
         }
 
     def _with_warnings(self, field: Field) -> Field:
-        found = self._lookalikes.warnings_for(field.value)
-        return Field(field.label, field.value, field.placeholder, field.old, field.edited, found) if found else field
+        found = self._lookalikes.remarks_for(field.value)
+        if not found.warnings and not found.notes:
+            return field
+        return Field(field.label, field.value, field.placeholder, field.old, field.edited, found.warnings, found.notes)
 
     def _arrange(self) -> None:
         """Gives each section its width, then each quote its height."""

@@ -150,6 +150,12 @@ def long_texts(request: Request) -> tuple[Block, ...]:
     return (Block("Cut off above, here in full", row_lines(rows), "one line each", is_list=True),) if rows else ()
 
 
+def sends_only_inputs(prompt: Prompt) -> bool:
+    """Whether one step would run, and sends nothing but what the agent sent."""
+    sent = list(prompt.args.values())
+    return len(prompt.steps) <= 1 and all(item in sent for step in prompt.steps for item in step.inputs.values())
+
+
 def _clipped(text: str) -> str | None:
     if len(text) <= _MAX_SENTENCE:
         return text or None

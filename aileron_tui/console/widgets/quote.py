@@ -69,9 +69,9 @@ class Quote(Vertical):
             self._warnings.show(())
             self._load_text(is_diff=is_diff, is_list=is_list)
 
-    def warn(self, warnings: tuple[str, ...]) -> None:
-        """Shows warnings about this text."""
-        self._warnings.show(warnings)
+    def warn(self, warnings: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
+        """Shows warnings and notes about this text."""
+        self._warnings.show(warnings, notes)
 
     def rows_around_text(self, width: int) -> int:
         """The number of rows around the text: head, warnings, foot and margin."""
@@ -81,13 +81,13 @@ class Quote(Vertical):
     @property
     def has_warning(self) -> bool:
         """Whether there is a warning about this text."""
-        return bool(self._warnings.shown)
+        return bool(self._warnings.warnings)
 
     @property
     def parts(self) -> "dict[LineWidget | QuoteText, object]":
         """The widgets that must be read, and what each says."""
         warnings: dict[LineWidget | QuoteText, object] = {self._warnings: self._warnings.content}
-        return {self._head: self._label, **(warnings if self.has_warning else {}), self.body: self._text}
+        return {self._head: self._label, **(warnings if self._warnings.display else {}), self.body: self._text}
 
     def _load_text(self, *, is_diff: bool = False, is_list: bool = False) -> None:
         text = self._text

@@ -32,11 +32,13 @@ ENDS: Final = {
     EntryKind.EXPIRED: RequestState.EXPIRED,
     EntryKind.WITHDRAWN: RequestState.WITHDRAWN,
     EntryKind.INTERRUPTED: RequestState.INTERRUPTED,
+    EntryKind.UNKNOWN: RequestState.UNKNOWN,
 }
 _WORDS: Final = {
     RequestState.EXPIRED: "expired nobody answered",
     RequestState.DENIED: "denied",
     RequestState.EXECUTED: "executed done",
+    RequestState.UNKNOWN: "outcome unknown",
 }
 
 
@@ -60,8 +62,8 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
             db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (RequestState.RUNNING, entry.request))
         case EntryKind.KEY_ENROLLED | EntryKind.KEY_REVOKED:
             db.execute("INSERT INTO keys VALUES (?)", (entry.seq,))
-        case EntryKind.EXECUTED | EntryKind.FAILED | EntryKind.EXPIRED | EntryKind.WITHDRAWN | EntryKind.INTERRUPTED:
-            _ended(db, entry, ENDS[EntryKind(entry.kind)])
+        case kind if kind in ENDS:
+            _ended(db, entry, ENDS[EntryKind(kind)])
 
 
 def _made(db: sqlite3.Connection, entry: Entry) -> None:

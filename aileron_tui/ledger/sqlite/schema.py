@@ -81,7 +81,14 @@ def _second(_: sqlite3.Connection) -> None:
     """Leaves the tables unchanged. Entries now have version 2, which older versions of the program cannot read."""
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _second)
+def _third(_: sqlite3.Connection) -> None:
+    """Leaves the tables unchanged. Older versions of the program do not know the end `op.unknown`.
+
+    They would take such a request for one that still runs, and record a second end.
+    """
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _second, _third)
 VERSION: Final = len(MIGRATIONS)
 OLDEST_READABLE: Final = 1
 """The oldest schema version that can be read. A reader changes nothing, so it must also read outdated ledgers."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from aileron_tui.core.daemon_kinds import NO_EFFECT
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -85,7 +86,7 @@ class AnswerSender:
             if payload is not None:
                 body["edited_payload"] = payload
             try:
-                return self._send(request.id, verdict, body)
+                return self._send(request, verdict, body)
             except AileronError:
                 self._follow(request.id)  # events about this request were ignored in the meantime
                 raise
@@ -138,36 +139,40 @@ class AnswerSender:
             message = f"our own ledger says that the request is {error.state}"
             raise NotWaiting(409, {"state": error.state, "error": {"message": message}}, peer="daemon") from None
 
-    def _send(self, id_: str, verdict: Verdict, body: JsonObject) -> RequestState:
+    def _send(self, request: Request, verdict: Verdict, body: JsonObject) -> RequestState:
+        id_ = request.id
         self.in_flight.add(id_)
         try:
             self._client.decide(id_, body)
         except NotFound as error:
-            return self._after_not_found(id_, verdict, error)
+            return self._after_not_found(request, verdict, error)
         except (NoReply, InvalidReply) as error:
-            return self._after_lost_reply(id_, verdict, error)
+            return self._after_lost_reply(request, verdict, error)
         except Rejected as error:
             if error.status >= 500 and not isinstance(error, ApprovalsOff):
-                return self._after_lost_reply(id_, verdict, error)
+                return self._after_lost_reply(request, verdict, error)
             self._record_report(id_, RequestState.PENDING)
             raise
         except NoGate:
             self._record_report(id_, RequestState.PENDING)
             raise
         else:
-            return self._taken(id_, verdict)
+            return self._taken(request, verdict)
         finally:
             self.in_flight.discard(id_)
 
-    def _taken(self, id_: str, verdict: Verdict) -> RequestState:
-        state = RequestState.RUNNING if verdict is Verdict.APPROVE else RequestState.DENIED
-        self._tracker.answer_taken(id_, verdict)
-        self._record_report(id_, state)
-        self._report(id_, DaemonResult(state))
-        return state
+    def _taken(self, request: Request, verdict: Verdict, found: DaemonResult | None = None) -> RequestState:
+        """Reports that the daemon took the answer; `found` is what it says about the request since."""
+        result = found or DaemonResult(RequestState.RUNNING if verdict is Verdict.APPROVE else RequestState.DENIED)
+        result = without_effect(result) if request.abandoned else result
+        self._tracker.answer_taken(request.id, verdict)
+        self._record_report(request.id, result.state, error=result.error)
+        self._report(request.id, result)
+        return result.state
 
-    def _after_not_found(self, id_: str, verdict: Verdict, error: NotFound) -> RequestState:
+    def _after_not_found(self, request: Request, verdict: Verdict, error: NotFound) -> RequestState:
         """Handles a request that is not waiting: an earlier answer of ours arrived, or somebody else answered first."""
+        id_ = request.id
         try:
             result = self._client.current_state(id_)
         except RuntimeFault:
@@ -177,11 +182,12 @@ class AnswerSender:
             title = "the daemon lists this request, but replied that it does not exist"
             raise InvalidReply(title, hint="Try again.")
         if self.is_own_outcome(id_, result) and _fits(result, verdict):
-            return self._taken(id_, verdict)
+            return self._taken(request, verdict, result)
         raise self._superseded(id_, result)
 
-    def _after_lost_reply(self, id_: str, verdict: Verdict, error: RuntimeFault) -> RequestState:
+    def _after_lost_reply(self, request: Request, verdict: Verdict, error: RuntimeFault) -> RequestState:
         """Handles a lost reply: looks up whether the daemon took the answer, and sends nothing again."""
+        id_ = request.id
         self._tracker.answer_unconfirmed(id_, verdict)
         try:
             result = self._client.current_state(id_)
@@ -194,7 +200,7 @@ class AnswerSender:
                 raise error
             raise NoReply("the daemon did not reply, and the request is still waiting", hint="Answer again.")
         if _confirms(result, verdict):
-            return self._taken(id_, verdict)
+            return self._taken(request, verdict, result)
         raise self._superseded(id_, result)
 
     def _superseded(self, id_: str, result: DaemonResult) -> RuntimeFault:
@@ -224,6 +230,13 @@ class AnswerSender:
         with suppress(LedgerError):
             own = id_ in self._tracker.own_answers
             self._ledger.record_report(id_, state, elsewhere=elsewhere, decided_here=own, reason=reason, error=error)
+
+
+def without_effect(result: DaemonResult) -> DaemonResult:
+    """What became of an approved request that nobody was waiting for: a daemon only says that it is running."""
+    if result.state is not RequestState.RUNNING:
+        return result
+    return replace(result, state=RequestState.INTERRUPTED, error=NO_EFFECT, note=NO_EFFECT)
 
 
 def _fits(result: DaemonResult, verdict: Verdict) -> bool:

@@ -1,6 +1,7 @@
 """The HTTP client for a daemon. It tolerates unknown fields, statuses and events in replies."""
 
 import re
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,12 +10,13 @@ from urllib.parse import quote
 
 import httpx
 
+from aileron_tui.core.address import read_address
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject, plain
 from aileron_tui.core.states import RequestState, on_the_wire
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.daemon_discovery import START, Daemon
-from aileron_tui.runtime.errors import ApprovalsOff, InvalidReply, NotAllowed, NotFound, Rejected, RuntimeFault
+from aileron_tui.runtime.errors import ApprovalsOff, InvalidReply, NoGate, NotAllowed, NotFound, Rejected, RuntimeFault
 from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.runtime.sse import SseFrame, read_frames
 from aileron_tui.runtime.vault import VaultState
@@ -27,6 +29,9 @@ LOCKED: Final = "the daemon's vault is locked; press U in the console to unlock 
 SILENCE: Final = 80.0
 """How long the daemon's stream may be silent: more than two heartbeats."""
 
+_CHECK_HERE: Final = 1.0
+_CHECK_ELSEWHERE: Final = 10.0
+_CHECK_SECONDS: Final = 3.0
 _LABEL_SECONDS: Final = 3.0
 _LOOKUP_SECONDS: Final = 10.0
 _NO_REQUEST: Final = "act-none"
@@ -77,12 +82,27 @@ class DaemonClient:
             failures_are_results=False,
             transport=transport,
         )
+        self._url = daemon.url
+        self._address = read_address(daemon.url) if transport is None else None
+        self.check_every = _CHECK_HERE if self._address and self._address.is_local else _CHECK_ELSEWHERE
         self._headers = {"Authorization": f"Bearer {daemon.token}"} if daemon.token else {}
         self.redact = self._connection.redact
 
     def close(self) -> None:
         """Closes the connection."""
         self._connection.close()
+
+    def check_listening(self) -> None:
+        """Raises NoGate if the daemon refuses connections. Anything else that is wrong shows in other calls."""
+        address = self._address
+        if address is None:
+            return
+        try:
+            socket.create_connection((address.host, address.port), timeout=_CHECK_SECONDS).close()
+        except ConnectionRefusedError:
+            raise NoGate(f"cannot connect to {self._url}", "the daemon has stopped", START) from None
+        except (OSError, UnicodeError):
+            return
 
     def waiting(self) -> list[Json]:
         """The waiting requests, oldest first, in the daemon's JSON."""

@@ -66,7 +66,10 @@ ANY: Final = NamedDaemon()
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A daemon that answers. `started_at`, `pid` and `version` are known only if it runs here."""
+    """A daemon that answers. `started_at`, `pid`, `version` and `file` are known only if it runs here.
+
+    `file` is the file with its address, which a daemon replaces when it starts again.
+    """
 
     url: str
     token: str = field(default="", repr=False)
@@ -74,6 +77,12 @@ class Daemon:
     started_at: str = ""
     pid: int = 0
     version: str = ""
+    file: Path | None = None
+
+    @property
+    def instance(self) -> str:
+        """Identifies this run of the daemon, as far as it can be told apart from others."""
+        return f"{self.url} {self.started_at}".rstrip()
 
     @property
     def private(self) -> bool:
@@ -133,6 +142,17 @@ def search(wanted: NamedDaemon = ANY, env: Mapping[str, str] = os.environ, home:
     return DaemonSearch(tuple(attempt.steps), daemon)
 
 
+def was_replaced(daemon: Daemon) -> bool:
+    """Whether another daemon has started since; False if that cannot be seen from here."""
+    if daemon.file is None or not os.path.lexists(daemon.file):
+        return False
+    try:
+        now = _read(daemon.file)
+    except (PrivateFileError, JsonError, BadAddress):
+        return False
+    return (now.address.url, now.started_at, now.pid) != (daemon.url, daemon.started_at, daemon.pid)
+
+
 def daemon_file(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
     """The file to which a daemon writes its address, in the user's home."""
     return (home or Path(env.get("HOME") or Path.home())) / FOLDER / FILE
@@ -175,7 +195,8 @@ class _Search:
         self._check_private(address, token)
         self._check_process(known, how)
         self._check_answers(address, how)
-        return Daemon(address.url, token, how, known.started_at, known.pid, known.version)
+        file = self._file if known is own else None
+        return Daemon(address.url, token, how, known.started_at, known.pid, known.version, file)
 
     def _address(self, about: str, text: str, *, needed: bool = True) -> Address | None:
         if not text.strip():

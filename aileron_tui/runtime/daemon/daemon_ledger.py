@@ -357,6 +357,7 @@ def _is_elsewhere(known: RequestStanding, outcome: RequestState) -> bool:
             return outcome not in (
                 RequestState.FAILED,
                 RequestState.INTERRUPTED,
+                RequestState.UNKNOWN,
             )  # a daemon fails requests that it can no longer run
         case RequestState.DENIED:
             return outcome is not RequestState.DENIED

@@ -4,10 +4,11 @@
 send it messages: one reads the daemon's events, the other polls for what a daemon does not report.
 """
 
+import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +19,12 @@ import httpx
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, read_object
+from aileron_tui.core.jsontext import (
+    JsonError,
+    JsonLimits,
+    JsonObject,
+    read_object,
+)
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.states import RequestState
@@ -27,23 +33,23 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.runtime.daemon import request_reader
 from aileron_tui.runtime.daemon.answer_lock import AnswerLock
-from aileron_tui.runtime.daemon.answer_sender import AnswerSender
-from aileron_tui.runtime.daemon.daemon_client import LARGEST_EVENT, SILENCE, DaemonClient, DaemonResult, check_id
-from aileron_tui.runtime.daemon.daemon_discovery import Daemon
+from aileron_tui.runtime.daemon.answer_sender import AnswerSender, without_effect
+from aileron_tui.runtime.daemon.daemon_client import LARGEST_EVENT, SILENCE, DaemonClient, DaemonResult
+from aileron_tui.runtime.daemon.daemon_discovery import Daemon, was_replaced
 from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger
-from aileron_tui.runtime.daemon.label_cache import LabelCache
+from aileron_tui.runtime.daemon.list_reader import MOST_WAITING, ListReader
 from aileron_tui.runtime.daemon.poller import LIST_EVERY, FetchedList, FetchedResult, Poller
 from aileron_tui.runtime.daemon.tracker import Tracker
-from aileron_tui.runtime.errors import InvalidReply, NoReply, NotFound, PromptChanged, RuntimeFault
+from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, NotFound, PromptChanged, RuntimeFault
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.sse import SseFrame
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import UnlockedKey
 
+_log: Final = logging.getLogger(__name__)
+
 _LOOKUPS_AT_ONCE: Final = 20
 _LONGEST_INBOX: Final = 1000
-_MOST_WAITING: Final = 20_000
-_COMPARED_AS_TEXT: Final = ("args", "preview", "input_fields")
 _EVENT_LIMITS: Final = JsonLimits(size=LARGEST_EVENT, depth=80, count=20_000_000)
 
 
@@ -77,10 +83,9 @@ class DaemonSource:
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.name = name
-        self.instance = f"{daemon.url} {daemon.started_at}".rstrip()
-        self._rules = rules
+        self.instance = daemon.instance
+        self._daemon = daemon
         self._surface = surface
-        self._clock = clock
         self._tracker = tracker or Tracker()
         self._inbox: queue.SimpleQueue[_Message] = queue.SimpleQueue()
         self._stream_opened_at = 0
@@ -90,9 +95,10 @@ class DaemonSource:
         self._closed = False
         self._last_list: dict[str, Request] = {}
         self._client = DaemonClient(daemon, silence=silence, transport=transport)
-        self._action_labels = LabelCache(self._client.action)
-        self._session_labels = LabelCache(self._client.session)
         self._ledger = DaemonLedger(folder, key, clock=clock)
+        self._reader = ListReader(
+            self._client, daemon, self._tracker, name=name, rules=rules, clock=clock, head=lambda: self._ledger.head
+        )
         self._poller = Poller(self._client, self._tracker.tick, self._inbox.put, list_every)
         self._answer_sender = AnswerSender(
             self._client,
@@ -126,7 +132,7 @@ class DaemonSource:
 
     def waiting(self) -> tuple[Request, ...]:
         """The waiting requests, oldest first. Records them as shown."""
-        requests, _ = self._read_all(self._client.waiting())
+        requests, _ = self._reader.read_all(self._client.waiting())
         self._ledger.record_requests(requests, self._surface)
         self._last_list = {request.id: request for request in requests}
         return tuple(requests)
@@ -134,11 +140,10 @@ class DaemonSource:
     def item(self, id_: str) -> Request:
         """One request in its current state."""
         for value in self._client.waiting():
-            if isinstance(value, dict) and value.get("id") == id_:
-                request = self._read(value)
+            if isinstance(value, dict) and value.get("id") == id_ and (request := self._reader.read_or_mark(value)):
                 self._ledger.record_requests([request], self._surface)
                 return request
-        result = self._client.result(id_)
+        result = self._without_effect(id_, self._client.result(id_))
         known = self._tracker.find(id_) or self._last_list.get(id_)
         if known is None:
             raise NotFound(404, {}, peer="daemon")
@@ -159,7 +164,7 @@ class DaemonSource:
         """Yields every change as it happens; raises when the connection is lost. `after` is ignored."""
         del after
         asked_at = self._tracker.tick()
-        yield from self._apply_first_list(FetchedList(self._client.waiting(), asked_at))
+        yield from self._contained(self._apply_first_list(FetchedList(self._client.waiting(), asked_at)))
         for id_, request in tuple(self._tracker.stopped_waiting.items()):
             if not request.state.final:
                 self._poller.follow(id_)
@@ -169,20 +174,36 @@ class DaemonSource:
         self._poller.start()
         while True:
             message = self._inbox.get()
-            match message:
-                case None:
-                    yield None
-                case RuntimeFault():
-                    raise message
-                case SseFrame():
-                    yield from self._apply_event(message)
-                case FetchedList():
-                    yield from self._apply_list(message)
-                case FetchedResult(id_, result):
-                    if id_ not in self._answer_sender.in_flight:  # otherwise the answer sender handles it
-                        yield from self._apply_result(id_, result)
-                case _AnswerOutcome(id_, result):
-                    yield from self._apply_end(id_, result)
+            if isinstance(message, RuntimeFault):
+                raise message
+            yield from self._contained(self._apply(message))
+
+    def _apply(self, message: _Message) -> Iterator[SourceEvent | None]:
+        match message:
+            case None:
+                yield None
+            case SseFrame():
+                yield from self._apply_event(message)
+            case FetchedList():
+                yield from self._apply_list(message)
+            case FetchedResult(id_, result):
+                if id_ not in self._answer_sender.in_flight:  # otherwise the answer sender handles it
+                    yield from self._apply_result(id_, result)
+            case _AnswerOutcome(id_, result):
+                yield from self._apply_end(id_, result)
+
+    def _contained(self, events: Iterator[SourceEvent | None]) -> Iterator[SourceEvent | None]:
+        """The events that a message leads to. If applying it fails, that is counted, and the next messages count."""
+        try:
+            applied = list(events)
+        except AileronError:
+            raise
+        except Exception as error:  # noqa: BLE001  # no message of a daemon may end the watch
+            _log.warning("a message of the daemon was ignored: %.500r", f"{type(error).__name__}: {error}")
+            yield self._snapshot_event()
+            yield from self._unreadable_event(1)
+        else:
+            yield from applied
 
     def _stream(self) -> None:
         fault: RuntimeFault = NoReply("the daemon closed the connection")
@@ -194,6 +215,8 @@ class DaemonSource:
                     self._inbox.put(frame)
         except RuntimeFault as error:
             fault = error
+        except Exception as error:  # noqa: BLE001  # the watch must learn that the stream has ended
+            fault = InvalidReply("the daemon's events cannot be read", f"{type(error).__name__}: {error}")
         finally:
             self._inbox.put(fault)
 
@@ -201,7 +224,7 @@ class DaemonSource:
 
     def _apply_first_list(self, listed: FetchedList) -> Iterator[SourceEvent]:
         """Applies the first list of a connection, after reporting the outcome of requests that are no longer listed."""
-        requests, unreadable = self._read_all(listed.items)
+        requests, unreadable = self._reader.read_all(listed.items)
         _, vanished = self._tracker.apply_list(requests, listed.asked_at)
         self._postponed = self._ledger.record_requests(requests, self._surface)
         for request in vanished[:_LOOKUPS_AT_ONCE]:
@@ -211,7 +234,7 @@ class DaemonSource:
         yield from self._unreadable_event(unreadable)
 
     def _apply_list(self, listed: FetchedList) -> Iterator[SourceEvent]:
-        requests, unreadable = self._read_all(listed.items)
+        requests, unreadable = self._reader.read_all(listed.items)
         stopped = set(self._tracker.stopped_waiting)
         arrived, vanished = self._tracker.apply_list(requests, listed.asked_at)
         waiting = self._tracker.waiting
@@ -248,9 +271,9 @@ class DaemonSource:
             yield None
 
     def _apply_arrival(self, data: JsonObject) -> Iterator[SourceEvent]:
-        requests, unreadable = self._read_all([data])
+        requests, unreadable = self._reader.read_all([data])
         for request in requests:
-            if len(self._tracker.waiting) >= _MOST_WAITING:
+            if len(self._tracker.waiting) >= MOST_WAITING:
                 unreadable += 1
             elif self._tracker.apply_arrival(request):
                 self._postponed |= self._ledger.record_requests([request], self._surface)
@@ -285,6 +308,7 @@ class DaemonSource:
                 self._maybe_waiting.add(id_)
                 self._poller.list_soon()
             return
+        result = self._without_effect(id_, result)
         own = self._answer_sender.is_own_outcome(id_, result)
         elsewhere = self._answer_sender.is_answered_elsewhere(id_, result)
         if result.state is RequestState.WITHDRAWN and (own or self._tracker.is_unconfirmed(id_)):
@@ -295,6 +319,11 @@ class DaemonSource:
         if request is not None:
             self._record_report(id_, result, elsewhere=elsewhere)
             yield SourceEvent(0, "updated", request.fields | {"state": request.state}, (request,), self.name)
+
+    def _without_effect(self, id_: str, result: DaemonResult) -> DaemonResult:
+        """The result, unless nobody is there to run an approved call: then a daemon reports for ever that it runs."""
+        known = self._tracker.find(id_) or self._last_list.get(id_)
+        return without_effect(result) if known is not None and known.abandoned else result
 
     def _snapshot_event(self) -> SourceEvent:
         self._unreadable_count = 0
@@ -309,54 +338,25 @@ class DaemonSource:
             self._unreadable_count = unreadable
             yield SourceEvent(0, "unreadable", {"count": unreadable}, (), self.name)
 
-    # reading
-
-    def _read_all(self, values: Iterable[Json]) -> tuple[list[Request], int]:
-        """The requests that can be read, and the number of those that cannot."""
-        requests: list[Request] = []
-        unreadable = 0
-        self._action_labels.allow_lookups()
-        self._session_labels.allow_lookups()
-        for value in values:
-            if len(requests) >= _MOST_WAITING:
-                unreadable += 1
-                continue
-            try:
-                requests.append(self._read(value))
-            except InvalidReply:
-                unreadable += 1
-        return requests, unreadable
-
-    def _read(self, value: Json) -> Request:
-        fields = value if isinstance(value, dict) else {}
-        id_ = fields.get("id")
-        if isinstance(id_, str):
-            check_id(id_)
-        known = self._tracker.waiting.get(id_) if isinstance(id_, str) else None
-        if known is not None and known.instance == self.instance and _is_unchanged(known, fields):
-            return known  # what was shown does not change, even if labels have been looked up since
-        return request_reader.read_daemon_request(
-            value,
-            source=self.name,
-            instance=self.instance,
-            head=self._ledger.head,
-            action=self._action_labels.of(fields.get("action_name")),
-            session=self._session_labels.of(fields.get("session_id")),
-            rules=self._rules,
-            seen=self._clock(),
-        )
-
     # answers, history and vault
 
     def decide(
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         """Sends a decision on exactly what the request shows, once. If it fails, looks up the state before raising."""
-        if verdict is Verdict.APPROVE and request.instance != self.instance:  # its id may belong to another request now
+        # Its id may belong to another request now. A denial runs nothing, but it must not be sent to a stranger either.
+        replaced = was_replaced(self._daemon)
+        if replaced:
+            self._inbox.put(NoGate("the daemon has restarted"))
+        if replaced or (verdict is Verdict.APPROVE and request.instance != self.instance):
             raise PromptChanged(
                 409, {"error": {"message": "the daemon has restarted since the request was shown"}}, peer="daemon"
             )
-        return self._answer_sender.decide(request, verdict, reason, edits)
+        try:
+            return self._answer_sender.decide(request, verdict, reason, edits)
+        except NoGate as fault:
+            self._inbox.put(fault)  # nobody listens any more, even if the stream is still open
+            raise
 
     def history(self, **filters: str | int | list[str]) -> JsonObject:
         """A page of our own ledger, including answers that were given elsewhere."""
@@ -397,11 +397,3 @@ class DaemonSource:
     def unlock_vault(self, passphrase: bytearray) -> None:
         """Unlocks the daemon's vault."""
         self._client.unlock(passphrase)
-
-
-def _is_unchanged(known: Request, fields: JsonObject) -> bool:
-    """Whether the daemon still sends the same request. Since 1 == True in Python, the text is compared too."""
-    sent = fields | {"inputs": known.fields.get("inputs")}
-    return known.fields == sent and all(
-        repr(known.fields.get(name)) == repr(sent.get(name)) for name in _COMPARED_AS_TEXT
-    )

@@ -1,5 +1,6 @@
 """Polls a daemon for what it does not report: its list of waiting requests, and the outcome of answered ones."""
 
+import logging
 import threading
 from collections.abc import Callable
 from time import monotonic
@@ -9,9 +10,11 @@ from aileron_tui.core.jsontext import Json
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.daemon.daemon_client import DaemonClient, DaemonResult
-from aileron_tui.runtime.errors import ApprovalsOff, NoReply, NotAllowed, RuntimeFault
+from aileron_tui.runtime.errors import ApprovalsOff, InvalidReply, NoGate, NoReply, NotAllowed, RuntimeFault
 
 LIST_EVERY: Final = 15.0
+
+_log: Final = logging.getLogger(__name__)
 
 # The pause before the next list, as a multiple of the time that the last list took.
 _PAUSE_FACTOR: Final = 50
@@ -64,6 +67,7 @@ class Poller:
         self._list_every = list_every
         self._list_due = monotonic() + list_every
         self._soon_due = 0.0
+        self._check_due = 0.0
         self._soon = False
         self._followed: dict[str, _Followed] = {}
         self._closed = False
@@ -97,6 +101,8 @@ class Poller:
             self._poll()
         except RuntimeFault as error:
             fault = error
+        except Exception as error:  # noqa: BLE001  # the watch must learn that nothing is polled any more
+            fault = InvalidReply("the daemon cannot be polled", f"{type(error).__name__}: {error}")
         finally:
             self._report(fault)
 
@@ -104,20 +110,30 @@ class Poller:
         """Runs until the poller is closed or the daemon stops replying."""
         failed = 0
         while not self._closed:
+            self._check_listening()
             self._look_up_followed()
             if monotonic() >= self._next_list():
                 try:
                     self._fetch_list()
                     failed = 0
-                except (NotAllowed, ApprovalsOff):
+                except (NotAllowed, ApprovalsOff, NoGate):
                     raise
-                except RuntimeFault:
+                except Exception as error:
                     failed += 1
                     if failed > _MOST_FAILED_LISTS:
                         raise
+                    if not isinstance(error, RuntimeFault):
+                        _log.warning("the daemon's list cannot be read: %.500r", f"{type(error).__name__}: {error}")
             due = min((followed.due for followed in tuple(self._followed.values())), default=self._list_due)
-            self._wake.wait(max(_SHORTEST_PAUSE, min(due, self._next_list()) - monotonic()))
+            due = min(due, self._next_list(), self._check_due)
+            self._wake.wait(max(_SHORTEST_PAUSE, due - monotonic()))
             self._wake.clear()
+
+    def _check_listening(self) -> None:
+        """Raises NoGate if nobody listens: a daemon that is stopping keeps its event stream open for a while."""
+        if monotonic() >= self._check_due:
+            self._client.check_listening()
+            self._check_due = monotonic() + self._client.check_every
 
     def _next_list(self) -> float:
         return min(self._soon_due, self._list_due) if self._soon else self._list_due
@@ -144,10 +160,12 @@ class Poller:
             over = now > followed.until
             try:
                 result = self._client.outcome(id_)
-            except (NotAllowed, ApprovalsOff):
+            except (NotAllowed, ApprovalsOff, NoGate):
                 raise
             except RuntimeFault:
                 pass
+            except Exception as error:  # noqa: BLE001  # the other requests are still followed
+                _log.warning("an outcome cannot be read: %.500r", f"{type(error).__name__}: {error}")
             else:
                 over = over or result.state.final or result.state is RequestState.PENDING
                 self._report(FetchedResult(id_, result))

@@ -1,27 +1,28 @@
 """Reads the requests of a daemon of any version, including requests of unknown kinds.
 
-Only a request without an id is refused. An arg that cannot be part of a digest (a number too large for a double) is
-shown as it was written, and the request can then be denied but not approved: `Request.deny_only` says why.
+Only a request without an id is refused. One that cannot be read otherwise can be denied but not approved. So can one
+with an arg that cannot be part of a digest (a number too large for a double), which is shown as it was written.
+`Request.deny_only` says why.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from aileron_tui.core.action import Step
 from aileron_tui.core.caution import Caution
-from aileron_tui.core.daemon_kinds import ACTION, KINDS, EditableArgument
+from aileron_tui.core.daemon_kinds import ACTION, KINDS, NO_EFFECT, EditableArgument, is_abandoned, restart_caution
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
 from aileron_tui.core.request import Request
-from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_name, by_rule, by_steps
+from aileron_tui.core.risk import Risk, RiskLevel, RiskRule, by_names, by_rule
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.runtime.daemon.request_rows import argument_rows, read_row
-from aileron_tui.runtime.daemon.times import utc_time
+from aileron_tui.runtime.daemon.times import time_of
 from aileron_tui.runtime.errors import InvalidReply
 from aileron_tui.sandbox.failure import FailureKind as Class
 from aileron_tui.sandbox.failure import short_reason
@@ -30,8 +31,10 @@ _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _PREFIX: Final = re.compile(r"(?:preview unavailable:\s*)+", re.IGNORECASE)
 _CLASS: Final = re.compile(r"([a-z]+(?:_[a-z]+)+):\s*")
 _BOUNDARY: Final = re.compile(r"\(boundary=\w{1,100}\)\Z")
+_LONGEST_WHY: Final = 200
 _NO_REASON: Final = "no reason given"
 _UNREADABLE: Final = "the daemon sent a preview that cannot be read"
+_CLOCK_TOLERANCE: Final = timedelta(minutes=1)
 _INVALID_ARGS: Final = "the daemon sent inputs that are not an object"
 
 
@@ -49,11 +52,13 @@ def read_daemon_request(  # noqa: PLR0913  # a request is built from many parts
     session: JsonObject | None,
     rules: Sequence[RiskRule],
     seen: datetime,
+    started: datetime | None = None,
 ) -> Request:
     """Reads a request in a daemon's JSON; raises InvalidReply.
 
     `action` and `session` are what the daemon says about the action and the session that the request names, if
-    anything; `seen` is when we received it, for a request that does not say when it was made.
+    anything. `seen` is when we received it, for a request that does not say when it was made, or gives a time in the
+    future. `started` is when the daemon started, if that is known.
     """
     if not isinstance(value, dict):
         raise InvalidReply("the daemon sent something that is not a request", compact(value)[:80])
@@ -82,13 +87,15 @@ def read_daemon_request(  # noqa: PLR0913  # a request is built from many parts
         raise InvalidReply("the daemon sent a request that cannot be shown", str(error)) from None
     deny_only = deny_only or faults
     declared = KINDS.get(kind)
+    asked = time_of(value.get("requested_at"))
+    ahead = asked is not None and asked > seen
     form = declared.form if declared and not deny_only else ()
     return Request(
         id=id_,
         prompt=prompt,
         digest=digest,
         state=RequestState.PENDING,
-        requested_at=utc_time(value.get("requested_at")) or timestamp(seen),
+        requested_at=timestamp(seen if asked is None or ahead else asked),
         expires_at="",
         revision=0,
         fetching=False,
@@ -101,9 +108,52 @@ def read_daemon_request(  # noqa: PLR0913  # a request is built from many parts
         daemon=True,
         deny_only=deny_only,
         question=declared.question if declared else "",
-        cautions=_cautions(kind, args),
+        cautions=(*restart_caution(kind, asked, started), *_clock_caution(asked, seen), *_cautions(kind, args)),
         reports_end=declared is None or declared.reports_end,
+        abandoned=is_abandoned(kind, asked, started),
     )
+
+
+def unreadable_request(  # noqa: PLR0913  # what is known about a request that cannot be read
+    id_: str, why: str, *, source: str, instance: str, head: str, seen: datetime
+) -> Request:
+    """A request of which only the id can be used. It can be denied, but not approved."""
+    prompt = Prompt(
+        kind="unreadable",
+        action="unreadable request",
+        connector=ConnectorRef(""),
+        args={},
+        inputs=(),
+        preview=None,
+        asker=Asker(),
+        risk=Risk(RiskLevel.HIGH, "its effect is unknown"),
+    )
+    return Request(
+        id=id_,
+        prompt=prompt,
+        digest=prompt.digest,
+        state=RequestState.PENDING,
+        requested_at=timestamp(seen),
+        expires_at="",
+        revision=0,
+        fetching=False,
+        instance=instance,
+        head=head,
+        asked_again="",
+        reason="",
+        fields={"id": id_, "inputs": []},
+        source=source,
+        daemon=True,
+        deny_only=f"the daemon sent a request that cannot be read ({why[:_LONGEST_WHY]})",
+        question="This request cannot be read.",
+    )
+
+
+def made_before_restart(request: Request) -> Request:
+    """A request that the daemon already had before it restarted, whatever its clock says."""
+    if request.abandoned or request.prompt.kind not in KINDS:
+        return request
+    return replace(request, abandoned=True, cautions=(Caution(NO_EFFECT), *request.cautions))
 
 
 def edited(request: Request, edits: JsonObject) -> Request:
@@ -111,13 +161,14 @@ def edited(request: Request, edits: JsonObject) -> Request:
     _checked(request, edits)
     args = request.prompt.args | edits
     prompt = replace(request.prompt, args=args, inputs=argument_rows(request.prompt.kind, args))
+    before = _cautions(prompt.kind, request.prompt.args)
     try:
         return replace(
             request,
             prompt=prompt,
             digest=prompt.digest,
             edited_from=request.edited_from or request.prompt,
-            cautions=_cautions(prompt.kind, args),
+            cautions=(*(one for one in request.cautions if one not in before), *_cautions(prompt.kind, args)),
         )
     except JsonError as error:
         raise NotEditable("the edit cannot be written as JSON", str(error)) from None
@@ -153,6 +204,12 @@ def _checked(request: Request, edits: JsonObject) -> EditableArgument:
         allowed = ", ".join(f'"{choice}"' for choice, _ in editable.choices)
         raise NotEditable(f'"{value}" is not a valid value for "{name}"', hint=f"Use one of {allowed}.")
     return editable
+
+
+def _clock_caution(asked: datetime | None, seen: datetime) -> tuple[Caution, ...]:
+    if asked is None or asked - seen <= _CLOCK_TOLERANCE:
+        return ()
+    return (Caution("the daemon's clock is ahead of this machine's: it is not known when the agent asked"),)
 
 
 def _cautions(kind: str, args: JsonObject) -> tuple[Caution, ...]:
@@ -240,8 +297,7 @@ def _risk_of_call(kind: str, name: str, args: JsonObject, action: JsonObject | N
         return KINDS[kind].risk(args)
     if kind != ACTION:
         return Risk(RiskLevel.HIGH, "its effect is unknown")
-    steps = _steps(action)
-    return by_steps(steps) if steps else by_name(name)
+    return by_names(name, _steps(action))
 
 
 def _steps(action: JsonObject | None) -> tuple[Step, ...]:

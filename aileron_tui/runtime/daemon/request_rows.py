@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from aileron_tui.core.daemon_kinds import ACTION, KINDS, KindArgument
+from aileron_tui.core.daemon_kinds import ACTION, KINDS, KindArgument, has_row
 from aileron_tui.core.jsontext import Json, JsonObject, compact, plain
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.runtime.daemon.go_text import spellings
@@ -39,7 +39,7 @@ def _declared_rows(arguments: Iterable[KindArgument], args: JsonObject) -> tuple
         if value is not None:
             multiline = argument.multiline or _is_multiline(value)
             rows.append(Row(argument.label, plain(value), multiline=multiline))
-        elif not argument.optional or argument.name in args:
+        elif has_row(argument, args):
             rows.append(Row(argument.label, missing=True, multiline=argument.multiline))
     return (*rows, *_other_rows(args.keys() - {argument.name for argument in arguments}, args))
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from aileron_tui.core.jsontext import Json
-from aileron_tui.core.times import timestamp
+from aileron_tui.core.times import moment, timestamp
 
 _TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d{0,12})?(?:([Zz])|([+-]\d\d:\d\d))", re.ASCII
@@ -24,3 +24,9 @@ def utc_time(value: Json) -> str:
     except (ValueError, OverflowError):
         return ""
     return text if text >= _EARLIEST else ""
+
+
+def time_of(value: Json) -> datetime | None:
+    """A daemon's time, or None if it is not valid."""
+    text = utc_time(value)
+    return moment(text) if text else None

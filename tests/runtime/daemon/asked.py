@@ -88,6 +88,6 @@ def read(value: Json, **told: Any) -> Request:
     return read_daemon_request(value, **options | told)
 
 
-def item(kind: str, /, **changes: Json) -> Request:
-    """The same as an item."""
-    return read(asked(kind, **changes), action=ACTION if kind == "action" else None)
+def item(kind: str, /, *, started: datetime | None = None, **changes: Json) -> Request:
+    """The same as an item, from a daemon that started then."""
+    return read(asked(kind, **changes), action=ACTION if kind == "action" else None, started=started)

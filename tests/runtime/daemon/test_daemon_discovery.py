@@ -78,7 +78,7 @@ def outcomes(
 def test_the_one_that_runs_here(tmp_path: Path, port: int) -> None:
     file = wrote(tmp_path, port)
     assert find(env={}, home=tmp_path) == Daemon(
-        f"http://127.0.0.1:{port}", TOKEN, str(file), "2026-05-12T10:15:30Z", os.getpid(), "0.4.0"
+        f"http://127.0.0.1:{port}", TOKEN, str(file), "2026-05-12T10:15:30Z", os.getpid(), "0.4.0", file
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from aileron_tui.core.decision import Verdict, read_statement
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import Json, JsonObject, read_object
+from aileron_tui.core.jsontext import Json, JsonObject, WrittenNumber, read_object
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import RiskLevel, RiskRule
@@ -150,7 +150,7 @@ def projected(args: JsonObject, *fields: tuple[str, str]) -> tuple[Row, ...]:
 
 
 def test_where_go_says_less_the_arg_itself_is_shown() -> None:
-    args: JsonObject = {"to": ["a b", "c"], "opts": {"deep": [1, None]}, "count": 1e-7, "title": "x"}
+    args: JsonObject = {"to": ["a b", "c"], "opts": {"deep": [1, None]}, "count": WrittenNumber("1e-7"), "title": "x"}
     fields = (("To", "[a b c]"), ("Options", "map[deep:[1 <nil>]]"), ("Count", "1e-07"), ("Title", "x"))
     assert projected(args, *fields) == (
         Row("To", '[\n  "a b",\n  "c"\n]', multiline=True),
@@ -314,25 +314,28 @@ def step(op: str, **more: Json) -> JsonObject:
 @pytest.mark.parametrize(
     ("execute", "level"),
     [
-        ([step("get_draft")], RiskLevel.LOW),
-        ([step("move_file")], RiskLevel.NORMAL),
-        ([step("move_file", idempotent=True)], RiskLevel.LOW),
-        ([step("move_file", idempotent="yes")], RiskLevel.NORMAL),
+        ([step("get_draft")], RiskLevel.NORMAL),
+        ([step("create_draft")], RiskLevel.NORMAL),
+        ([step("move_file")], RiskLevel.HIGH),
+        ([step("move_file", idempotent=True)], RiskLevel.HIGH),
+        ([step("move_file", idempotent="yes")], RiskLevel.HIGH),
         ([step("get_draft"), step("delete_draft")], RiskLevel.HIGH),
-        ([step("get_draft"), {"op": 7}], RiskLevel.HIGH),
-        ([step("get_draft"), 7], RiskLevel.HIGH),
-        ([], RiskLevel.HIGH),
-        ("x", RiskLevel.HIGH),
-        (None, RiskLevel.HIGH),
+        ([step("get_draft"), {"op": 7}], RiskLevel.NORMAL),
+        ([step("get_draft"), 7], RiskLevel.NORMAL),
+        ([], RiskLevel.NORMAL),
+        ("x", RiskLevel.NORMAL),
+        (None, RiskLevel.NORMAL),
     ],
 )
-def test_the_steps_of_an_action_tell_its_risk_else_its_name(execute: Json, level: RiskLevel) -> None:
-    assert read(SEND_DRAFT, action=ACTION | {"execute": execute}).prompt.risk.level is level
+def test_the_steps_of_an_action_and_its_name_tell_its_risk(execute: Json, level: RiskLevel) -> None:
+    plain = ACTION | {"name": "weekly-recap", "execute": execute}
+    assert read(asked("action", action_name="weekly-recap"), action=plain).prompt.risk.level is level
+    assert read(SEND_DRAFT, action=ACTION | {"execute": execute}).prompt.risk.level is RiskLevel.HIGH
 
 
 @pytest.mark.parametrize(
     ("name", "level"),
-    [("send-draft", RiskLevel.HIGH), ("get-draft", RiskLevel.NORMAL), ("move-file", RiskLevel.NORMAL)],
+    [("send-draft", RiskLevel.HIGH), ("get-draft", RiskLevel.NORMAL), ("move-file", RiskLevel.HIGH)],
 )
 def test_a_name_alone_may_warn_but_not_reassure(name: str, level: RiskLevel) -> None:
     assert read(asked("action", action_name=name)).prompt.risk.level is level

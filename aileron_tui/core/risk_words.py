@@ -1,0 +1,180 @@
+"""Words in the name of an op, tool or action that say what it does.
+
+A name is split into words at punctuation, digits and capitals. Words also count in their usual forms (`deletes`,
+`sending`, `payment`), with a prefix (`resend`, `bulkdelete`) and, where no other word contains them, inside a longer
+word (`DELETEALL`).
+"""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+from aileron_tui.core.values import dataclass
+
+
+class Effect(StrEnum):
+    """What a word says about an op, as the end of a sentence."""
+
+    REMOVES = "removes something"
+    CHANGES = "changes something"
+    SENDS = "sends or publishes something"
+    PAYS = "moves money or places an order"
+    RUNS = "starts, runs or stops something"
+    ALLOWS = "changes who has access"
+    CREATES = "creates something new"
+    READS = "only reads"
+
+    @property
+    def is_high(self) -> bool:
+        """Whether a person should confirm the call twice."""
+        return self not in (Effect.CREATES, Effect.READS)
+
+
+@dataclass(frozen=True, slots=True)
+class RiskWord:
+    """A word of a name and its effect. `is_verb` is False for nouns, plurals and participles."""
+
+    word: str
+    effect: Effect
+    is_verb: bool
+
+
+_VERBS: Final = {
+    Effect.REMOVES: """
+        delete remove destroy drop wipe purge archive erase truncate clear clean cleanup discard expunge unlink rm del
+        uninstall trash prune evict detach nuke obliterate shred empty deprovision decommission""",
+    Effect.CHANGES: """
+        modify update move rename merge correct rebuild edit change set patch put write overwrite replace alter
+        amend adjust upsert mutate append prepend reset restore revert rollback undo recover rotate migrate convert
+        configure enable disable activate deactivate lock unlock pin assign transition resolve reopen close complete
+        fulfill fulfil receive accept reject decline rebase squash sync synchronize reindex reschedule resize rewrite
+        import install upgrade downgrade toggle mute unmute snooze attach mv chmod chown reconcile""",
+    Effect.SENDS: """
+        send post publish push share submit forward reply respond upload broadcast announce notify invite tweet retweet
+        dispatch deliver release deploy expose comment react rsvp subscribe unsubscribe ship promote""",
+    Effect.PAYS: """
+        pay transfer refund charge buy purchase sell order book reserve withdraw deposit checkout bill donate wire
+        reimburse payout trade bid tip redeem settle invest lend borrow renew""",
+    Effect.RUNS: """
+        execute exec run invoke trigger start stop restart reboot shutdown terminate kill abort cancel suspend resume
+        pause halt launch schedule eval evaluate rerun retry replay scale provision spawn sudo""",
+    Effect.ALLOWS: """
+        grant revoke approve authorize authorise deny permit ban unban block unblock allow disallow impersonate
+        sign enroll enrol elevate escalate delegate join leave kick expel follow unfollow trust""",
+}
+_CREATING: Final = "create add insert draft new make generate compose copy duplicate clone prepare"
+_READING: Final = (
+    "get list search read find fetch describe count lookup show view browse check preview inspect download export "
+    "retrieve head stat summarize summarise compare validate"
+)
+# Often nouns (`get_order`, `list_runs`), so that they do not count in a name that says that it reads.
+_NOUN_LIST: Final = (
+    "order book bill comment invite run trade tip bid release start schedule trigger reply block lock pin change trust "
+    "scale wire empty complete clean clear import sync sign reserve deposit purchase follow tweet resume launch "
+    "install checkout trash permit set draft copy new clone duplicate"
+)
+_NOUNS: Final = frozenset(_NOUN_LIST.split())
+# Nouns that are verbs only where a name begins with them: `email_customer`, but not `draft_email`.
+_VERBS_IN_FRONT: Final = frozenset({"email", "mail", "message", "dm", "fax", "text"})
+# Creating an order, a comment or a run means to buy, publish or run something.
+_COUNT_IF_CREATED: Final = (Effect.SENDS, Effect.PAYS, Effect.RUNS)
+# Forms that the rules below do not find.
+_IRREGULAR: Final = {
+    "sent": "send", "paid": "pay", "payment": "pay", "bought": "buy", "sold": "sell", "ran": "run", "wrote": "write",
+    "written": "write", "published": "publish", "publication": "publish", "removal": "remove", "erasure": "erase",
+    "cancellation": "cancel", "modification": "modify", "notification": "notify", "authorization": "authorize",
+    "subscription": "subscribe", "invitation": "invite", "submission": "submit", "approval": "approve",
+    "revocation": "revoke", "withdrawal": "withdraw", "reservation": "reserve", "replacement": "replace",
+    "configuration": "configure", "activation": "activate", "overwritten": "overwrite",
+}  # fmt: skip
+# Letters that are part of a longer word only if that word is about the same thing.
+_INSIDE: Final = re.compile(
+    r"(?:delete|remove|destroy|purge|erase|truncate|archive|modify|update|overwrite|rename|publish|deploy|transfer|refund"
+    r"|revoke|execute|terminate|uninstall|shutdown|cancel|disable|unsubscribe|impersonate)(?!r?s?\Z|er|able)"
+)
+_SHORT: Final = "send|pay|drop|wipe|kill|move|push|post|merge|share|grant|charge|run|stop|close|reset|write|edit"
+_OBJECTS: Final = (
+    "all|any|every|everything|many|bulk|batch|now|to|by|email|mail|message|msg|file|folder|dir|table|db|database|data|user"
+    "|group|item|record|row|draft|money|fund|cash|invoice|bill|event|issue|account|branch|tag|repo|project|request"
+    "|comment|page|process|task|job|command|cmd|query|script|notification|tweet|card|customer|role|access|permission"
+    "|password"
+)
+_GLUED: Final = re.compile(rf"(?:{_SHORT})(?=(?:{_OBJECTS})s?\Z)|send(?=\Z)")
+_PREFIXES: Final = ("un", "re", "bulk", "mass", "batch", "auto", "force", "hard", "soft", "multi", "pre", "do")
+# Names of products and things that are not what their parts say.
+_PRODUCTS: Final = re.compile(
+    r"(?:paypal|dropbox|sharepoint|dropdown|pushover|sendgrid|postman|postgres(?:ql)?|postcode"
+    r"|runtime|settings?)(?-i:(?![a-z]))",
+    re.IGNORECASE,
+)
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_RUN: Final = re.compile(r"[A-Za-z]+")
+_MORE: Final = frozenset({"and", "then", "or"})
+_SUFFIXES: Final = ("s", "es", "d", "ed", "ing", "ion", "ment")
+_MAX_NAME: Final = 1000
+
+_EFFECTS: Final = {
+    **dict.fromkeys(_READING.split(), Effect.READS),
+    **dict.fromkeys(_CREATING.split(), Effect.CREATES),
+    **{word: effect for effect, words in _VERBS.items() for word in words.split()},
+}
+
+
+@lru_cache(maxsize=1024)
+def risk_word(name: str) -> RiskWord | None:
+    """The word that says most about the risk of a name, or None if no word of it is known."""
+    words = [word.lower() for word in _words(name)]
+    known = [found for word in words if (found := _known(word))]
+    reads = next((word for word in known if word.effect is Effect.READS), None)
+    # A noun does not count beside a word that reads, unless the name says that it does more.
+    counted = [word for word in known if word.is_verb or not reads or not _MORE.isdisjoint(words)]
+    creates = next((word for word in counted if word.effect is Effect.CREATES), None)
+    for word in counted:
+        if word.effect.is_high and (word.is_verb or not creates or word.effect in _COUNT_IF_CREATED):
+            return word
+    if words and words[0] in _VERBS_IN_FRONT and not reads and not creates:
+        return RiskWord(words[0], Effect.SENDS, is_verb=True)
+    return creates or reads
+
+
+def _words(name: str) -> Iterator[str]:
+    """The words of a name, then what is written together in capitals and small letters (`dElete`)."""
+    name = _PRODUCTS.sub(" ", name[:_MAX_NAME])
+    parts = _WORD.findall(name)
+    yield from parts
+    yield from (run for run in _RUN.findall(name) if run not in parts)
+
+
+def _known(word: str) -> RiskWord | None:
+    if word in _EFFECTS:
+        return RiskWord(word, _EFFECTS[word], word not in _NOUNS)
+    for form in _basic_forms(word):
+        if form in _EFFECTS:
+            return RiskWord(word, _EFFECTS[form], False)
+    for prefix in filter(word.startswith, _PREFIXES):
+        rest = word.removeprefix(prefix)
+        for form in (rest, *_basic_forms(rest)):
+            if form in _EFFECTS and _EFFECTS[form].is_high:
+                effect = Effect.CHANGES if prefix == "un" else _EFFECTS[form]
+                return RiskWord(word, effect, form == rest and rest not in _NOUNS)
+    inside = _INSIDE.search(word) or _GLUED.search(word)
+    return RiskWord(inside[0], _EFFECTS[inside[0]], True) if inside else None
+
+
+def _basic_forms(word: str) -> Iterator[str]:
+    """The words of which this may be a form: `deletes`, `deleted`, `deleting`, `deletion`, `payments`, `dropped`."""
+    singular = word.removesuffix("s")
+    for candidate in (word, singular):
+        if candidate in _IRREGULAR:
+            yield _IRREGULAR[candidate]
+    for suffix in _SUFFIXES:
+        for candidate in dict.fromkeys((word, singular)):
+            stem = candidate.removesuffix(suffix)
+            if stem != candidate and len(stem) > 1:
+                yield from (stem, f"{stem}e")
+                if stem.endswith("i"):
+                    yield f"{stem[:-1]}y"
+                if suffix in ("ed", "ing") and stem[-1] == stem[-2]:
+                    yield stem[:-1]
