@@ -93,8 +93,8 @@ def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, fi
     if not state.is_waiting:
         return StatusLine(f"{state.pill.short} · nothing to answer here")
     if why := BY_ID["approve"].why_not(state):
-        read_on = hint("focus_prompt", keymap, label="reads on")
-        return StatusLine(f"◌ {why}", keys=(read_on,) if why == state.unread else ())
+        read_on = hint("focus_prompt", keymap, label="read on")
+        return StatusLine(f"◌ {why}:", keys=(read_on,)) if why == state.unread else StatusLine(f"◌ {why}")
     if answers.edited:
         approve = hint("approve", keymap, label="approve edited call")
         return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discard edit")))

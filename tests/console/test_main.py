@@ -158,6 +158,7 @@ async def test_high_risk_must_be_read_and_confirmed() -> None:
         view = app.screen.query_one(PromptView)
         for _ in range(60):
             await pilot.press("pagedown")
+            await pilot.pause(0.05)
             if view.read_to_end:
                 break
         assert view.read_to_end
@@ -184,6 +185,11 @@ async def test_what_does_not_fit_on_the_screen_has_not_been_read() -> None:
         await pilot.pause(0.3)
         assert not view.read_to_end
         await pilot.press("enter", "end")
+        await pilot.pause(0.2)
+        assert not view.read_to_end
+        for _ in range(6):
+            await pilot.press("enter")
+            await pilot.pause(0.05)
         await wait_until(pilot, lambda: view.read_to_end)
 
 

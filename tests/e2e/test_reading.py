@@ -2,9 +2,19 @@
 
 import threading
 
+import pytest
+
 from tests.e2e.conftest import House
 from tests.e2e.person import UNREAD, confirm, read
 from tests.e2e.terminal import ENTER, PAGE_DOWN
+
+
+@pytest.fixture
+def open_house(house: House) -> House:
+    """A gate that runs, and a key that needs no passphrase."""
+    house.make_key()
+    house.start_gate()
+    return house
 
 
 def test_a_huge_paste_without_brackets_is_dropped_with_a_word(open_house: House) -> None:
