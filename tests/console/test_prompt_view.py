@@ -44,6 +44,18 @@ def is_read(app: PromptApp) -> bool:
     return app.view.read_to_end
 
 
+async def read_all(app: PromptApp, pilot: Pilot[None]) -> None:
+    """Reads on until nothing is left; every step shows something new."""
+    for _ in range(100):
+        before = app.view.unread.lines
+        if is_read(app):
+            return
+        app.view.read_on()
+        await settle(pilot)
+        assert app.view.unread.lines < before
+    raise AssertionError(f"{app.view.unread.lines} lines cannot be read")
+
+
 def quote(app: PromptApp, number: int = 0) -> Quote:
     return list(app.view._shown_quotes())[number]
 
@@ -319,8 +331,9 @@ async def test_a_quote_must_be_read_to_its_own_end() -> None:
         assert not is_read(app)
         await pilot.press("end")
         await settle(pilot)
-        assert quote(app).body.at_end
-        assert is_read(app)
+        assert quote(app).body.below == 0
+        assert not is_read(app)
+        await read_all(app, pilot)
         assert app.reads == 1
 
 
@@ -332,7 +345,7 @@ async def test_the_end_of_a_quote_does_not_count_while_it_is_off_screen() -> Non
         quote(app).body.scroll_to_last_row()
         await settle(pilot)
         assert app.view._body.scroll_y == 0
-        assert quote(app) not in app.view._progress._seen_ends
+        assert quote(app).body.unseen == 120
 
 
 @async_test
@@ -399,10 +412,7 @@ async def test_another_request_starts_on_top_and_unread() -> None:
     app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
-        for _ in range(3):
-            await pilot.press("end")
-            await settle(pilot)
-        assert is_read(app)
+        await read_all(app, pilot)
         app.view.show(replace(samples.long_body(LONG), id="act-77"))
         await settle(pilot)
         assert app.view._body.scroll_y == 0
@@ -415,22 +425,16 @@ async def test_what_changed_above_the_screen_must_be_read_too() -> None:
     app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
-        for _ in range(3):
-            await pilot.press("end")
-            await settle(pilot)
-        assert is_read(app)
+        await read_all(app, pilot)
         for changed in (("mallory@evil.example", LONG), ("team@example.com", f"and delete everything\n{LONG}")):
             rows = (Row("To", changed[0]), Row("Subject", "Weekly recap"), Row("Body", changed[1], multiline=True))
             app.view.show(item(prompt(rows=rows), id_="act-9", revision=2))
             await settle(pilot)
             assert not found(app, "evil.example") + found(app, "delete everything")
             assert not is_read(app)
-            assert app.view.changed_above
-            for key in ("home", "home", "home", "end", "end", "end"):
-                await pilot.press(key)
-                await settle(pilot)
-            assert is_read(app)
-            assert not app.view.changed_above
+            assert app.view.unread.changed
+            await read_all(app, pilot)
+            assert not app.view.unread.changed
 
 
 @async_test
@@ -540,10 +544,12 @@ async def test_a_huge_body_opens_scrolls_and_ends() -> None:
         await pilot.press("end")
         for _ in range(1000):
             await pilot.pause(0.02)
-            if app.view.read_to_end:
+            if quote(app).body.long_text.counted and not quote(app).body.below:
                 break
         assert quote(app).body.long_text.height == 150_001
-        assert is_read(app)
+        assert quote(app).body.below == 0
+        assert not is_read(app)
+        assert app.view.unread.lines > 149_000
 
 
 @async_test

@@ -59,7 +59,7 @@ def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section
             overflow.append((row, old))
     if overflow:
         edited = any(old for _, old in overflow)
-        text = _signed_lines(overflow) if edited else _lines(row for row, _ in overflow)
+        text = _signed_lines(overflow) if edited else row_lines(row for row, _ in overflow)
         note = "edited, one line each" if edited else "one line each"
         blocks.append(Block(f"{len(overflow):,} more rows", text, note, edited, is_list=True))
     return Section(tuple(fields), tuple(blocks))
@@ -85,14 +85,14 @@ def _blocks(row: Row, old: Row | None) -> list[Block]:
     return [Block(row.label, "\n".join(lines), "edited", is_diff=True)]
 
 
-def _lines(rows: Iterable[Row]) -> str:
+def row_lines(rows: Iterable[Row]) -> str:
     """One line for each row, with newlines replaced by a sign."""
     return "\n".join(f"{_one_line(row.label)}: {_one_line_value(row)}" for row in rows)
 
 
 def _signed_lines(pairs: Iterable[Pair]) -> str:
     """The same with a sign before each line; an edited row appears twice, before and after the edit."""
-    return "\n".join(f"{sign} {_lines([shown])}" for row, old in pairs for sign, shown in signed_rows(row, old))
+    return "\n".join(f"{sign} {row_lines([shown])}" for row, old in pairs for sign, shown in signed_rows(row, old))
 
 
 def _one_line_value(row: Row) -> str:

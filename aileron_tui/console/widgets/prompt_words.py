@@ -8,6 +8,7 @@ from textual.content import Content
 
 from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WARNING, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.fields import Field
+from aileron_tui.console.widgets.prompt_sections import Block, row_lines
 from aileron_tui.core.daemon_kinds import ACTION, split_by_origin
 from aileron_tui.core.prompt import ConnectorRef, Prompt, not_shown
 from aileron_tui.core.prompt_rows import Row
@@ -26,6 +27,7 @@ _RISKS: Final = {
 _MAX_NAME: Final = 80
 _MAX_SENTENCE: Final = 400
 _MAX_HASH: Final = 26
+_WIDEST_MARK: Final = 12
 _KNOWN_SIGNATURES: Final = ("signed", "unsigned")
 _HOW_TO_RETRY: Final = ", or press r to try again"
 _HOW_TO_SEE_ALL: Final = "; press v to see everything the daemon sent"
@@ -150,6 +152,35 @@ def _signature_field(label: str, connector: ConnectorRef) -> Field:
         "" if connector.trust else _NOT_GIVEN,
         warnings=() if certain else (_UNCERTAIN_CONNECTOR,),
     )
+
+
+def long_texts(request: Request) -> tuple[Block, ...]:
+    """The full text of everything that the prompt shows only the beginning of, so that it can be read."""
+    prompt, preview = request.prompt, request.prompt.preview
+    connector = f"{prompt.connector.name} {prompt.connector.version}".rstrip()
+    texts = (
+        ("Action", prompt.action, _MAX_NAME),
+        ("Risk", prompt.risk.reason, _MAX_SENTENCE),
+        ("Agent", prompt.asker.agent, _MAX_SENTENCE),
+        ("Session", prompt.asker.session, _MAX_SENTENCE),
+        ("Folder", prompt.asker.folder, _MAX_SENTENCE),
+        ("Preview unavailable", preview.unavailable if preview else "", _MAX_SENTENCE),
+        ("Connector", connector, _MAX_SENTENCE),
+        ("Signature", prompt.connector.trust, _MAX_SENTENCE),
+        *(("Caution", caution.text, _MAX_SENTENCE) for caution in request.cautions),
+    )
+    rows = [
+        Row(label, text)
+        for label, text, room in texts
+        if len(text) * _WIDEST_MARK > room and clip(shown := inline(text), room) != shown
+    ]
+    return (Block("Cut off above, here in full", row_lines(rows), "one line each", is_list=True),) if rows else ()
+
+
+def sends_only_inputs(prompt: Prompt) -> bool:
+    """Whether one step would run, and sends nothing but what the agent sent."""
+    sent = list(prompt.args.values())
+    return len(prompt.steps) <= 1 and all(item in sent for step in prompt.steps for item in step.inputs.values())
 
 
 def _clipped(text: str) -> str | None:
