@@ -19,6 +19,7 @@ UNREAD: Final = "read it to the end"
 NOT_YET: Final = "not yet"
 _NOT_SHOWN: Final = re.compile(r"(\d+) fetched (?:field|value)s? not shown")
 _ENDED: Final = re.compile(r"^(?P<pill>.*?) · noth")
+_LONGEST_RUN: Final = 50.0
 DONE, FAILED, UNKNOWN, DENIED = "done", "failed", "unknown", "denied"
 
 
@@ -257,7 +258,7 @@ class Operator:
         """Waits for the end of the request; if the console asks again, reads and answers that. Gives the pill."""
         order = order or self.case.order
         for _ in range(3):
-            end = time.monotonic() + 20
+            end = time.monotonic() + _LONGEST_RUN
             while time.monotonic() < end and not self._is_over():
                 if self.is_asking():
                     break
