@@ -74,6 +74,20 @@ class _Frame:
     below: int
 
 
+class Window(Terminal):
+    """A terminal whose size changes often."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The screen, line by line. The emulator's own display fails on half of a wide character."""
+        return [text_of(line) for line in cells(self)]
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Makes the window larger or smaller; the program draws it again."""
+        self._screen.erase_in_display(2)
+        super().resize(size)
+
+
 def cells(terminal: Terminal) -> list[list[str]]:
     """The screen as columns; the second column of a wide character is empty."""
     screen = terminal._screen

@@ -72,8 +72,8 @@ class Operator:
         self.terminal.still(0.1)
         try:
             (case.script or answer_by_order)(self, case)
-        except (CannotRead, AssertionError, TimeoutError) as error:
-            self.differ(f"the robot got stuck: {error}")
+        except (CannotRead, AssertionError, OSError, ValueError, ArithmeticError) as error:
+            self.differ(f"the robot got stuck: {error!r}")
         self.report.log = [_line(item) for item in self.received()]
         self.report.seconds = time.monotonic() - started
         return self.report
