@@ -28,7 +28,7 @@ _TUNNEL: Final = "Use an ssh tunnel or https."
 _NO_DAEMON: Final = "Check that a daemon is running there."
 _NO_GATE: Final = "Check that a gate is running there."
 _VAULTS: Final = {
-    "locked": ("locked: approved calls wait until it is unlocked", "Press U in the console."),
+    "locked": ("locked: approved actions wait until it is unlocked", "Press U in the console."),
     "missing": ("missing: actions that need a credential will fail", "Set up the daemon's vault."),
 }
 

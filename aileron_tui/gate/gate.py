@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Final
 
@@ -26,6 +25,7 @@ from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
+from aileron_tui.gate.sandbox_threads import SandboxThreads
 from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
@@ -62,10 +62,10 @@ class Gate:
     async def start(self) -> None:
         """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
         state, setup = self._gate_state, self._gate_state.setup
-        state.pool = ThreadPoolExecutor(setup.limits.threads, thread_name_prefix="sandbox")
+        state.threads = SandboxThreads(setup.limits.pools)
         settings = sandbox_settings(setup.config, setup.cache, setup.keyring)
         with contextlib.ExitStack() as cleanup:
-            cleanup.callback(state.pool.shutdown, wait=False)
+            cleanup.callback(state.threads.shutdown, wait=False)
             state.recorder = LedgerRecorder(await asyncio.to_thread(open_ledger, self.ledger_path))
             cleanup.callback(state.recorder.close)
             state.outbox = open_results(setup.data / OUTBOX_FILE)
@@ -91,14 +91,14 @@ class Gate:
             await self._op_runner.interrupt(request)
         await state.recorder.record(EntryDraft(EntryKind.STOPPED, {"instance": self.instance}))
         await asyncio.to_thread(state.recorder.close)
-        state.pool.shutdown(wait=False, cancel_futures=True)
+        state.threads.shutdown(wait=False)
         # Running previews end on their own; the sandbox can only be closed after that.
         threading.Thread(target=self._close_sandbox, name="sandbox-closing").start()
         state.outbox.close()
         state.reader.close()
 
     def _close_sandbox(self) -> None:
-        self._gate_state.pool.shutdown(wait=True)
+        self._gate_state.threads.shutdown(wait=True)
         self._gate_state.installed.sandbox.close()
 
     async def _watch_manifests(self, settings: SandboxSettings) -> None:
@@ -148,7 +148,7 @@ class Gate:
             return replies.invalid_inputs(errors)
         args = {key: value for key, value in args.items() if value is not None}  # null means not supplied
         if not action.gated:
-            return await self._op_runner.run_ungated(action, args, asker)
+            return await self._op_runner.run_ungated(action, args, asker, agent)
         return await self._requests.call(action, args, asker, agent, wait)
 
     async def result(self, id_: str) -> Reply:

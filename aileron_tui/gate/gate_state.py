@@ -4,7 +4,6 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,11 +18,14 @@ from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Config
+from aileron_tui.gate.agent_shares import AgentShares, Share
 from aileron_tui.gate.connector_activity import ConnectorActivity, connector_names
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_request import GateRequest
+from aileron_tui.gate.http_limits import AgentBuckets
 from aileron_tui.gate.installed_bundle import InstalledBundle
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
+from aileron_tui.gate.sandbox_threads import PoolSize, SandboxThreads, ThreadUse
 from aileron_tui.ledger.store import EntryDraft, LedgerReader, ResultStore, StoredResult
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 from aileron_tui.sandbox.execution import Execution
@@ -31,19 +33,54 @@ from aileron_tui.sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
 
+ENTRY_BYTES: Final = 1024
+"""What the entries of a call take in the ledger, apart from its inputs."""
+
 _MAX_RECENTLY_ENDED: Final = 1000
+_MAX_ENDED_BYTES: Final = 4 * 1024 * 1024
 
 log: Final = logging.getLogger("aileron_tui.gate")
 
 
 @dataclass(frozen=True, slots=True)
 class GateLimits:
-    """Limits on waiting requests and on concurrent sandbox calls."""
+    """Limits on waiting requests, on what agents write to the ledger, and on concurrent sandbox calls.
+
+    One agent can use a quarter of the bytes and of the threads. A waiting request takes several times its size in
+    memory, and is in each event that watchers must read in time. Nobody answers 2,000 requests of one agent, but an
+    agent may well make them before somebody looks.
+    """
 
     waiting: int = 10_000
     waiting_per_agent: int = 2_000
-    waiting_bytes: int = 256 * 1024 * 1024
-    threads: int = 100
+    waiting_bytes: int = 16 * 1024 * 1024
+    ledger_bytes_per_second: float = 128.0 * 1024  # per agent
+    ledger_bytes_burst: int = 4 * 1024 * 1024
+    op_threads: int = 64
+    refresh_threads: int = 16
+    preview_threads: int = 16
+    ungated_threads: int = 32
+    ungated_queue: int = 64  # per agent
+
+    @property
+    def waiting_share(self) -> Share:
+        """The share of an agent in the waiting requests; each can make a few, however many wait."""
+        return Share(self.waiting, self.waiting_per_agent, min(self.waiting // 100, self.waiting_per_agent // 4))
+
+    @property
+    def byte_share(self) -> Share:
+        """The share of an agent in the bytes of the waiting requests."""
+        return Share(self.waiting_bytes, self.waiting_bytes // 4, self.waiting_bytes // 16)
+
+    @property
+    def pools(self) -> dict[ThreadUse, PoolSize]:
+        """The threads for each use. Ops and previews wait for a thread however many there are: requests are limited."""
+        return {
+            ThreadUse.OP: PoolSize(self.op_threads, self.op_threads // 4, self.waiting),
+            ThreadUse.REFRESH: PoolSize(self.refresh_threads, self.refresh_threads // 4, self.waiting),
+            ThreadUse.PREVIEW: PoolSize(self.preview_threads, self.preview_threads // 4, self.waiting_per_agent),
+            ThreadUse.UNGATED: PoolSize(self.ungated_threads, self.ungated_threads // 4, self.ungated_queue),
+        }
 
 
 @dataclass(frozen=True)
@@ -65,7 +102,7 @@ class GateState:
     recorder: LedgerRecorder
     outbox: ResultStore
     reader: LedgerReader
-    pool: ThreadPoolExecutor
+    threads: SandboxThreads
 
     def __init__(self, setup: GateSetup, clock: Callable[[], datetime]) -> None:
         self.instance = f"gate-{secrets.token_hex(8)}"
@@ -75,9 +112,11 @@ class GateState:
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
-        self._open_counts: dict[str, int] = {}
-        self.bytes_waiting = 0
         self.activity = ConnectorActivity()
+        self._ended_bytes = 0
+        self.waiting_shares = AgentShares(setup.limits.waiting_share)
+        self.byte_shares = AgentShares(setup.limits.byte_share)
+        self.ledger_rates = AgentBuckets(setup.limits.ledger_bytes_per_second, setup.limits.ledger_bytes_burst)
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -91,10 +130,6 @@ class GateState:
         """Returns the requests that are waiting for an answer, oldest first."""
         return (request for request in tuple(self.open_requests.values()) if request.state is RequestState.PENDING)
 
-    def open_count(self, agent: str) -> int:
-        """Returns the number of open requests of an agent."""
-        return self._open_counts.get(agent, 0)
-
     def request_json(self, request: GateRequest) -> JsonObject:
         """Returns a request as sent to approvers."""
         return request.to_json(self.instance, self.recorder.head.hash)
@@ -103,8 +138,8 @@ class GateState:
         """Adds an open request."""
         self.open_requests[request.id] = request
         self.open_by_call[request.fingerprint] = request
-        self._open_counts[request.agent] = self.open_count(request.agent) + 1
-        self.bytes_waiting += request.size
+        self.waiting_shares.add(request.agent)
+        self.byte_shares.add(request.agent, request.size)
 
     def schedule(self, request: GateRequest, when: datetime, callback: Callable[[], object]) -> None:
         """Calls `callback` at a given time, unless the request is answered or ends before then."""
@@ -124,18 +159,17 @@ class GateState:
             return
         if self.open_by_call.get(request.fingerprint) is request:
             del self.open_by_call[request.fingerprint]
-        self.bytes_waiting -= request.size
-        self._open_counts[request.agent] = self.open_count(request.agent) - 1
-        if not self._open_counts[request.agent]:
-            del self._open_counts[request.agent]
+        self.waiting_shares.remove(request.agent)
+        self.byte_shares.remove(request.agent, request.size)
 
     def end(self, request: GateRequest, state: RequestState, result: StoredResult | None) -> None:
         """Marks a request as ended; the end must already be recorded."""
         request.state, request.result = state, result
         self.remove(request)
         self._recently_ended[request.id] = request
-        while len(self._recently_ended) > _MAX_RECENTLY_ENDED:
-            del self._recently_ended[next(iter(self._recently_ended))]
+        self._ended_bytes += request.size
+        while len(self._recently_ended) > _MAX_RECENTLY_ENDED or self._ended_bytes > _MAX_ENDED_BYTES:
+            self._ended_bytes -= self._recently_ended.pop(next(iter(self._recently_ended))).size
         request.ended.set()
         log.info("%s %s is %s", request.id, inline(request.action.name), state)
         self.feed.publish("updated", self.request_json(request))
@@ -165,14 +199,14 @@ class GateState:
 
     # background work
 
-    def in_sandbox(self, work: Callable[[ResolvedCall], T], call: ResolvedCall) -> "asyncio.Future[T]":
-        """Starts a blocking sandbox call on a thread."""
-        return asyncio.get_running_loop().run_in_executor(self.pool, work, call)
+    def in_sandbox(self, use: ThreadUse, agent: str, work: Callable[..., T], *values: Any) -> "asyncio.Future[T]":
+        """Starts a blocking sandbox call for an agent on a thread. If too many wait, the future is ThreadsBusy."""
+        return self.threads.run(use, agent, work, *values)
 
-    def start_op(self, sandbox: Sandbox, call: ResolvedCall) -> "asyncio.Future[Execution]":
+    def start_op(self, use: ThreadUse, agent: str, sandbox: Sandbox, call: ResolvedCall) -> "asyncio.Future[Execution]":
         """Starts the op of a call on a thread. Must be called while `activity` is exclusive for its connectors."""
         names = connector_names(call)
-        execution = self.in_sandbox(sandbox.execute, call)
+        execution = self.in_sandbox(use, agent, sandbox.execute, call)
         self.activity.begin(names)
         execution.add_done_callback(lambda _: self.activity.end(names))
         return execution

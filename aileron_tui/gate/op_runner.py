@@ -12,14 +12,17 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
+from aileron_tui.gate.agent_turns import end_turn
 from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.gate_request import GateRequest
-from aileron_tui.gate.gate_state import GateState, log
+from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
+from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
+from aileron_tui.ledger.recorded_args import recorded_args
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 from aileron_tui.sandbox.execution import Execution
-from aileron_tui.sandbox.failure import Failure, FailureKind
+from aileron_tui.sandbox.failure import Boundary, Failure, FailureKind
 
 _STATUS: Final = {
     FailureKind.BINDING_REQUIRED: 412,
@@ -37,19 +40,29 @@ class OpRunner:
         self._requests = requests
         self.tasks: set[asyncio.Task[None]] = set()
 
-    async def run_ungated(self, action: Action, args: JsonObject, asker: Asker) -> Reply:
-        """Runs an action that needs no approval."""
+    async def run_ungated(self, action: Action, args: JsonObject, asker: Asker, agent: str) -> Reply:
+        """Runs an action that needs no approval. The ledger has the digest of large inputs instead of the inputs."""
         id_ = f"run-{secrets.token_hex(8)}"
-        record, installed = self._gate_state.recorder.record, self._gate_state.installed
+        if self._gate_state.threads.is_full(ThreadUse.UNGATED, agent):
+            waiting = self._gate_state.setup.limits.ungated_queue
+            message = f"{waiting:,} other calls of this agent are waiting to run; try again later"
+            return replies.error(429, "too_many_calls", message)
+        installed = self._gate_state.installed
         call = installed.resolve(action, args)
-        start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, "args": call.args}
+        recorded, size = recorded_args(call.args)
+        if seconds := self._gate_state.ledger_rates.of(agent).take(size + ENTRY_BYTES):
+            message = f"this agent writes too much to the ledger; try again in {seconds} s"
+            return replies.error(429, "too_many_calls", message)
+        start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, **recorded}
+        record = self._gate_state.recorder.record
         try:
             await record(EntryDraft(EntryKind.RUNNING, start, id_))
         except AileronError as error:
             return replies.not_recorded(error)
+        end_turn()
         async with self._gate_state.activity.exclusive(connector_names(call)):
-            execution_future = self._gate_state.start_op(installed.sandbox, call)
-        execution = await execution_future
+            execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
+        execution = await _executed(action, execution_future)
         end: JsonObject = {"gated": False, **_error_body(execution.failure)}
         try:
             await record(EntryDraft(EntryKind.FAILED if execution.failure else EntryKind.EXECUTED, end, id_))
@@ -66,7 +79,7 @@ class OpRunner:
         Must be called while the activity is exclusive for its connectors.
         """
         request.state = RequestState.RUNNING
-        execution_future = self._gate_state.start_op(request.sandbox, request.call)
+        execution_future = self._gate_state.start_op(ThreadUse.OP, request.agent, request.sandbox, request.call)
         task = self._gate_state.spawn(self._run(request, execution_future))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -74,7 +87,7 @@ class OpRunner:
         self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
 
     async def _run(self, request: GateRequest, execution_future: "asyncio.Future[Execution]") -> None:
-        execution = await execution_future
+        execution = await _executed(request.action, execution_future)
         if execution.failure:
             result = agent_replies.failed(request.id, execution.failure.envelope())
         else:
@@ -110,6 +123,16 @@ class OpRunner:
         await self._gate_state.store_result(result, "")
         self._gate_state.end(request, RequestState.INTERRUPTED, result)
         return new_request
+
+
+async def _executed(action: Action, execution_future: "asyncio.Future[Execution]") -> Execution:
+    """Waits for an execution. One that got no thread has failed, and nothing was run."""
+    try:
+        return await execution_future
+    except ThreadsBusy as busy:
+        message = f"nothing was run: {busy.title}"
+        kind = FailureKind.RESOURCE_LIMIT_EXCEEDED
+        return Execution(action.name, failure=Failure(kind, message, busy.title, Boundary.RUNTIME, retriable=True))
 
 
 def _error_body(failure: Failure | None) -> JsonObject:

@@ -16,10 +16,12 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
+from aileron_tui.gate.agent_turns import end_turn
 from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import FetchedPreview, GateRequest, PreviewState, new_id
-from aileron_tui.gate.gate_state import GateState, log
+from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 
@@ -43,9 +45,9 @@ class RequestHandler:
                     return Reply(200, result.body)
             request = gate_state.open_by_call.get(call)
             if request is None:
-                if refused := self._limit_reply(agent):
-                    return refused
                 request = self.new_request(action, args, asker, agent)
+                if refused := self._limit_reply(request):
+                    return refused
                 gate_state.add(request)
                 gate_state.spawn(self._record_and_open(request))
             return await self._wait(request, wait)
@@ -68,6 +70,7 @@ class RequestHandler:
         request.waiting_clients += 1
         try:
             await asyncio.shield(request.recorded)
+            end_turn()
             if wait is not None:
                 await asyncio.wait_for(request.ended.wait(), wait)
         except TimeoutError:
@@ -85,14 +88,21 @@ class RequestHandler:
             return replies.outcome_not_recorded()
         return await self.deliver(request.result)
 
-    def _limit_reply(self, agent: str) -> Reply | None:
-        limits = self._gate_state.setup.limits
-        if len(self._gate_state.open_requests) >= limits.waiting:
-            message = f"{limits.waiting:,} requests are already waiting; try again when some are answered"
-        elif self._gate_state.open_count(agent) >= limits.waiting_per_agent:
-            message = f"this agent has {limits.waiting_per_agent:,} waiting requests; try again when some are answered"
-        elif self._gate_state.bytes_waiting >= limits.waiting_bytes:
-            message = "the waiting requests are too large in total; try again when some are answered"
+    def _limit_reply(self, request: GateRequest) -> Reply | None:
+        state, agent = self._gate_state, request.agent
+        limits, later = state.setup.limits, "try again when some are answered"
+        if not state.waiting_shares.fits(agent):
+            own = state.waiting_shares.exceeds_own(agent)
+            message = (
+                f"this agent has {limits.waiting_per_agent:,} waiting requests; {later}"
+                if own
+                else f"{limits.waiting:,} requests are already waiting; {later}"
+            )
+        elif not state.byte_shares.fits(agent, request.size):
+            own = state.byte_shares.exceeds_own(agent, request.size)
+            message = f"the waiting requests of {'this agent' if own else 'all agents'} are too large in total; {later}"
+        elif seconds := state.ledger_rates.of(agent).take(request.size + ENTRY_BYTES):
+            message = f"this agent writes too much to the ledger; try again in {seconds} s"
         else:
             return None
         return replies.error(429, "too_many_waiting", message)
@@ -160,19 +170,19 @@ class RequestHandler:
             gate_state.schedule(
                 request, request.asked_at + (request.expires_at - request.asked_at) / 2, lambda: self._remind(request)
             )
-        gate_state.spawn(self.refresh_preview(request))
+        gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
 
     def _remind(self, request: GateRequest) -> None:
         if request.state is RequestState.PENDING:
             self._gate_state.feed.publish("updated", self._gate_state.request_json(request) | {"reminder": True})
 
-    async def refresh_preview(self, request: GateRequest) -> None:
+    async def refresh_preview(self, request: GateRequest, use: ThreadUse = ThreadUse.REFRESH) -> None:
         """Fetches the preview and publishes the updated request."""
         if request.preview_state is not PreviewState.NONE:
             request.preview_state, call = PreviewState.FETCHING, request.call
             began_at, changes = self._gate_state.clock(), self._gate_state.activity.changes(call.connector.name)
             try:
-                fetched = await self.fetch_preview(request, call)
+                fetched = await self.fetch_preview(request, call, use)
             except AileronError as error:
                 unavailable = PreviewResult(unavailable=f"it could not be recorded: {error}")
                 fetched = FetchedPreview(unavailable, began_at, changes)
@@ -184,13 +194,19 @@ class RequestHandler:
         if request.preview_state is not PreviewState.NONE and request.state is RequestState.PENDING:
             self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
 
-    async def fetch_preview(self, request: GateRequest, call: ResolvedCall) -> FetchedPreview | None:
+    async def fetch_preview(
+        self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
+    ) -> FetchedPreview | None:
         """Fetches and records the preview of a call; returns None if the action has no preview."""
         began_at, changes = self._gate_state.clock(), self._gate_state.activity.changes(call.connector.name)
-        outcome = await self._gate_state.in_sandbox(request.sandbox.preview, call)
-        if outcome is None:
-            return None
-        shown = outcome.result
+        try:
+            outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
+        except ThreadsBusy as busy:
+            shown = PreviewResult(unavailable=busy.title)
+        else:
+            if outcome is None:
+                return None
+            shown = outcome.result
         body = preview_body(shown.fields(), keep=self._gate_state.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
