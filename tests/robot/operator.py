@@ -111,9 +111,9 @@ class Operator:
 
     def approve(self) -> bool:
         """Approves what is on screen, and confirms it; False if the console does not accept it."""
-        for _ in range(6):
+        for tried in range(6):
             if not self.ready(8.0):
-                return False
+                return bool(tried and self.ended()) and self.confirm()
             self.terminal.press("a")
             self._until(lambda: self._asks_twice() or self.ended() or NOT_YET in status(self.terminal), 6)
             if self._asks_twice() or NOT_YET not in status(self.terminal):
