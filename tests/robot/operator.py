@@ -15,7 +15,7 @@ from tests.robot.service import Received
 from tests.robot.session import Session
 
 READY: Final = "ready for your answer"
-UNREAD: Final = "read it to the end"
+UNREAD: Final = re.compile(r"read it|to read")
 NOT_YET: Final = "not yet"
 _NOT_SHOWN: Final = re.compile(r"(\d+) fetched (?:field|value)s? not shown")
 _ENDED: Final = re.compile(r"^(?P<pill>.*?) · noth")
@@ -173,7 +173,7 @@ class Operator:
         """Whether the console asks about a request, and nothing is being sent."""
         for _ in range(2):
             line = status(self.terminal)
-            if title_place(self.terminal) is None or not (READY in line or UNREAD in line):
+            if title_place(self.terminal) is None or not (READY in line or UNREAD.search(line)):
                 return False
             self.terminal.still(0.4)
         return title_place(self.terminal) is not None
