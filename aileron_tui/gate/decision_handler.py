@@ -7,7 +7,7 @@ from typing import Final
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, compact
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.states import InvalidTransition, RequestState
@@ -29,6 +29,7 @@ from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 
 _MAX_DETAIL_LENGTH: Final = 300
+_MAX_FETCHED_SIZE: Final = 2 * 1024 * 1024
 
 
 PREVIEW_MAX_AGE: Final = timedelta(seconds=10)
@@ -66,6 +67,27 @@ class DecisionHandler:
         if request.preview_state is PreviewState.READY:
             await self._requests.refresh_preview(request)
         return Reply(200, {"item": self._gate_state.request_json(request)})
+
+    async def fetched(self, id_: str) -> Reply:
+        """Fetches the preview again and returns the connector's whole answer. A changed preview is a new prompt."""
+        request = self._gate_state.open_requests.get(id_)
+        if request is None or request.state is not RequestState.PENDING:
+            return self.not_pending(id_)
+        if request.preview_state is not PreviewState.READY:
+            return replies.error(409, "NO_PREVIEW", "the request has no preview, or it is still being fetched")
+        shown_before = request.fetched
+        try:
+            fetched, answer = await self._requests.fetch_everything(request, request.call)
+        except AileronError as error:
+            return replies.not_recorded(error)
+        if fetched is None or fetched.result.unavailable:
+            return replies.error(502, "preview_unavailable", fetched.result.unavailable if fetched else "no preview")
+        size = len(compact(answer))
+        if size > _MAX_FETCHED_SIZE:
+            return replies.error(413, "too_large", f"what was fetched is too large to be shown: {size:,} characters")
+        if shown_before is None or fetched.result != shown_before.result:
+            self._gate_state.spawn(self._requests.refresh_preview(request))
+        return Reply(200, {"fetched": answer})
 
     async def _edit(self, request: GateRequest, edits: JsonObject) -> Reply:
         args = request.args | edits

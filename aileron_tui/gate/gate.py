@@ -196,6 +196,10 @@ class Gate:
         """Fetches a preview again, or builds the prompt for an edited call."""
         return await self._decisions.refresh(id_, body)
 
+    async def fetched(self, id_: str) -> Reply:
+        """Fetches everything that the preview op returns, including what no row shows."""
+        return await self._decisions.fetched(id_)
+
     def status(self) -> JsonObject:
         """Returns the status of the gate."""
         state = self._gate_state

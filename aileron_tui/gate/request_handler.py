@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.core.action import Action
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonObject, canonical
+from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker, PreviewResult
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import assess
@@ -198,20 +198,27 @@ class RequestHandler:
         self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
     ) -> FetchedPreview | None:
         """Fetches and records the preview of a call; returns None if the action has no preview."""
+        return (await self.fetch_everything(request, call, use))[0]
+
+    async def fetch_everything(
+        self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
+    ) -> tuple[FetchedPreview | None, Json]:
+        """Fetches and records the preview of a call; also returns the connector's whole answer, which is not kept."""
         began_at, changes = self._gate_state.clock(), self._gate_state.activity.changes(call.connector.name)
+        answer: Json = None
         try:
             outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
         except ThreadsBusy as busy:
             shown = PreviewResult(unavailable=busy.title)
         else:
             if outcome is None:
-                return None
-            shown = outcome.result
+                return None, None
+            shown, answer = outcome.result, outcome.output
         body = preview_body(shown.fields(), keep=self._gate_state.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
         await self._gate_state.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, request.id))
-        return FetchedPreview(shown, began_at, changes)
+        return FetchedPreview(shown, began_at, changes), answer
 
     async def resolve_again(self) -> None:
         """Resolves every waiting call with the bundle that was just loaded. What differs is a new prompt.

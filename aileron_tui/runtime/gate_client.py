@@ -180,6 +180,11 @@ class ApproverClient:
         answer = self._ask("POST", f"/v1/action-approvals/{_path_segment(id_)}/refresh", body, seconds=40.0)
         return self._read(answer.get("item"), id_)
 
+    def fetched(self, id_: str) -> Json:
+        """Everything that the preview op returns now, including what no row shows."""
+        path = f"/v1/action-approvals/{_path_segment(id_)}/fetched"
+        return self._ask("GET", path, seconds=40.0).get("fetched")
+
     def decide(
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:

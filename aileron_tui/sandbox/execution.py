@@ -4,8 +4,8 @@ import logging
 from dataclasses import field
 
 from aileron_tui.core.jsontext import Json, JsonObject, compact
-from aileron_tui.core.prompt import ResolvedStep
 from aileron_tui.core.resolved_call import ResolvedCall
+from aileron_tui.core.resolved_step import ResolvedStep
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.sandbox.connector_call import CallResult

@@ -172,9 +172,12 @@ def test_ask_look_approve_collect(call: Any, home: Home) -> None:
     assert "send-draft" in listed.out
     assert [item["id"] for item in call("list", "--json").json["items"]] == [id_]
     shown = call("show", id_[-6:])
-    assert shown.out.startswith(
-        "Approve send-draft?\n  Draft id: r-12345\n  To:       team@example.com\n  Subject:  Weekly recap\n"
-    )
+    assert [" ".join(line.split()) for line in shown.out.splitlines()[:4]] == [
+        "Approve send-draft?",
+        "Draft id: r-12345",
+        "To: team@example.com",
+        "Subject: Weekly recap",
+    ]
     assert "insecure: no passphrase" in shown.err
     assert f"request     {id_}" in shown.out
     assert "[Approve]" in shown.out

@@ -84,9 +84,31 @@ async def test_the_worked_example() -> None:
         assert places == sorted(places)
 
 
+@pytest.mark.parametrize("size", [(40, 80), (120, 60)])
+@async_test
+async def test_every_step_that_would_run_is_shown_with_its_inputs(size: tuple[int, int]) -> None:
+    app = PromptApp(samples.two_steps())
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        shown = "".join("".join(row.split()) for row in lines(app)).replace("▎", "")
+        assert "remove·local://samples/files2.0.0·sha256:cdcdcdcd…" in shown.replace("│", "")
+        for words in ("wouldrun", "Step1", "send_draft", "Step2", "2.file_id", "f-1001", "2.note", "Signatureoffiles"):
+            assert words in shown, words
+        assert shown.index("agentsent") < shown.index("wouldrun") < shown.index("Step1") < shown.index("Step2")
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
-    "shown", [samples.worked(), samples.not_found(), samples.gaps(), samples.structured(), samples.fetching(), None]
+    "shown",
+    [
+        samples.two_steps(),
+        samples.worked(),
+        samples.not_found(),
+        samples.gaps(),
+        samples.structured(),
+        samples.fetching(),
+        None,
+    ],
 )
 @async_test
 async def test_every_size_shows_the_question_and_how_much_is_below(

@@ -119,7 +119,7 @@ def test_the_worked_example(env: GateEnv) -> None:
             assert (await served.agent.get(f"{WAITING}/{id_}/result")).json() == {"status": "pending_approval"}
             item = await served.previewed_request(id_)
             assert item["input_fields"] == [{"label": "Draft id", "value": "r-12345"}]
-            assert [field["label"] for field in item["preview"]["fields"]] == ["To", "Subject", "Body"]
+            assert [field["label"] for field in item["preview"]["fields"]][:2] == ["To", "Subject"]
             assert item["preview"]["fields"][0]["value"] == "team@example.com"
             assert [one["id"] for one in (await served.approver.get(WAITING)).json()["items"]] == [id_]
             decided = await served.approver.post(f"{WAITING}/{id_}/decide", json=env.decision(item))

@@ -10,7 +10,7 @@ from typing import Final
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.prompt import NOT_AVAILABLE
-from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.prompt_rows import Row, fold_missing
 from aileron_tui.core.values import dataclass
 
 MAX_FIELDS: Final = 100
@@ -46,7 +46,7 @@ def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section
     blocks: list[Block] = []
     overflow: list[Pair] = []
     budget = _MAX_TOTAL_LENGTH
-    for row, old in paired(rows, before):
+    for row, old in paired(fold_missing(rows) if before is None else rows, before):
         longest = max(len(row.value), len(old.value) if old else 0)
         small = len(row.label) <= MAX_LABEL_LENGTH and longest <= MAX_VALUE_LENGTH
         inline = small and (not row.multiline or (old is None and (row.missing or not row.value)))

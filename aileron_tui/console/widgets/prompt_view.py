@@ -31,6 +31,7 @@ from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.daemon_kinds import FILLED_IN
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
+from aileron_tui.core.step_rows import step_rows
 from aileron_tui.core.times import utc_now
 
 _QUOTE_INDENT: Final = 2
@@ -70,10 +71,10 @@ class PromptView(CachedWidget, can_focus=True):
         self._version = ""
         self._now = utc_now()
         self._cautions = _EMPTY
-        self._sent = self._filled = self._fetched = Section()
+        self._sent = self._filled = self._fetched = self._runs = Section()
         self._title: tuple[Prompt | None, bool, Content] = (None, True, _EMPTY)
         self._age: tuple[Request | None, str] = _NO_AGE
-        self._quotes: dict[str, list[Quote]] = {"sent": [], "filled": [], "fetched": []}
+        self._quotes: dict[str, list[Quote]] = {"sent": [], "filled": [], "fetched": [], "runs": []}
 
     def compose(self) -> ComposeResult:
         """A fixed title, and below it the scrolling body."""
@@ -212,7 +213,7 @@ class PromptView(CachedWidget, can_focus=True):
 
     def _make_sections(self, request: Request | None) -> None:
         """Sorts values into fields and quotes, and scans them for look-alikes."""
-        self._sent = self._filled = self._fetched = Section()
+        self._sent = self._filled = self._fetched = self._runs = Section()
         if request is not None:
             old = request.edited_from
             sent, filled = words.rows_by_origin(request, request.prompt)
@@ -221,7 +222,9 @@ class PromptView(CachedWidget, can_focus=True):
             if request.prompt.preview is not None:
                 old_rows = old.preview.rows if old and old.preview and not old.preview.unavailable else None
                 self._fetched = section(request.prompt.preview.rows, old_rows)
-        sections = (self._sent, self._filled, self._fetched)
+            old_steps = step_rows(old.steps, old.args) if old else None
+            self._runs = section(step_rows(request.prompt.steps, request.prompt.args), old_steps)
+        sections = (self._sent, self._filled, self._fetched, self._runs)
         texts = [field.value for part in sections for field in part.fields if field.value]
         self._lookalikes.start(texts + [block.text for part in sections for block in part.blocks])
 
@@ -254,6 +257,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._fill_quotes("sent", self._sent.blocks, before="filled-head")
         self._fill_quotes("filled", self._filled.blocks, before="prompt-unavailable")
         self._fill_quotes("fetched", self._fetched.blocks, before="claims")
+        self._fill_quotes("runs", self._runs.blocks)
         self._arrange()
 
     def _draw_cautions(self, request: Request) -> bool:
@@ -288,13 +292,16 @@ class PromptView(CachedWidget, can_focus=True):
         fits = one_line.cell_length <= room
         head.show(*((one_line,) if fits and age else (heading, trusted(age, MUTED))))
 
-    def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str) -> None:
-        """Fills the quotes of a section. Quotes are reused, so that moving through the list mounts no widgets."""
+    def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str = "") -> None:
+        """Fills the quotes of a section. Quotes are reused, so that moving through the list mounts no widgets.
+
+        They are mounted before the widget with the id `before`, by default at the end.
+        """
         quotes = self._quotes[section_]
         new = [Quote() for _ in range(len(blocks) - len(quotes))]
         quotes += new
         if new:
-            self._body.mount_all(new, before=f"#{before}")
+            self._body.mount_all(new, before=f"#{before}" if before else None)
         for index, quote in enumerate(quotes):
             quote.display = index < len(blocks)
             if quote.display:
@@ -303,7 +310,8 @@ class PromptView(CachedWidget, can_focus=True):
         self._warn_in_quotes()
 
     def _warn_in_quotes(self) -> None:
-        for name, part in (("sent", self._sent), ("filled", self._filled), ("fetched", self._fetched)):
+        parts = {"sent": self._sent, "filled": self._filled, "fetched": self._fetched, "runs": self._runs}
+        for name, part in parts.items():
             for quote, block in zip(self._quotes[name], part.blocks, strict=False):
                 found = self._lookalikes.remarks_for(block.text)
                 quote.warn(found.warnings, found.notes)
@@ -315,10 +323,13 @@ class PromptView(CachedWidget, can_focus=True):
         return {
             "sent": tuple(self._with_warnings(field) for field in self._sent.fields),
             "filled": tuple(self._with_warnings(field) for field in self._filled.fields),
-            "fetched": tuple(self._with_warnings(field) for field in self._fetched.fields),
+            "fetched": (
+                *(self._with_warnings(field) for field in self._fetched.fields),
+                *words.not_shown_fields(request),
+            ),
             "asker": (words.asker_field(request),),
             "claims": words.claim_fields(request.prompt),
-            "runs": words.connector_fields(request.prompt),
+            "runs": (*words.connector_fields(request.prompt), *map(self._with_warnings, self._runs.fields)),
         }
 
     def _with_warnings(self, field: Field) -> Field:

@@ -9,7 +9,7 @@ from textual.content import Content
 from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WARNING, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.core.daemon_kinds import ACTION, split_by_origin
-from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.prompt import ConnectorRef, Prompt, not_shown
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
@@ -86,6 +86,14 @@ def fetched_heading(request: Request) -> Content:
     return Content.assemble(trusted("fetched by connector ", STRONG), connector)
 
 
+def not_shown_fields(request: Request) -> tuple[Field, ...]:
+    """How many of the fetched values have no row."""
+    preview = request.prompt.preview
+    if request.fetching or preview is None or not preview.hidden:
+        return ()
+    return (Field("Not shown", None, f"{not_shown(preview.hidden)}; v shows everything"),)
+
+
 def unavailable(request: Request) -> Content:
     """The warning that the preview failed."""
     preview = request.prompt.preview
@@ -113,22 +121,33 @@ def claim_fields(prompt: Prompt) -> tuple[Field, ...]:
 
 
 def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
-    """The connector that would run; empty if the request uses no connector."""
+    """The op and the connector that would run; empty if the request uses no connector.
+
+    Of several steps, this is the connector of the first one. The rows of the section name the others.
+    """
     if prompt.kind != ACTION and not prompt.connector.name:
         return ()
     connector = prompt.connector
+    op = (Field("Op", _clipped(prompt.steps[0].op)),) if len(prompt.steps) == 1 else ()
+    others = {step.connector.name: step.connector for step in prompt.steps if step.connector.name != connector.name}
     name = f"{connector.name} {connector.version}".rstrip()
     digest = clip(inline(connector.hash), _MAX_HASH) if connector.hash else None
-    certain = not connector.trust or connector.trust.startswith(_KNOWN_SIGNATURES)
     return (
+        *op,
         Field("Connector", _clipped(name), "" if name else _NOT_GIVEN),
         Field("Hash", digest, "" if digest else _NOT_GIVEN),
-        Field(
-            "Signature",
-            _clipped(connector.trust),
-            "" if connector.trust else _NOT_GIVEN,
-            warnings=() if certain else (_UNCERTAIN_CONNECTOR,),
-        ),
+        _signature_field("Signature", connector),
+        *(_signature_field(f"Signature of {short_name(name)}", other) for name, other in others.items()),
+    )
+
+
+def _signature_field(label: str, connector: ConnectorRef) -> Field:
+    certain = not connector.trust or connector.trust.startswith(_KNOWN_SIGNATURES)
+    return Field(
+        label,
+        _clipped(connector.trust),
+        "" if connector.trust else _NOT_GIVEN,
+        warnings=() if certain else (_UNCERTAIN_CONNECTOR,),
     )
 
 
