@@ -16,7 +16,7 @@ from tests.robot.eyes import Page, Value
 from tests.robot.lookalikes import as_seen
 from tests.robot.service import Spelled, spelled
 
-REQUIRED: Final = False
+REQUIRED: Final = True
 """Whether a prompt that does not name the op is refused."""
 _ABOUT_CONNECTOR: Final = frozenset({"Connector", "Hash", "Signature"})
 _STEP: Final = re.compile(r"^Step (\d+)$")
