@@ -23,11 +23,12 @@ class NotDecided(AileronError):
     """No answer was given."""
 
 
-def check_terminal(policy: Policy) -> None:
-    """Refuses to decide without a terminal, unless the configuration allows it."""
+def check_terminal(policy: Policy, what: str = "") -> None:
+    """Refuses to decide without a terminal, unless the configuration allows it. `what` is what else needs the same."""
     if not (_has_terminal() or policy.headless_decisions):
-        hint = "Answer in a terminal, or set headless_decisions = true under [policy] in the configuration."
-        raise NotDecided("decisions need a terminal", "this process has none", hint)
+        title, verb = (f"{what} needs a terminal", "Run this") if what else ("decisions need a terminal", "Answer")
+        hint = f"{verb} in a terminal, or set headless_decisions = true under [policy] in the configuration."
+        raise NotDecided(title, "this process has none", hint)
 
 
 def confirm(request: Request, policy: Policy, key: UnlockedKey, *, digest_given: bool) -> None:

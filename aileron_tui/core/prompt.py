@@ -113,6 +113,16 @@ class Prompt:
         object.__setattr__(self, "inputs", tuple(self.inputs))
         object.__setattr__(self, "steps", tuple(self.steps))
 
+    @property
+    def agent(self) -> str:
+        """The name of the agent's token, or "" if it is not known. Before version 3, prompts had only a claim."""
+        return self.asker.agent if self.version > 2 else ""
+
+    @property
+    def says(self) -> str:
+        """What the agent calls itself."""
+        return self.asker.says if self.version > 2 else self.asker.agent
+
     def fields(self) -> JsonObject:
         """The prompt as JSON; `read_prompt` reads it back."""
         asker, risk = self.asker, self.risk

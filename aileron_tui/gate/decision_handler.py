@@ -14,6 +14,7 @@ from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.gate import agent_replies, replies
+from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.decision_body import SubmittedDecision, read_decision
@@ -40,10 +41,13 @@ _LONGEST_WAIT_FOR_OPS: Final = 10.0
 class DecisionHandler:
     """Verifies, records and applies decisions."""
 
-    def __init__(self, gate_state: GateState, requests: RequestHandler, op_runner: OpRunner) -> None:
+    def __init__(
+        self, gate_state: GateState, requests: RequestHandler, op_runner: OpRunner, agents: AgentRegistry
+    ) -> None:
         self._gate_state = gate_state
         self._requests = requests
         self._op_runner = op_runner
+        self._agents = agents
         self._cached_approvers = (-1, Approvers())
 
     def approvers(self) -> Approvers:
@@ -96,6 +100,8 @@ class DecisionHandler:
         request = self._gate_state.find(id_)
         if request is None:
             return self.not_pending(id_)
+        if self._agents.current().is_revoked(request.agent):
+            await self._requests.end_unanswered(request, RequestState.WITHDRAWN, REVOKED)
         if decision.edits is not None and (request.edit is None or request.edit.edits != decision.edits):
             if request.state is not RequestState.PENDING:
                 return self._repeated(request, decision)

@@ -5,6 +5,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 from aileron_tui import __version__
@@ -16,6 +17,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import recovery, replies
+from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.event_feed import EventFeed
@@ -29,6 +31,7 @@ from aileron_tui.gate.sandbox_threads import SandboxThreads
 from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
+from aileron_tui.signing.agents import Agents
 from aileron_tui.signing.approvers import Approvers
 
 LEDGER_FILE: Final = "ledger.db"
@@ -36,6 +39,7 @@ OUTBOX_FILE: Final = "answers.db"
 
 _STOP_SECONDS: Final = 35.0
 _MANIFEST_CHECK_SECONDS: Final = 2.0
+_AGENT_CHECK_SECONDS: Final = 0.5
 
 
 class Gate:
@@ -43,9 +47,10 @@ class Gate:
 
     def __init__(self, setup: GateSetup, clock: Callable[[], datetime] = utc_now) -> None:
         self._gate_state = GateState(setup, clock)
+        self._agents = AgentRegistry(self._gate_state)
         self._requests = RequestHandler(self._gate_state)
         self._op_runner = OpRunner(self._gate_state, self._requests)
-        self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner)
+        self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
         self.ledger_id = ""  # the hash of the ledger's first entry; set by start()
 
@@ -77,10 +82,12 @@ class Gate:
                 EntryDraft(EntryKind.STARTED, {"instance": self.instance, "version": __version__})
             )
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
+            await self._agents.add_default()
             await recovery.recover(state, self._requests, self._op_runner)
             cleanup.pop_all()
         self._log_bundle()
         state.spawn(self._watch_manifests(settings))
+        state.spawn(self._watch_agents())
 
     async def stop(self) -> None:
         """Lets running ops finish, marks the others as interrupted, and closes the ledger."""
@@ -120,6 +127,15 @@ class Gate:
             else:
                 self._log_bundle()
 
+    async def _watch_agents(self) -> None:
+        """Withdraws the waiting requests of revoked agents."""
+        while True:
+            try:
+                await self.withdraw_revoked()
+            except AileronError as error:
+                log.error("cannot check for revoked agents: %s", inline(str(error)))
+            await asyncio.sleep(_AGENT_CHECK_SECONDS)
+
     def _log_bundle(self) -> None:
         installed = self._gate_state.installed
         log.info("loaded %d actions from %s", len(installed.actions), inline(str(self._gate_state.setup.manifests)))
@@ -129,6 +145,23 @@ class Gate:
             log.error("connector %s cannot be used: %s", inline(name), inline(failure.message))
 
     # for agents
+
+    def agents(self) -> Agents:
+        """Returns the agents; another process may have just added, rotated or revoked one."""
+        return self._agents.current()
+
+    def default_token_file(self) -> Path | None:
+        """Returns the token file of the default agent, or None if there is no such agent."""
+        return self._agents.default_token_file()
+
+    async def withdraw_revoked(self) -> None:
+        """Withdraws the waiting requests of revoked agents."""
+        for name in self._agents.revoked_with_open_requests():
+            await self._requests.withdraw_all(name, REVOKED)
+
+    async def wait_until_invalid(self, token: str) -> None:
+        """Returns once an agent's token, given by its hash, is no longer valid."""
+        await self._agents.wait_until_invalid(token)
 
     def actions(self) -> JsonObject:
         """Lists all actions."""
@@ -140,7 +173,10 @@ class Gate:
         return action_json(action) if action else None
 
     async def call(self, name: str, args: JsonObject, asker: Asker, *, agent: str, wait: float | None = None) -> Reply:
-        """Runs an action. A gated action needs approval first; the reply is held for up to `wait` seconds if given."""
+        """Runs an action. A gated action needs approval first; the reply is held for up to `wait` seconds if given.
+
+        `agent` is the name of the agent's token, the only thing in which an agent is trusted.
+        """
         action = self._gate_state.installed.actions.get(name)
         if action is None:
             return replies.error(404, "not_found", f"no action named {name}")
@@ -151,14 +187,17 @@ class Gate:
             return await self._op_runner.run_ungated(action, args, asker, agent)
         return await self._requests.call(action, args, asker, agent, wait)
 
-    async def result(self, id_: str) -> Reply:
-        """Returns the state or the result of a request, for an agent that polls."""
-        if request := self._gate_state.open_requests.get(id_):
+    async def result(self, id_: str, *, agent: str) -> Reply:
+        """Returns the state or the result of a request of this agent. Other agents' requests do not exist for it."""
+        if (request := self._gate_state.open_requests.get(id_)) and request.agent != agent:
+            return replies.unknown_request(id_)
+        if request:
             return Reply(200, {"status": "pending_approval" if request.state is RequestState.PENDING else "running"})
         try:
-            result = self._gate_state.outbox.find(id_)
-            if result is None and (record := self._gate_state.reader.find(id_)):
-                result = recovery.result_from_ledger(self._gate_state.reader, record)
+            record = self._gate_state.reader.find(id_)
+            if record is None or recovery.owner(record) != agent:
+                return replies.unknown_request(id_)
+            result = self._gate_state.outbox.find(id_) or recovery.result_from_ledger(self._gate_state.reader, record)
             return await self._requests.deliver(result) if result else replies.unknown_request(id_)
         except AileronError as error:
             return replies.not_recorded(error)

@@ -53,7 +53,8 @@ class OpRunner:
         if seconds := self._gate_state.ledger_rates.of(agent).take(size + ENTRY_BYTES):
             message = f"this agent writes too much to the ledger; try again in {seconds} s"
             return replies.error(429, "too_many_calls", message)
-        start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, **recorded}
+        who: JsonObject = {"agent": asker.agent, "says": asker.says}
+        start: JsonObject = {"gated": False, "action": action.name, **who, **recorded}
         record = self._gate_state.recorder.record
         try:
             await record(EntryDraft(EntryKind.RUNNING, start, id_))

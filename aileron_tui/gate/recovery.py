@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Final
 
+from aileron_tui.core.agent_names import DEFAULT_AGENT
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
@@ -78,8 +79,7 @@ def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRe
             args = args | (found[0].edits or {})
     if no_longer_possible(action, args):
         return None
-    agent, session, folder = (str(body.get(key, "")) for key in ("agent", "session", "folder"))
-    request = requests.new_request(action, args, Asker(agent, session, folder), str(body.get("caller", "")), record.id)
+    request = requests.new_request(action, args, _asker(record, body), owner(record), record.id)
     request.asked_at, request.expires_at = datetime.fromisoformat(record.asked), datetime.fromisoformat(expires)
     request.repeats, request.polled = str(body.get("after", "")), True
     if original_args != args:
@@ -93,6 +93,18 @@ def _original_args(reader: LedgerReader, body: JsonObject) -> JsonObject:
         body = earlier[0].body
     args = body.get("args")
     return args if isinstance(args, dict) else {}
+
+
+def owner(record: HistoryRecord) -> str:
+    """The agent that may fetch the result of a request.
+
+    Before agents had tokens of their own, they shared one, which now belongs to the default agent.
+    """
+    return record.agent or DEFAULT_AGENT
+
+
+def _asker(record: HistoryRecord, body: JsonObject) -> Asker:
+    return Asker(record.agent, str(body.get("session", "")), str(body.get("folder", "")), record.says)
 
 
 async def _abandon(gate_state: GateState, record: HistoryRecord) -> None:
@@ -116,7 +128,8 @@ async def _restore_result(gate_state: GateState, record: HistoryRecord) -> None:
     result, body = result_from_ledger(gate_state.reader, record), entries[0].body
     args = body.get("args")
     if result and isinstance(args, dict) and not any(entry.kind == EntryKind.DELIVERED for entry in entries):
-        await gate_state.store_result(result, fingerprint(str(body.get("caller", "")), record.action, args))
+        call = fingerprint(owner(record), _asker(record, body), record.action, args)
+        await gate_state.store_result(result, call)
 
 
 def _error_body(result: StoredResult) -> JsonObject:

@@ -37,7 +37,7 @@ class RequestHandler:
     async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
         """Joins an identical open request, delivers a result that was never fetched, or creates a new request."""
         gate_state = self._gate_state
-        call = fingerprint(agent, action.name, args)
+        call = fingerprint(agent, asker, action.name, args)
         try:
             if call not in gate_state.open_by_call:
                 result = gate_state.outbox.undelivered(call)
@@ -113,7 +113,7 @@ class RequestHandler:
         call = installed.resolve(action, args)
         return GateRequest(
             id=id_ or new_id(now),
-            fingerprint=fingerprint(agent, action.name, call.args),
+            fingerprint=fingerprint(agent, asker, action.name, call.args),
             agent=agent,
             call=call,
             asker=asker,
@@ -146,10 +146,10 @@ class RequestHandler:
             "action": request.action.name,
             "version": request.action.version,
             "connector": {"name": connector.name, "version": connector.version, "hash": connector.hash},
-            "agent": request.asker.agent,
+            "agent": request.agent,
+            "says": request.asker.says,
             "session": request.asker.session,
             "folder": request.asker.folder,
-            "caller": request.agent,
             "risk": request.risk.level,
             "args": request.args,
             "expires": timestamp(request.expires_at),
@@ -265,6 +265,11 @@ class RequestHandler:
                 drafts.append(EntryDraft(EntryKind.SHOWN, body | {"surface": surface} if surface else body, request.id))
         if drafts:
             await self._gate_state.recorder.record(*drafts)
+
+    async def withdraw_all(self, agent: str, why: str) -> None:
+        """Withdraws all waiting requests of an agent."""
+        waiting = [request for request in self._gate_state.pending() if request.agent == agent]
+        await asyncio.gather(*(self.end_unanswered(request, RequestState.WITHDRAWN, why) for request in waiting))
 
     async def end_unanswered(self, request: GateRequest, state: RequestState, why: str = "") -> None:
         """Ends a request that expired or was withdrawn, unless it was just answered.

@@ -1,11 +1,10 @@
-"""Serves a gate on a port: binds, publishes its address and the agent token, and stops cleanly."""
+"""Serves a gate on a port: binds, publishes its address, and stops cleanly."""
 
 import asyncio
 import errno
 import json
 import logging
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8722
 DISCOVERY_FILE: Final = "gate.json"
-TOKEN_FILE: Final = "agent.token"  # noqa: S105  # the name of a file
 
 _KEEP_ALIVE_SECONDS: Final = 65
 _SHUTDOWN_SECONDS: Final = 3
@@ -87,18 +85,12 @@ def bind(address: ListenAddress) -> socket.socket:
     return listener
 
 
-def new_token() -> str:
-    """Returns a new token for agents, valid while the gate runs."""
-    return secrets.token_hex(32)
-
-
 @asynccontextmanager
 async def serving(  # noqa: PLR0913  # the last three are optional
     gate: "Gate",
     host: str = DEFAULT_HOST,
     port: int = 0,
     *,
-    agent_token: str,
     limits: HttpLimits | None = None,
     gate_log: GateLog | None = None,
     socket_folder: Path | None = None,
@@ -109,7 +101,7 @@ async def serving(  # noqa: PLR0913  # the last three are optional
         origin_check = OriginCheck(host, int(listeners[0].getsockname()[1]))
         if socket_folder is not None:
             listeners.append(stack.enter_context(approver_socket.bound(socket_folder)))
-        async with _serve(GateApp(gate, origin_check, agent_token, limits=limits, gate_log=gate_log), listeners):
+        async with _serve(GateApp(gate, origin_check, limits=limits, gate_log=gate_log), listeners):
             yield origin_check.url
 
 
@@ -183,14 +175,14 @@ async def started_gate(
         with _log_to(gate_log), _short_turns_for_threads():
             await gate.start()
             try:
-                token = new_token()
                 origin_check = OriginCheck(address.host, int(listener.getsockname()[1]))
                 with ExitStack() as stack:
                     approver_listener = _bind_socket(stack, data, gate_log)
                     listeners = [listener, *([approver_listener] if approver_listener else [])]
-                    async with _serve(GateApp(gate, origin_check, token, gate_log=gate_log), listeners):
+                    async with _serve(GateApp(gate, origin_check, gate_log=gate_log), listeners):
+                        token_file = gate.default_token_file()
                         path = data / approver_socket.SOCKET_FILE if approver_listener else None
-                        with _announce(gate.instance, origin_check.url, token, data, path) as discovery_info:
+                        with _announce(gate.instance, origin_check.url, token_file, data, path) as discovery_info:
                             yield discovery_info
             finally:
                 await gate.stop()
@@ -208,20 +200,20 @@ def _bind_socket(stack: ExitStack, data: Path, gate_log: GateLog) -> socket.sock
 
 
 @contextmanager
-def _announce(instance: str, url: str, token: str, data: Path, socket_path: Path | None) -> Iterator[dict[str, str]]:
-    """Writes the agent token and the discovery file; removes both at the end."""
-    token_file, discovery_file = data / TOKEN_FILE, data / DISCOVERY_FILE
-    discovery_info = {"url": url, "instance": instance, "agent_token_file": str(token_file)}
+def _announce(
+    instance: str, url: str, token_file: Path | None, data: Path, socket_path: Path | None
+) -> Iterator[dict[str, str]]:
+    """Writes the discovery file and removes it at the end. It names no token file if there is no default agent."""
+    discovery_file = data / DISCOVERY_FILE
+    discovery_info = {"url": url, "instance": instance, "agent_token_file": str(token_file or "")}
     details = {"pid": os.getpid(), "version": __version__, "started_at": timestamp(utc_now())}
     if socket_path is not None:
         details["socket"] = str(socket_path)
-    write_private(token_file, f"{token}\n".encode(), replace=True)
     try:
         write_private(discovery_file, json.dumps(discovery_info | details, indent=2).encode() + b"\n", replace=True)
         yield discovery_info
     finally:
         discovery_file.unlink(missing_ok=True)
-        token_file.unlink(missing_ok=True)
 
 
 @contextmanager

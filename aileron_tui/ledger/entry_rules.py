@@ -6,9 +6,12 @@ one wins. Verification checks it again.
 
 from typing import Final
 
+from aileron_tui.core.agent_change import AGENT_CHANGES, read_change
+from aileron_tui.core.agent_change import objection as agent_objection
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestEvent, advance
 from aileron_tui.ledger.errors import EntryRefused
@@ -41,6 +44,8 @@ def ungated(entry: Entry) -> bool:
 
 def admit(ledger: RequestLookup, entry: Entry, decision: Decision | None) -> None:
     """Refuses an entry that must not be appended. An InvalidTransition has the current state of the request."""
+    if entry.kind in AGENT_CHANGES:
+        _admit_agent_change(ledger, entry)
     if entry.kind not in _CHECKED:
         return
     known = ledger.standing(entry.request)
@@ -53,6 +58,19 @@ def admit(ledger: RequestLookup, entry: Entry, decision: Decision | None) -> Non
         _admit_decision(ledger, entry, known, decision)
     else:
         _admit_step(entry, known)
+
+
+def _admit_agent_change(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a change that does not fit those before it. Its readers verify the signature."""
+    latest = {str(change.body.get("name")): EntryKind(change.kind) for change in ledger.agent_changes()}
+    try:
+        change, envelope = read_change(entry)
+    except JsonError as error:
+        raise EntryRefused("the change of an agent is not valid", str(error)) from None
+    if why := agent_objection(latest, change, signed=envelope is not None):
+        raise EntryRefused("the agent cannot be changed", why)
+    if envelope is not None and ledger.position(change.head, entry.seq - 1, entry.seq) is None:
+        raise EntryRefused("the change of an agent was not signed over the head of the ledger", change.head)
 
 
 def _admit_step(entry: Entry, known: RequestStanding | None) -> None:

@@ -22,8 +22,8 @@ def open_ledger(  # noqa: PLR0913  # every option has a default that suits a gat
 ) -> Ledger:
     """Opens a ledger for writing, and creates it if there is none.
 
-    A gate is the only writer while it runs, but a `guest` may still record key and configuration changes. A `shared`
-    ledger can have any number of writers.
+    A gate is the only writer while it runs, but a `guest` may still record changes of keys, agents and the
+    configuration. A `shared` ledger can have any number of writers.
     """
     from aileron_tui.ledger.sqlite.writer import SqliteLedger  # noqa: PLC0415  # the database is loaded when needed
 

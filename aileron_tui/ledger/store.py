@@ -60,6 +60,9 @@ class RequestLookup(Protocol):
     def position(self, digest: str, oldest: int, before: int) -> int | None:
         """The number of the entry with this hash, or None. Searches from `oldest` up to but not including `before`."""
 
+    def agent_changes(self) -> tuple[Entry, ...]:
+        """Every entry that adds, rotates or revokes an agent, in order."""
+
 
 class LedgerView(RequestLookup, Protocol):
     """What can be read from a ledger. Use it from one thread at a time."""
@@ -98,6 +101,9 @@ class LedgerView(RequestLookup, Protocol):
 
     def last_key_change(self) -> int:
         """The number of the last entry that changed who may approve, or 0."""
+
+    def last_agent_change(self) -> int:
+        """The number of the last entry that added, rotated or revoked an agent, or 0."""
 
     def nonce_used(self, nonce: str) -> bool:
         """Whether a recorded decision has this nonce."""

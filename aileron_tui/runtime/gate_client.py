@@ -310,7 +310,7 @@ def _path_segment(name: str) -> str:
 
 def _asker_headers(asker: Asker) -> dict[str, str]:
     pairs = (
-        ("X-Aileron-Agent", asker.agent),
+        ("X-Aileron-Agent", asker.says),
         ("X-Aileron-Session-Id", asker.session),
         ("X-Aileron-Folder", asker.folder),
     )

@@ -350,5 +350,5 @@ def _error(request: Request) -> str:
 def _searchable_text(request: Request) -> str:
     prompt = request.prompt
     rows = [*prompt.inputs, *(prompt.preview.rows if prompt.preview else ())]
-    parts = [prompt.action, prompt.asker.agent, request.source, *(row.value[:500] for row in rows)]
+    parts = [prompt.action, prompt.agent, prompt.says, request.source, *(row.value[:500] for row in rows)]
     return inline(" ".join(parts)).casefold()

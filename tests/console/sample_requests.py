@@ -143,7 +143,7 @@ def hostile(text: str, *, body: str | None = None) -> Request:
         rows,
         action=text,
         risk=Risk(RiskLevel.HIGH, text),
-        asker=Asker(text, text, text),
+        asker=Asker(text, text, text, text),
         trust=text,
     )
     shown = replace(shown, connector=ConnectorRef(text, text, text, text), args={})

@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 
 from aileron_tui.console.render import trusted
 from aileron_tui.console.widgets.quote import Quote
+from aileron_tui.core.prompt import Asker
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
@@ -53,6 +54,29 @@ def found(app: PromptApp, words: str) -> str:
 
 
 @async_test
+async def test_what_an_agent_calls_itself_is_marked_as_its_claim() -> None:
+    asker = Asker("mallory", "s-1", "/etc", "Gate self-check (verified)")
+    app = PromptApp(samples.item(replace(samples.worked().prompt, asker=asker)))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        shown = [" ".join(row.split()) for row in lines(app)]
+        assert "Agent ▎ mallory" in shown
+        assert [row for row in shown if "Gate self-check" in row] == ["Says it is ▎ Gate self-check (verified)"]
+        says = shown.index("agent says")
+        assert shown[says + 1 : says + 3] == ["Session ▎ s-1", "Folder ▎ /etc"]
+
+
+@async_test
+async def test_the_agent_of_an_older_prompt_is_a_claim() -> None:
+    app = PromptApp(samples.item(replace(samples.worked().prompt, asker=Asker("claude-code"), version=2)))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        shown = [" ".join(row.split()) for row in lines(app)]
+        assert "Says it is ▎ claude-code" in shown
+        assert not any(row.startswith("Agent ") for row in shown)
+
+
+@async_test
 async def test_the_worked_example() -> None:
     app = PromptApp(samples.worked())
     async with app.run_test(size=TALL) as pilot:
@@ -62,7 +86,7 @@ async def test_the_worked_example() -> None:
         order = [
             "Approve send-draft? ━━━━━━━━━━╸─ 4:19 left",
             '▲ high risk "send_draft" changes or sends something that may not be undone',
-            "Asked by ▎ claude-code",
+            "Agent ▎ claude-code",
             "agent sent",
             "Draft id ▎ r-12345",
             "fetched by connector mail · 30 s ago",
@@ -71,7 +95,7 @@ async def test_the_worked_example() -> None:
             "Body 18 lines",
             "▎ Hi all,",
             "▎ Sam",
-            "claimed by the agent",
+            "agent says",
             "Session ▎ s-81f2",
             "Folder ▎ ~/mail/recap",
             "would run",

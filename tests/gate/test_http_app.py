@@ -18,7 +18,7 @@ AGENTS = {RouteAccess.AGENT, RouteAccess.CATALOGUE}
 
 def routes(gate: Gate) -> tuple[Route, ...]:
     """Every route there is, so that a new one cannot be forgotten here."""
-    return GateApp(gate, OriginCheck("127.0.0.1", 1), "token").table.routes
+    return GateApp(gate, OriginCheck("127.0.0.1", 1)).table.routes
 
 
 def path(route: Route) -> str:

@@ -99,7 +99,7 @@ def test_a_running_request_is_interrupted_and_asked_again(env: GateEnv) -> None:
 
     async def work() -> None:
         async with env.gate() as gate:
-            answer = (await gate.result(id_)).body
+            answer = (await gate.result(id_, agent="agent-1")).body
             error = dig(answer, "failure", "error")
             assert (error["class"], error["retriable"]) == ("outcome_unknown", False)
             (again,) = gate.waiting()
@@ -138,7 +138,7 @@ def test_a_stored_outcome_is_not_lost(env: GateEnv) -> None:
 
     async def work() -> None:
         async with env.gate() as gate:
-            assert (await gate.result(id_)).body["status"] == "completed"
+            assert (await gate.result(id_, agent="agent-1")).body["status"] == "completed"
             assert gate.waiting() == []
 
     run_async(work())
@@ -172,7 +172,7 @@ def test_a_request_whose_action_is_gone_is_withdrawn(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
             assert gate.waiting() == []
-            answer = (await gate.result(id_)).body
+            answer = (await gate.result(id_, agent="agent-1")).body
             assert "changed or removed" in dig(answer, "failure", "error", "message")
 
     run_async(work())

@@ -56,6 +56,7 @@ class Scene:
             "action": action,
             "connector": {"name": "local://samples/mail", "version": "1.0.0", "hash": "sha256:" + "c0" * 32},
             "agent": agent,
+            "says": "",
             "risk": "high",
             "args": {"draft_id": "r-12345", **args},
         }

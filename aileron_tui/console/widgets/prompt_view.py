@@ -91,7 +91,7 @@ class PromptView(CachedWidget, can_focus=True):
             yield TwoSidedLine(id="prompt-unavailable", classes="section")
             yield TwoSidedLine(id="fetched-head", classes="section")
             yield Fields(id="fetched")
-            yield Fields(trusted("claimed by the agent", STRONG), id="claims", classes="section")
+            yield Fields(trusted("agent says", STRONG), id="claims", classes="section")
             yield Fields(trusted("would run", STRONG), id="runs", classes="section")
         yield TwoSidedLine(id="prompt-foot")
 
@@ -316,7 +316,7 @@ class PromptView(CachedWidget, can_focus=True):
             "sent": tuple(self._with_warnings(field) for field in self._sent.fields),
             "filled": tuple(self._with_warnings(field) for field in self._filled.fields),
             "fetched": tuple(self._with_warnings(field) for field in self._fetched.fields),
-            "asker": (words.asker_field(request),),
+            "asker": words.asker_fields(request.prompt),
             "claims": words.claim_fields(request.prompt),
             "runs": words.connector_fields(request.prompt),
         }

@@ -99,11 +99,12 @@ def unavailable(request: Request) -> Content:
     )
 
 
-def asker_field(request: Request) -> Field:
-    """Who asks. A daemon only knows the name that the agent gave, so it is shown as a claim."""
-    agent = request.prompt.asker.agent
-    label = "Says it is" if request.daemon and agent else "Asked by"
-    return Field(label, _clipped(agent), "" if agent else "an agent that gave no name")
+def asker_fields(prompt: Prompt) -> tuple[Field, ...]:
+    """Who asks: the name of the agent's token, and what the agent calls itself. A daemon knows only the latter."""
+    says = (Field("Says it is", _clipped(prompt.says)),) if prompt.says else ()
+    if says and not prompt.agent:
+        return says
+    return (Field("Agent", _clipped(prompt.agent), "" if prompt.agent else "an agent that gave no name"), *says)
 
 
 def claim_fields(prompt: Prompt) -> tuple[Field, ...]:

@@ -1,8 +1,9 @@
 """Writes the ledger. Every entry is on disk before it is acknowledged, and all entries form one unbroken chain.
 
 The gate holds the lock and writes as long as it runs. A guest, a short command that runs beside the gate, may also
-record key and configuration changes, because it must be possible to revoke a key at any moment. That is safe because
-every append reads the head inside its own transaction, and only one transaction can write at a time.
+record changes of keys, agents and the configuration, because it must be possible to revoke a key or an agent at any
+moment. That is safe because every append reads the head inside its own transaction, and only one transaction can write
+at a time.
 
 The ledger of a daemon has no gate. Any number of consoles share it, each may record any entry, and none can become the
 only writer while another has it open.
@@ -17,6 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
+from aileron_tui.core.agent_change import AGENT_CHANGES
 from aileron_tui.core.entry_chain import ChainWalker, Damage, Entry, encode, link
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.formats import NewerFormat
@@ -43,7 +45,7 @@ from aileron_tui.ledger.sqlite.reader import SqliteView, head_of, read_entry, ro
 from aileron_tui.ledger.sqlite.schema import index_is_current, migrate, reset_index, version
 from aileron_tui.ledger.store import LARGEST_ENTRY, LOCK_SECONDS, EntryDraft, LedgerView
 
-FOR_GUESTS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED})
+FOR_GUESTS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED, *AGENT_CHANGES})
 
 _BUSY_SECONDS: Final = 10.0
 _PAUSE: Final = 0.002
