@@ -43,8 +43,12 @@ class PooledConnection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PoolSizes:
-    """How many connections each kind of caller may have; `agents` is shared by all agents."""
+    """How many connections each kind of caller may have; `agents` is shared by all agents.
 
+    The lobby has those that have sent nothing yet. They cost little, so there may be many.
+    """
+
+    lobby: int
     unknown: int
     approvers: int
     agents: Share
@@ -58,9 +62,10 @@ class PoolSizes:
         usable = max(_FEWEST_CONNECTIONS, min(limits.connections, descriptors - _RESERVED_DESCRIPTORS))
         unknown = min(limits.unknown_connections, usable // 16)
         approvers = min(limits.approver_connections, usable // 8)
-        agents = usable - 4 * unknown - 2 * approvers
+        lobby = usable // 8
+        agents = usable - 2 * (lobby + unknown + approvers)
         minimum = min(limits.agent_minimum_connections, agents // 8)
-        return cls(unknown, approvers, Share(agents, max(1, agents // 4), minimum))
+        return cls(lobby, unknown, approvers, Share(agents, max(1, agents // 4), minimum))
 
 
 def raise_descriptor_limit() -> int:
@@ -111,7 +116,7 @@ class ConnectionPools:
 
     def identify(self, connection: PooledConnection, owner: str) -> str:
         """Gives a connection to its owner; returns why not if the owner has too many connections."""
-        if connection.owner == owner:
+        if owner in (connection.owner, NOBODY):
             return ""
         if refused := self._make_room(connection.on_socket, owner):
             return refused

@@ -131,7 +131,7 @@ class _Listener:
                 connection.close()
                 continue
             connection.setblocking(False)
-            if len(self._lobby) >= self._server.pools.sizes.unknown:
+            if len(self._lobby) >= self._server.pools.sizes.lobby:
                 self.dismiss()
             self._lobby[connection] = self._loop.time()
             self._loop.add_reader(connection.fileno(), self._enter, connection)
@@ -199,6 +199,8 @@ class GateConnection(H11Protocol):
         """Processes data, or leaves it unread for a while if its sender sends too many requests."""
         if self._awaits_request:
             owner = self.owner or self._peeked_owner(data)
+            # Counted as its owner's from now on; if the owner has too many, the app refuses the request.
+            self._pools.identify(self, owner)
             if seconds := self._pools.delay(self, owner):
                 self._held = data
                 self.transport.pause_reading()
@@ -255,7 +257,7 @@ class GateConnection(H11Protocol):
         return cycle is None or cycle.response_complete
 
     def _peeked_owner(self, data: bytes) -> str:
-        """Guesses the owner from the token in the headers. Only used to decide who waits; the app checks the token."""
+        """Finds the owner by the token in the headers, to decide who waits. The app checks the token again."""
         found = _TOKEN.search(data, 0, _HEADERS_PEEKED)
         return self._gate_app.owner_of_token(found[1].decode("ascii")) if found else ""
 

@@ -23,7 +23,7 @@ class HttpLimits:
     values: int = 20_000
     body_seconds: float = 10.0
     max_wait_seconds: int = 300
-    calls_per_second: float = 100.0
+    calls_per_second: float = 40.0
     burst: int = 1000
     requests_per_second: float = 30.0  # gated calls, which each cost a preview and a place in the list
     requests_burst: int = 300
@@ -43,7 +43,7 @@ class HttpLimits:
 
     # One agent: how fast its HTTP requests are read, refused or not, so that refusing costs little; how many of them
     # are worked on at a time; how many bytes its calls may have on the way in; and how much it may leave unread.
-    reads_per_second: float = 200.0
+    reads_per_second: float = 60.0
     reads_burst: int = 100
     turns: int = 8
     body_bytes: int = 64 * 1024 * 1024

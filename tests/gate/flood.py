@@ -55,6 +55,7 @@ class FloodSize:
     requests: int = 10_000
     unread: int = 200
     rounds: int = 300
+    seconds: int = 120  # after which the hostile agent gives up
 
 
 @dataclass
@@ -156,8 +157,8 @@ class Hostile:
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(work) for work in (self._idle(), self._unread(), self._held())]
-        await asyncio.gather(self._megabytes(), self._requests())
-        await asyncio.sleep(2)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(self._megabytes(), self._requests()), self._size.seconds)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
