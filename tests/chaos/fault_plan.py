@@ -14,6 +14,8 @@ from tests.chaos.upstream import Reply
 WINDOW: Final = 0.9
 """Seconds in which the faults of a round happen."""
 
+SOAK_CYCLES: Final = 12
+
 
 class FaultKind(StrEnum):
     """Everything that can go wrong."""
@@ -85,20 +87,25 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One round."""
+    """One round. `cycles` are the faults that happen one after another on the same gate, in most rounds once."""
 
     seed: int
-    faults: tuple[Fault, ...]
+    cycles: tuple[tuple[Fault, ...], ...]
     agents: int
     approvers: int
     timeout: int
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        return tuple(fault for cycle in self.cycles for fault in cycle)
 
     @property
     def kinds(self) -> frozenset[FaultKind]:
         return frozenset(fault.kind for fault in self.faults)
 
     def describe(self) -> str:
-        faults = ", ".join(f"{fault.kind} at {fault.at:.2f} s" for fault in self.faults)
+        cycles = (", ".join(f"{fault.kind} at {fault.at:.2f} s" for fault in cycle) for cycle in self.cycles)
+        faults = "; then ".join(cycles)
         return f"{faults}; {self.agents} agents, {self.approvers} approvers, timeout {self.timeout} s"
 
 
@@ -116,8 +123,16 @@ def plan_round(seed: int, *, shim: bool = True) -> Plan:
         kinds.append(random_.choice((FaultKind.KILLED, FaultKind.TERMINATED)))
     timeout = random_.choice((1, 2, 300)) if CLOCK & set(kinds) else random_.choice((1, 300, 300, 300))
     return Plan(
-        seed, tuple(_fault(kind, random_) for kind in kinds), random_.randint(2, 4), random_.randint(1, 2), timeout
+        seed, (tuple(_fault(kind, random_) for kind in kinds),), random_.randint(2, 4), random_.randint(1, 2), timeout
     )
+
+
+def plan_soak(seed: int, *, shim: bool = True) -> Plan:
+    """Returns a long round in which one gate survives many faults, to see whether it grows."""
+    random_ = random.Random(f"soak {seed}")
+    kinds = [kind for kind in FaultKind if kind not in _STOPS | _AT_START | LEDGER and (shim or kind not in BY_SHIM)]
+    cycles = tuple((_fault(random_.choice(kinds), random_),) for _ in range(SOAK_CYCLES))
+    return Plan(seed, cycles, 4, 2, 300)
 
 
 def upstream_reply(random_: random.Random, plan: Plan) -> Reply:
