@@ -211,6 +211,9 @@ class _Unsigned:
     def learn(self, entry: Entry) -> None:
         """Does nothing: no keys are needed."""
 
+    def learn_agent(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
+        """Does nothing: no agents are needed."""
+
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
         """Returns the statement unchecked."""
         return read_statement(read_envelope(envelope).payload), ""

@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING
 from aileron_tui import __version__
 from aileron_tui.cli.commands import COMMANDS
 from aileron_tui.cli.exit_codes import FAILED, INTERRUPTED, OK, USAGE
+from aileron_tui.cli.standard_streams import prepare_streams
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 _CONSOLE = "console"
+_USE_UTF_8 = "Use a UTF-8 locale, for example `LANG=C.UTF-8 aileron-tui …`."
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     words = sys.argv[1:] if argv is None else argv
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    if not prepare_streams():
+        _print_error("standard output is closed", "", "Redirect it to /dev/null if you do not need it.")
+        return FAILED
     try:
         try:
             return _dispatch(words)
@@ -28,6 +30,9 @@ def main(argv: list[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         sys.stdout = None  # the reader is gone: do not flush at exit
+        return FAILED
+    except UnicodeError:
+        _print_error("text could not be encoded", f"the encoding of your locale is {sys.stdout.encoding}", _USE_UTF_8)
         return FAILED
     except OSError as error:
         _print_error(error.strerror or str(error))
@@ -43,7 +48,8 @@ def _dispatch(words: list[str]) -> int:
         sys.stdout.write(_overview())
         return OK
     if not words and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        sys.stderr.write(_overview())
+        stream = "output" if sys.stdin.isatty() else "input"
+        sys.stderr.write(f"error: the console needs a terminal; standard {stream} is not one\n\n{_overview()}")
         return USAGE
     if not words or words[0].startswith("-"):
         return _run(_CONSOLE, words)
@@ -103,6 +109,9 @@ def _unknown_command(word: str) -> int:
 
 
 def _print_error(title: str, *details: str) -> None:
+    from contextlib import suppress  # noqa: PLC0415
+
     from aileron_tui.cli.output import write_error  # noqa: PLC0415
 
-    write_error(title, *details)
+    with suppress(OSError):  # nobody reads it
+        write_error(title, *details)

@@ -53,10 +53,11 @@ def give_answer(options: argparse.Namespace, verdict: Verdict) -> int:
             request = wait_for_preview(sources, find_waiting(sources, options.id))
             if not request.state.decidable:
                 raise _TooLate(request, request.state)
-            sys.stderr.write("".join(f"{line}\n" for line in prompt_lines(request, sys.stderr)))
+            shown = list(prompt_lines(request, sys.stderr))
+            sys.stderr.write("".join(f"{line}\n" for line in shown))
             if verdict is Verdict.APPROVE:
                 _check_approvable(request, options.digest)
-                confirmation.confirm(request, policy, sources.key, digest_given=bool(options.digest))
+                confirmation.confirm(request, policy, sources.key, digest_given=bool(options.digest), shown=shown)
                 request = _unchanged(sources, request)
             request = _send(sources, Answer(request, verdict, options.reason))
             return _report(sources, request, verdict, options)

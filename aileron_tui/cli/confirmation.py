@@ -1,7 +1,9 @@
 """Confirming an approval at the terminal, as strictly as the console does."""
 
+import os
 import sys
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from aileron_tui.core.errors import AileronError
@@ -18,23 +20,29 @@ from aileron_tui.signing.terminal_input import ask_line, ask_passphrase
 SHOWN_SECONDS: Final = 0.7
 """How long a prompt is shown before the question. Keys typed before the question are dropped."""
 
+_QUESTION_LINES: Final = 3
+
 
 class NotDecided(AileronError):
     """No answer was given."""
 
 
-def check_terminal(policy: Policy) -> None:
-    """Refuses to decide without a terminal, unless the configuration allows it."""
+def check_terminal(policy: Policy, what: str = "") -> None:
+    """Refuses to decide without a terminal, unless the configuration allows it. `what` is what else needs the same."""
     if not (_has_terminal() or policy.headless_decisions):
-        hint = "Answer in a terminal, or set headless_decisions = true under [policy] in the configuration."
-        raise NotDecided("decisions need a terminal", "this process has none", hint)
+        title, verb = (f"{what} needs a terminal", "Run this") if what else ("decisions need a terminal", "Answer")
+        hint = f"{verb} in a terminal, or set headless_decisions = true under [policy] in the configuration."
+        raise NotDecided(title, "this process has none", hint)
 
 
-def confirm(request: Request, policy: Policy, key: UnlockedKey, *, digest_given: bool) -> None:
-    """Asks whether to approve the prompt that was shown. `digest_given` says that the user gave its digest.
+def confirm(
+    request: Request, policy: Policy, key: UnlockedKey, *, digest_given: bool, shown: Sequence[str] = ()
+) -> None:
+    """Asks whether to approve the prompt that was `shown`, line by line. `digest_given`: the user gave its digest.
 
-    High risk is confirmed as `[policy] high_risk` says. Nothing can be asked without a terminal, so there
-    high risk is refused if it needs more than a yes.
+    The question says if there are warnings or more lines than the window shows. High risk is confirmed as
+    `[policy] high_risk` says. Nothing can be asked without a terminal, so there high risk is refused if it needs more
+    than a yes.
     """
     high = request.prompt.risk.level is RiskLevel.HIGH
     if not _has_terminal():
@@ -42,11 +50,34 @@ def confirm(request: Request, policy: Policy, key: UnlockedKey, *, digest_given:
             detail = f'high_risk is "{policy.high_risk}", and this process has no terminal'
             raise NotDecided("approving high risk needs a terminal", detail)
         return
-    if digest_given and not high:
+    notice = _notice(request, shown)
+    if digest_given and not high and not notice:
         return
+    if notice:
+        sys.stderr.write(f"\n{notice}\n")
     time.sleep(SHOWN_SECONDS)
     if not _confirmed(request, policy.high_risk if high else "", key):
         raise NotDecided("not approved", hint="The request is still waiting.")
+
+
+def _notice(request: Request, shown: Sequence[str]) -> str:
+    """What the operator may not have seen of the prompt; "" if there is no warning and it fits the window."""
+    preview = request.prompt.preview
+    # Foreign text never starts a line with this sign: it is behind a label or a gutter.
+    warnings = sum(line.startswith(("  ! ", "    ! ")) for line in shown) + bool(preview and preview.unavailable)
+    notices = []
+    if warnings:
+        notices.append(f"The prompt has {warnings} warning{'' if warnings == 1 else 's'}.")
+    if (height := _window_height()) and len(shown) + _QUESTION_LINES > height:
+        notices.append(f"The prompt has {len(shown):,} lines, more than the window shows: scroll up to read all of it.")
+    return " ".join(notices)
+
+
+def _window_height() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).lines
+    except (OSError, ValueError):
+        return 0
 
 
 def _confirmed(request: Request, high_risk: str, key: UnlockedKey) -> bool:

@@ -17,6 +17,7 @@ from aileron_tui.runtime.daemon.daemon_discovery import ANY, Daemon, DaemonSearc
 from aileron_tui.runtime.errors import ApprovalsOff, NoGate, NotAllowed, Rejected, RuntimeFault
 from aileron_tui.runtime.gate_client import connect_as_approver, verified_instance
 from aileron_tui.runtime.gate_discovery import FILE, FoundGate, discover
+from aileron_tui.runtime.health_reply import ask_health, failing_reason
 from aileron_tui.runtime.http_connection import HttpConnection
 from aileron_tui.runtime.known_gates import check
 from aileron_tui.runtime.port_owner import listening_user, trusted_users
@@ -27,6 +28,7 @@ _CLOCK_SECONDS: Final = 10.0
 _TUNNEL: Final = "Use an ssh tunnel or https."
 _NO_DAEMON: Final = "Check that a daemon is running there."
 _NO_GATE: Final = "Check that a gate is running there."
+_FAILING_FIX: Final = "Look at the gate's log and at its disk. It works again by itself once the reason is gone."
 _VAULTS: Final = {
     "locked": ("locked: approved actions wait until it is unlocked", "Press U in the console."),
     "missing": ("missing: actions that need a credential will fail", "Set up the daemon's vault."),
@@ -84,6 +86,8 @@ def gate(id_: str, url: str = "", *, configured: bool = False) -> Iterator[Check
         instance = verified_instance(connection, found)
         where = f"approvers connect through {found.socket}" if found.socket else ""
         yield Check(id_, Status.OK, f"{instance} at {found.url}", where)
+        if why := failing_reason(ask_health(connection)):
+            yield Check(f"{id_}.health", Status.FAIL, "the gate is failing", why, _FAILING_FIX)
         yield enrolment(here, f"{id_}.keys") if found.instance else _identity(id_, connection, found)
     except AileronError as error:
         left = isinstance(error, NoGate) and not url and not configured
@@ -144,7 +148,7 @@ def _listener(id_: str, url: str) -> Iterator[Check]:
 def _health(id_: str, connection: HttpConnection, found: DaemonSearch, *, configured: bool) -> Iterator[Check]:
     began = utc_now()
     try:
-        health = connection.ask("GET", "/v1/health", seconds=_REPLY_SECONDS)
+        health = ask_health(connection, _REPLY_SECONDS)
     except RuntimeFault as error:
         yield failed(f"{id_}.health", error, _NO_DAEMON)
         return

@@ -33,8 +33,8 @@ def prompt_lines(request: Request, out: TextIO) -> Iterator[str]:
 
 
 def _details(request: Request) -> dict[str, str]:
-    connector, asker = request.prompt.connector, request.prompt.asker
-    agent = " · ".join(filter(None, (asker.agent, asker.session, asker.folder)))
+    prompt, connector, asker = request.prompt, request.prompt.connector, request.prompt.asker
+    claims = (("", prompt.says), ("session ", asker.session), ("folder ", asker.folder))
     hash_ = connector.hash.removeprefix("sha256:")[:12]
     connector_parts = (connector.name, connector.version, f"{hash_}…" if hash_ else "", connector.trust)
     again = request.asked_again
@@ -45,11 +45,12 @@ def _details(request: Request) -> dict[str, str]:
         "source": request.source,
         "state": f"{request.state}{_time_left(request)}",
         "risk": f"{request.prompt.risk.level}: {request.prompt.risk.reason}",
-        "asked by": f"{agent} (the agent's own words)" if agent else "an agent that gave no name",
+        "agent": prompt.agent or ("" if prompt.says else "an agent that gave no name"),
+        "says": ", ".join(f'{label}"{claim}"' for label, claim in claims if claim),
         "connector": " ".join(filter(None, connector_parts)),
         "by daemon": f"{', '.join(row.label for row in filled)} ({FILLED_IN}, not by the agent)" if filled else "",
         "digest": request.digest,
-        "asked again": f"{again} was interrupted; it may have taken effect" if again else "",
+        "asked again": f"{again} may have taken effect already" if again else "",
         "reason": request.reason,
     }
 
@@ -69,7 +70,7 @@ def list_lines(request: Request, now: datetime, width: int) -> Iterator[str]:
     left = _clock(request.seconds_left(now)) if request.expires_at else _waiting_since(request, now)
     name = clip(Visible(f"{mark}{inline(request.prompt.action)}"), max(width - len(left) - 1, 10))
     yield f"{name}{' ' * max(1, width - cells(name) - len(left))}{left}"
-    yield f"  {inline(request.id)}{f' · {request.source}' if request.source else ''}"
+    yield "  " + " · ".join(inline(part) for part in (request.id, request.prompt.agent, request.source) if part)
     inputs = ", ".join(f"{row.label}: {'n/a' if row.missing else row.value}" for row in request.prompt.inputs)
     if inputs:
         yield f"  {clip(inline(inputs), max(width - 2, 10))}"

@@ -50,7 +50,7 @@ def opened(options: argparse.Namespace, config: Config, choices: list[SourceChoi
             sys.stderr.write(f"note: {inline(choice.note)}\n")
         if choice.kind == "embedded":
             choice.find()  # no gate is running: fails before the passphrase is asked for
-    with _unlocked_key(options.key) as key:
+    with unlocked_key(options.key) as key:
         connections = {choice.name: connection(choice, config, surface="cli") for choice in choices}
         sources = OpenSources(connections, key, print_error)
         try:
@@ -77,7 +77,8 @@ def has_open_key(name: str | None) -> bool:
 
 
 @contextmanager
-def _unlocked_key(name: str | None) -> Iterator[key_store.UnlockedKey]:
+def unlocked_key(name: str | None) -> Iterator[key_store.UnlockedKey]:
+    """The key with this name, or the only one, until the block ends. Its passphrase is asked for on the terminal."""
     folder = paths().keys
     stored = key_store.choose(folder, name)
     passphrase = None

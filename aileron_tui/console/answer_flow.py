@@ -6,6 +6,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from aileron_tui.console.port import BatchChecks
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
@@ -264,9 +265,17 @@ class AnswerFlow:
 
     def batch(self, verdict: Verdict) -> None:
         """Opens the sheet of marked requests, without those that are already being answered."""
-        requests = ready_marked(self._board)
-        problems = {request.key: why for request in requests if (why := self._port.answer_problem(request))}
-        self._dialogs.review_batch(requests, verdict, problems, self._send_batch)
+        checks = BatchChecks(self._batch_problem, self._board.was_read, hidden_marked(self._board))
+        self._dialogs.review_batch(ready_marked(self._board), verdict, checks, self._send_batch)
+
+    def _batch_problem(self, request: "Request") -> str:
+        """Why a request on the sheet cannot be answered now."""
+        now = self._board.requests.get(request.key)
+        if now is None or not now.state.decidable:
+            return "no longer waiting"
+        if now.digest != request.digest or now.fetching != request.fetching:
+            return "it changed: read it again"
+        return self._board.pill(request.key).words or self._port.answer_problem(request)
 
     def _send_batch(self, chosen: "list[tuple[Request, Verdict]] | None") -> None:
         if not chosen:
@@ -291,6 +300,11 @@ class AnswerFlow:
 def ready_marked(board: Board) -> "list[Request]":
     """The marked requests that wait and are not being answered or refreshed."""
     return [board.requests[key] for key in waiting_marked(board) if not board.pill(key).words]
+
+
+def hidden_marked(board: Board) -> int:
+    """How many marked requests wait but are hidden by the filter."""
+    return sum(board.is_waiting(key) and not board.is_listed(key) for key in board.marked)
 
 
 def waiting_marked(board: Board) -> list[str]:

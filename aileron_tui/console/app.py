@@ -135,6 +135,8 @@ class Console(App[None]):
             self.set_interval(_IDLE_CHECK_SECONDS, self._lock_when_idle)
         if isinstance(driver := running_driver(self), TerminalDriver):
             driver.on_continue = self.arming.console_paused
+            driver.on_burst = self.arming.pasted
+            driver.on_input_dropped = self._input_dropped
         self._check_loop()
 
     def on_ready(self) -> None:
@@ -329,6 +331,12 @@ class Console(App[None]):
             if not isinstance(clicked, KeyLine):
                 self.arming.clicked()
             self._main.show_status()
+
+    def _input_dropped(self, count: int) -> None:
+        """Says that a flood of input, such as a huge paste, was dropped."""
+        self.arming.pasted()
+        self.show_message(f"{count:,} characters of input were dropped", Tone.WARN)
+        self._main.show_status()
 
     def on_app_focus(self) -> None:
         """Disarms, because the click or key that brought the window to the front is not an answer."""

@@ -1,10 +1,11 @@
 """Opens the dialogs: confirmation, reason, edit form, batch sheet and passphrase. Their screens load when opened."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
+from aileron_tui.console.port import BatchChecks
 from aileron_tui.console.render import foreign_line, trusted
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.decision import Verdict
@@ -57,14 +58,14 @@ class ConsoleDialogs:
         self,
         requests: "list[Request]",
         verdict: Verdict,
-        problems: Mapping[str, str],
+        checks: BatchChecks,
         done: "Callable[[list[tuple[Request, Verdict]] | None], None]",
     ) -> None:
-        """Shows the sheet of marked requests; `problems` gives, by request key, why some cannot be answered."""
+        """Shows the sheet of marked requests."""
         from aileron_tui.console.screens.batch import BatchChoice, BatchScreen  # noqa: PLC0415
 
         start = BatchChoice.APPROVE if verdict is Verdict.APPROVE else BatchChoice.DENY
-        self._app.push_screen(BatchScreen(requests, start, problems, self._arming), done)
+        self._app.push_screen(BatchScreen(requests, start, checks, self._arming), done)
 
     def ask_vault_passphrase(
         self, source: str, unlock: Callable[[bytearray], None], done: Callable[[bool | None], None]

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.surface.board import Pill
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 
 _LONGEST_REASON: Final = 120
 _NO_REQUEST: Final = "no request is selected"
+_HIDDEN: Final = "the filter hides this request"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class KeyState:
     """What decides which keys of a screen can be used. With the defaults, all of them can.
 
     `request` is the selected request, `shown` the same request as drawn, with its edits. `answer_problem` says why the
-    console cannot answer this request now, `console_problem` why it cannot answer any.
+    console cannot answer this request now, `console_problem` why it cannot answer any. `unread` says how much of the
+    prompt has not been on screen and must be read before an approval.
     """
 
     has_request: bool = True
@@ -32,15 +33,16 @@ class KeyState:
     shown: "Request | None" = None
     pill: Pill = Pill("")
     is_waiting: bool = True
+    is_listed: bool = True
     is_on_screen: bool = True
     window_too_small: bool = False
-    read_to_end: bool = True
-    changed_above: bool = False
+    unread: str = ""
     arming: "Arming | None" = None
     answer_problem: str = ""
     console_problem: str = ""
     marked: int = 1
     marked_busy: str = ""
+    marked_hidden: int = 0
     holds_approval: bool = True
     lockable: bool = True
     has_log: bool = True
@@ -57,36 +59,39 @@ def without_request(state: KeyState) -> str:
     return "" if state.has_request else _NO_REQUEST
 
 
+def not_shown(state: KeyState) -> str:
+    """The key acts on the request that is shown; it must be in the list too."""
+    if why := without_request(state):
+        return why
+    if not state.is_listed:
+        return _HIDDEN
+    return "the window is too small to show the request" if state.window_too_small else ""
+
+
 def not_decidable(state: KeyState) -> str:
     """The key answers the request that is shown, or edits it first."""
     if why := without_request(state) or state.answer_problem:
         return why
     if not state.is_waiting:
         return f"nothing to answer here: {state.pill.short}"
+    if why := not_shown(state):
+        return why
     return state.pill.words or ("" if state.is_on_screen else "the request is not on screen yet")
 
 
 def not_approvable(state: KeyState) -> str:
-    """The key approves the request that is shown; the operator must be able to read all of it."""
+    """The key approves the request that is shown; what matters in it must have been on screen."""
     request, shown = state.request, state.shown or state.request
     if (why := not_decidable(state)) or request is None or shown is None:
         return why
     if request.deny_only:
         return f"can only be denied here: {clip(inline(request.deny_only), _LONGEST_REASON)}"
-    if state.window_too_small:
-        return "the window is too small to read the request"
-    if shown.fetching:
-        return "the preview is still being fetched"
-    if shown.prompt.risk.level is RiskLevel.HIGH and not state.read_to_end:
-        return (
-            f"high risk: {'it changed, read it from the start' if state.changed_above else 'read it to the end first'}"
-        )
-    return ""
+    return "the preview is still being fetched" if shown.fetching else state.unread
 
 
 def not_markable(state: KeyState) -> str:
     """The key marks a request for a batch."""
-    return without_request(state) or ("" if state.is_waiting else "only a waiting request can be marked")
+    return not_shown(state) or ("" if state.is_waiting else "only a waiting request can be marked")
 
 
 def nothing_marked(state: KeyState) -> str:
@@ -96,6 +101,8 @@ def nothing_marked(state: KeyState) -> str:
     busy = state.marked_busy
     if busy:
         return f"the marked request cannot be answered now: {busy}"
+    if hidden := state.marked_hidden:
+        return "the filter hides the marked request" if hidden == 1 else f"the filter hides all {hidden:,} marked"
     return "nothing is marked: press space to mark a request"
 
 

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.content import Content
 
-from aileron_tui.console.answer_flow import AnswerFlow, ready_marked, waiting_marked
+from aileron_tui.console.answer_flow import AnswerFlow, hidden_marked, ready_marked, waiting_marked
 from aileron_tui.console.key_hints import KeyHint, hint
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import BY_ID
 from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.vault_unlocking import VaultUnlocking
-from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.visible_text import Visible, cells, clip
 from aileron_tui.surface.board import Pill, Tone
 
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort
+    from aileron_tui.console.widgets.reading_progress import Unread
     from aileron_tui.core.request import Request
 
 _SHORT_REMARK: Final = 60
@@ -25,11 +25,10 @@ _READY: Final = "bold $text-success"
 
 
 class PromptOnScreen(NamedTuple):
-    """What the main screen knows about the prompt it draws. `changed_above` is slow, so it is called only if needed."""
+    """What the main screen knows about the prompt it draws. `unread` is slow, so it is called only if needed."""
 
     too_small: bool
-    read_to_end: bool
-    changed_above: Callable[[], bool]
+    unread: "Callable[[], Unread | None]"
 
 
 class StatusLine(NamedTuple):
@@ -51,14 +50,15 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
         shown=shown,
         pill=board.pill(request.key) if request else Pill(""),
         is_waiting=board.is_waiting(board.selected),
+        is_listed=board.is_listed(board.selected),
         is_on_screen=shown is not None and port.arming.is_on_screen(shown.key, shown.digest),
         window_too_small=prompt.too_small,
-        read_to_end=prompt.read_to_end,
-        changed_above=shown is not None and _is_unread_high_risk(shown, prompt) and prompt.changed_above(),
+        unread="" if shown is None or board.was_read(shown) else unread_words(prompt.unread()),
         arming=port.arming,
         answer_problem=port.answer_problem(request) if request else "",
         console_problem=port.answer_problem(),
         marked=len(ready_marked(board)),
+        marked_hidden=hidden_marked(board),
         marked_busy=board.pill(waiting[0]).words if waiting else "",
         holds_approval=answers.held_seconds > 0,
         lockable=port.keys.lockable,
@@ -67,8 +67,16 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
     )
 
 
-def _is_unread_high_risk(request: "Request", prompt: PromptOnScreen) -> bool:
-    return request.prompt.risk.level is RiskLevel.HIGH and not prompt.read_to_end
+def unread_words(unread: "Unread | None") -> str:
+    """How many lines must be read before an approval, "" if none."""
+    if unread is None:
+        return "the request has not been on screen yet"
+    if not unread.lines:
+        return ""
+    count = f"{'at least ' if unread.at_least else ''}{unread.lines:,}"
+    if unread.changed:
+        return f"it changed: {count} line{'' if unread.lines == 1 else 's'} to read again"
+    return f"{count} more line{'' if unread.lines == 1 else 's'} to read"
 
 
 def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, filtering: bool) -> StatusLine:
@@ -85,7 +93,8 @@ def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, fi
     if not state.is_waiting:
         return StatusLine(f"{state.pill.short} · nothing to answer here")
     if why := BY_ID["approve"].why_not(state):
-        return StatusLine(f"◌ {why}")
+        read_on = hint("focus_prompt", keymap, label="read on")
+        return StatusLine(f"◌ {why}:", keys=(read_on,)) if why == state.unread else StatusLine(f"◌ {why}")
     if answers.edited:
         approve = hint("approve", keymap, label="approve edited call")
         return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discard edit")))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from aileron_tui.core.values import dataclass
 from aileron_tui.surface.board import Board, Tone
 
 if TYPE_CHECKING:
@@ -91,6 +92,16 @@ class ConsolePort(Protocol):
         """Calls `callback` on the loop; may be used from any thread."""
 
 
+@dataclass(frozen=True, slots=True)
+class BatchChecks:
+    """What the sheet of marked requests asks about each of them, and how many more the filter hides."""
+
+    problem: "Callable[[Request], str]"
+    """Why it cannot be answered now, "" if it can."""
+    was_read: "Callable[[Request], bool]"
+    hidden: int = 0
+
+
 class Dialogs(Protocol):
     """The dialogs. Each calls `done` with its result, or with None if it was cancelled."""
 
@@ -109,10 +120,10 @@ class Dialogs(Protocol):
         self,
         requests: "list[Request]",
         verdict: "Verdict",
-        problems: Mapping[str, str],
+        checks: BatchChecks,
         done: "Callable[[list[tuple[Request, Verdict]] | None], None]",
     ) -> None:
-        """Shows the sheet of marked requests; `problems` gives, by request key, why some cannot be answered."""
+        """Shows the sheet of marked requests."""
 
     def ask_vault_passphrase(
         self, source: str, unlock: Callable[[bytearray], None], done: Callable[[bool | None], None]

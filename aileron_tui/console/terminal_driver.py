@@ -1,4 +1,4 @@
-"""Textual's terminal driver, made to survive SIGSTOP and the loss of the terminal."""
+"""Textual's terminal driver, made to survive SIGSTOP, floods of input and the loss of the terminal."""
 
 import asyncio
 import selectors
@@ -7,7 +7,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import IO, Any, Final
 
-from aileron_tui.console.textual_internals import ResumableDriver, poll_input_with
+from aileron_tui.console.input_limit import QUIET_SECONDS, InputLimit
+from aileron_tui.console.textual_internals import ResumableDriver, poll_input_with, read_input_with
 
 _RECENT_INPUT_SECONDS: Final = 1.0
 _IDLE_TIMEOUT: Final = 0.5
@@ -75,9 +76,36 @@ class TerminalDriver(ResumableDriver):
     on_continue: Callable[[], None] | None = None
     """Called when the process continues, before any input that arrived meanwhile is read."""
 
+    on_burst: Callable[[], None] | None = None
+    """Called in the thread that reads, before more characters at once are passed on than a person can type."""
+
+    on_input_dropped: Callable[[int], None] | None = None
+    """Called with the number of characters that were dropped, after a flood of input."""
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.replace_output(TerminalOutput(self.output, self._terminal_closed))
+        self._limit = InputLimit(self._burst, self._flooded)
+
+    def run_input_thread(self) -> None:
+        """Reads what is typed, without floods."""
+        read_input_with(self._limit.read)
+        super().run_input_thread()
+
+    def _burst(self) -> None:
+        if self.on_burst:
+            self.on_burst()
+
+    def _flooded(self) -> None:
+        with suppress(RuntimeError):  # the app is exiting already
+            self.call_in_loop(self._report_dropped)
+
+    def _report_dropped(self) -> None:
+        """Reports what was dropped once the flood is over."""
+        if not (dropped := self._limit.take_dropped()):
+            asyncio.get_running_loop().call_later(QUIET_SECONDS, self._report_dropped)
+        elif self.on_input_dropped:
+            self.on_input_dropped(dropped)
 
     def _terminal_closed(self) -> None:
         with suppress(RuntimeError):  # the app is exiting already

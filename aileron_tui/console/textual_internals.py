@@ -3,7 +3,9 @@
 Each has a test in tests/console/test_textual_internals.py that fails if Textual changes it.
 """
 
+import os
 import selectors
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import IO, Any, cast
 
@@ -13,6 +15,7 @@ from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Region, Size
+from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -22,7 +25,9 @@ __all__ = [
     "cell_len",
     "forget_measured_height",
     "never_skip",
+    "painted_regions",
     "poll_input_with",
+    "read_input_with",
     "running_driver",
     "update_scrollbars",
 ]
@@ -48,6 +53,16 @@ def update_scrollbars(widget: Widget, size: Size) -> None:
     widget._scroll_update(size)
 
 
+def painted_regions(screen: Screen[Any]) -> dict[Widget, tuple[Region, Region]]:
+    """The region and the clip of each widget as last painted. Notifications cover everything from their top down."""
+    painted = screen._compositor.visible_widgets
+    covered = [region.y for widget, (region, _) in painted.items() if "Toast" in widget._css_type_names]
+    if not covered:
+        return painted
+    free = Region(0, 0, screen.size.width, max(0, min(covered)))
+    return {widget: (region, clip.intersection(free)) for widget, (region, clip) in painted.items()}
+
+
 class RepaintHook(Widget):
     """A widget that is notified which of its regions must be drawn again."""
 
@@ -65,6 +80,12 @@ def poll_input_with(selector: type[selectors.SelectSelector]) -> None:
     linux_driver.selectors = names  # type: ignore[assignment, attr-defined]
 
 
+def read_input_with(read: Callable[[int, int], bytes]) -> None:
+    """Replaces the function with which Textual's driver reads from the terminal."""
+    names = SimpleNamespace(**vars(os) | {"read": read})
+    linux_driver.os = names  # type: ignore[assignment, attr-defined]
+
+
 class ResumableDriver(LinuxDriver):
     """Textual's driver with public names for its output file and for resuming after a stop."""
 
@@ -80,6 +101,10 @@ class ResumableDriver(LinuxDriver):
     def exit_app(self) -> None:
         """Ends the app. May be called from any thread; raises RuntimeError if the loop is closed."""
         self._loop.call_soon_threadsafe(self._app.exit)
+
+    def call_in_loop(self, callback: Callable[[], object]) -> None:
+        """Calls a function on the loop. May be called from any thread; raises RuntimeError if the loop is closed."""
+        self._loop.call_soon_threadsafe(callback)
 
     def process_continued(self) -> None:
         """Called on SIGCONT. By default Textual restores the terminal only after its own ctrl+z."""

@@ -4,9 +4,9 @@ import re
 from typing import Any, Final
 
 from aileron_tui.core import frontmatter
+from aileron_tui.core.action_templates import check_collisions, check_template
 from aileron_tui.core.findings import Path, Problems, Reading, TomlSource
-from aileron_tui.core.interpolation import TOKEN
-from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.manifest_names import fqn_fault, is_semver, reference_fault
 from aileron_tui.core.states import LONGEST_TIMEOUT
 from aileron_tui.core.toml_schema import (
@@ -328,7 +328,7 @@ class _ActionReader:
         if not render:
             self._report_missing((*path, "render"), "Add at least one field of the op's result.")
         args: JsonObject = table.get("args", {})
-        self._template(args, (*path, "args"))
+        check_template(args, (*path, "args"), self._declared, self._problems)
         for label, target in render.items():
             here = (*path, "render", label)
             if not label.strip():
@@ -373,27 +373,6 @@ class _ActionReader:
             message = f'"{op}" is not in the capabilities of {connector}, so the call will be refused'
             self._problems.warn((*path, "op"), "op-not-granted", message, f'Add "{op}" to its capabilities.')
         inputs: JsonObject = table.get("inputs", {})
-        self._template(inputs, (*path, "inputs"))
+        check_template(inputs, (*path, "inputs"), self._declared, self._problems)
+        check_collisions(inputs, (*path, "inputs"), self._declared, self._problems)
         return Step(id_, connector, op, table.get("idempotent"), inputs)
-
-    def _template(self, node: Json, path: Path) -> None:
-        if isinstance(node, str):
-            self._tokens(node, path)
-        elif isinstance(node, dict):
-            for key, item in node.items():
-                if not isinstance(item, str) or "${" in item:
-                    self._template(item, (*path, key))
-        elif isinstance(node, list):
-            for index, item in enumerate(node):
-                self._template(item, (*path, index))
-
-    def _tokens(self, text: str, path: Path) -> None:
-        names = TOKEN.findall(text)
-        for name in dict.fromkeys(names):
-            if name not in self._declared:
-                fix = f'Declare "{name}" in [[inputs]], or correct the name.'
-                message = f"${{args.{name}}} is not an input of this action"
-                self._problems.add(path, "undeclared-input", message, fix)
-        if text.count("${") > len(names):
-            message = f"{dotted(path)} contains a ${{…}} that is not replaced"
-            self._problems.warn(path, "literal-token", message, "Only ${args.name} is replaced.")

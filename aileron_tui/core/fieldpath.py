@@ -1,52 +1,79 @@
 """Dotted paths into a connector's result: object keys, array indexes, and the header shorthand."""
 
-from enum import Enum
-from typing import Final, Literal, TypeAlias
+from collections.abc import Iterable
+from typing import Final, TypeAlias
 
-from aileron_tui.core.jsontext import Json
+from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.values import dataclass
 
-
-class Absence(Enum):
-    """Marks a path that does not exist, which is not the same as an empty value."""
-
-    MISSING = "missing"
+Location: TypeAlias = tuple[str | int, ...]
+_MAX_INDEX_DIGITS: Final = 12
 
 
-MISSING: Final = Absence.MISSING
-Missing: TypeAlias = Literal[Absence.MISSING]
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A value that a path leads to, and the keys and indexes of its place. The value of a bare header is null."""
+
+    location: Location
+    value: Json
 
 
-def resolve(value: Json, path: str) -> Json | Missing:
-    """Returns the value at `path`, or MISSING; null counts as missing. Never raises."""
-    if not path:
-        return MISSING
-    node: Json | Missing = value
-    for segment in path.split("."):
-        if isinstance(node, dict):
-            node = node.get(segment, MISSING)
-        elif isinstance(node, list):
-            node = _header_or_index(node, segment)
-            if node is MISSING:
-                return MISSING
-        else:
-            return MISSING
-    return MISSING if node is None else node
+def find(value: Json, path: str) -> list[Match]:
+    """Returns every value at `path`, in order; several if a header occurs several times. Never raises."""
+    matches = [Match((), value)]
+    for segment in path.split(".") if path else ():
+        matches = [found for match in matches for found in _next(match, segment)]
+    return matches if path else []
 
 
-def _header_or_index(entries: list[Json], segment: str) -> Json | Missing:
-    """Returns the `value` of the first `{name, value}` entry with this name, or else the entry at this index.
-
-    Every entry before the match must itself be such a pair: an array that merely contains one is not a header list.
-    """
-    for entry in entries:
-        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-            break
-        if entry["name"] == segment:
-            if "value" in entry:
-                return entry["value"]
-            break
+def _next(match: Match, segment: str) -> Iterable[Match]:
+    node = match.value
+    if isinstance(node, dict):
+        return [Match((*match.location, segment), node[segment])] if segment in node else []
+    if not isinstance(node, list):
+        return []
+    wanted = _header_name(segment)
+    headers = [
+        Match((*match.location, index), entry.get("value"))
+        for index, entry in enumerate(node)
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str) and _header_name(str(entry["name"])) == wanted
+    ]
+    if headers:
+        return headers
     digits = segment.lstrip("0") or "0"
-    if not (segment.isascii() and segment.isdecimal()) or len(digits) > 12:
-        return MISSING
+    if not (segment.isascii() and segment.isdecimal()) or len(digits) > _MAX_INDEX_DIGITS:
+        return []
     index = int(digits)
-    return entries[index] if index < len(entries) else MISSING
+    return [Match((*match.location, index), node[index])] if index < len(node) else []
+
+
+def _header_name(name: str) -> str:
+    """A header's name for comparison: mail servers ignore its case and the spaces around it."""
+    return name.strip().casefold()
+
+
+def _is_header(entry: JsonObject) -> bool:
+    plain_value = not isinstance(entry.get("value"), dict | list)
+    return entry.keys() <= {"name", "value"} and isinstance(entry.get("name"), str) and plain_value
+
+
+def count_others(value: Json, shown: Iterable[Location]) -> int:
+    """Counts the values that are neither at one of the shown places nor inside one.
+
+    A header counts as one value. Null and empty arrays and objects count as none.
+    """
+    covered = set(shown)
+    stack: list[Match] = [Match((), value)]
+    count = 0
+    while stack:
+        match = stack.pop()
+        if match.location in covered:
+            continue
+        node = match.value
+        if isinstance(node, dict) and not _is_header(node):
+            stack.extend(Match((*match.location, key), item) for key, item in node.items())
+        elif isinstance(node, list):
+            stack.extend(Match((*match.location, index), item) for index, item in enumerate(node))
+        elif node is not None:
+            count += 1
+    return count

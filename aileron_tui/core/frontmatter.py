@@ -9,6 +9,7 @@ from aileron_tui.core.findings import Finding, TomlSource
 from aileron_tui.core.toml_positions import Position, last_key
 from aileron_tui.core.values import dataclass
 
+_HUGE_NUMBER: Final = re.compile(r"0[xob][0-9A-Fa-f_]{3000}")
 LONGEST_LINE: Final = 1024 * 1024
 _WIDEST_CHARACTER: Final = 4
 _OPENER: Final = re.compile(r"\+\+\+[^\S\n]*(?:\n|\Z)")
@@ -81,6 +82,8 @@ def tables(source: TomlSource) -> dict[str, Any]:
     """Parses the TOML 1.1 document of a source."""
     fix = "Correct the TOML here."
     try:
+        if _HUGE_NUMBER.search(source.toml):
+            raise ValueError  # Python reads such a number, but cannot write it
         return tomli.loads(source.toml)
     except tomli.TOMLDecodeError as error:
         message, place = f"invalid TOML: {error.msg[:1].lower()}{error.msg[1:]}", Position(error.lineno, error.colno)

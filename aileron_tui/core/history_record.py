@@ -7,8 +7,9 @@ from aileron_tui.core.values import dataclass
 class HistoryRecord:
     """One request in the history. `took` is the number of seconds from first shown to decided; times are in UTC.
 
-    `kind` and `daemon` are empty for a request of a gate. `edited` means that the inputs were changed before
-    the call was approved.
+    `agent` is the name of the agent's token, and `says` is what the agent called itself. `agent` is empty if only the
+    latter is known: for a daemon's request, and before agents had tokens of their own. `kind` and `daemon` are empty
+    for a request of a gate. `edited` means that the inputs were changed before the call was approved.
     """
 
     seq: int
@@ -30,3 +31,9 @@ class HistoryRecord:
     kind: str = ""
     daemon: str = ""
     edited: bool = False
+    says: str = ""
+
+    @property
+    def asked_by(self) -> str:
+        """Who asked, in a few words: the agent, or else its claim, marked as one."""
+        return self.agent or (f'says "{self.says}"' if self.says else "")

@@ -16,6 +16,11 @@ TOKEN: Final = re.compile(r"\$\{args\.([a-z][a-z0-9_]*)\}")
 _OMITTED: Final = object()
 
 
+def own_template(name: str) -> str:
+    """The template with which a step passes on the input of the same name unchanged."""
+    return f"${{args.{name}}}"
+
+
 def references(template: Json) -> Iterator[str]:
     """Yields the input names that a template uses, in order, with repeats. Object keys are not templates."""
     stack: list[Json] = [template]

@@ -23,6 +23,8 @@ JsonObject: TypeAlias = dict[str, Json]
 _WRITER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 _LONGEST_NUMBER: Final = 400
 _LARGEST_EXPONENT: Final = 400
+_LARGEST_PLAIN_EXPONENT: Final = 100
+_LONGEST_KEY_SHOWN: Final = 60
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},]', re.DOTALL)
@@ -85,22 +87,32 @@ class _Doubled(dict[str, Json]):
 
 
 def step(path: str, key: str | int) -> str:
-    """The path of `key` below `path`."""
+    """The path of `key` below `path`. A very long key is shortened."""
     if isinstance(key, int):
         return f"{path}[{key}]"
+    if len(key) > _LONGEST_KEY_SHOWN:
+        return f"{path}[{json.dumps(key[:_LONGEST_KEY_SHOWN])}…]"
     return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{json.dumps(key)}]"
 
 
 def walk(value: Json, path: str = "$") -> Iterator[tuple[str, int, Json]]:
-    """Yields every value with its path and depth, without recursion."""
-    stack: list[tuple[str, int, Json]] = [(path, 1, value)]
+    """Yields every value with its path and depth, without recursion. Only one path exists at a time."""
+    yield path, 1, value
+    stack = [(path, _children(value))]
     while stack:
-        here, depth, node = stack.pop()
-        yield here, depth, node
-        if isinstance(node, dict):
-            stack.extend((step(here, key), depth + 1, item) for key, item in reversed(node.items()))
-        elif isinstance(node, list):
-            stack.extend((step(here, index), depth + 1, node[index]) for index in range(len(node) - 1, -1, -1))
+        here, children = stack[-1]
+        for key, item in children:
+            path = step(here, key)
+            yield path, len(stack) + 1, item
+            if isinstance(item, dict | list):
+                stack.append((path, _children(item)))
+                break
+        else:
+            stack.pop()
+
+
+def _children(value: Json) -> Iterator[tuple[str | int, Json]]:
+    return iter(value.items()) if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else iter(())
 
 
 def _number(text: str) -> WrittenNumber:
@@ -413,7 +425,7 @@ def _spell(value: Json, line: str) -> str:
         case int():
             return _digits(value)
         case WrittenNumber():
-            return format(Decimal(value.text), "f")
+            return _plain_number(value.text)
         case float():
             return rfc8785.dumps(value).decode() if math.isfinite(value) else float.__repr__(value)
         case str():
@@ -427,6 +439,14 @@ def _spell(value: Json, line: str) -> str:
                 inner + json.dumps(key, ensure_ascii=False) + colon + _spell(value[key], inner) for key in sorted(value)
             ]
             return f"{{{','.join(fields)}{line}}}" if fields else "{}"
+
+
+def _plain_number(text: str) -> str:
+    """A number as it was written, without its exponent, unless that would make it very long."""
+    number = Decimal(text)
+    exponent = number.as_tuple().exponent
+    is_short = isinstance(exponent, int) and -_LARGEST_PLAIN_EXPONENT - len(text) <= exponent <= _LARGEST_PLAIN_EXPONENT
+    return format(number, "f") if is_short else text
 
 
 def _digits(number: int) -> str:

@@ -9,11 +9,27 @@ from aileron_tui.core.formats import PROMPT_VERSION, version_of
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
 from aileron_tui.core.lookalikes import known_names, remarks
-from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.prompt_rows import Row, fold_missing
+from aileron_tui.core.resolved_step import ConnectorRef, ResolvedStep
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.skeletons import KnownNames
+from aileron_tui.core.step_rows import step_rows, step_text
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, block, cells, inline, wrap
+
+__all__ = [
+    "EDITED",
+    "NOT_AVAILABLE",
+    "Asker",
+    "ConnectorRef",
+    "PreviewResult",
+    "Prompt",
+    "ResolvedStep",
+    "lines",
+    "read_prompt",
+    "row_lines",
+    "unavailable_line",
+]
 
 NOT_AVAILABLE: Final = "n/a"
 EDITED: Final = "edited: - as asked, + as approved"
@@ -30,37 +46,6 @@ class Asker:
     session: str = ""
     folder: str = ""
     says: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectorRef:
-    """A connector that would run: name, version, hash of its bytes, and whether its publisher is known."""
-
-    name: str
-    version: str = ""
-    hash: str = ""
-    trust: str = ""
-
-    def fields(self) -> JsonObject:
-        """The connector as JSON."""
-        return {"name": self.name, "version": self.version, "hash": self.hash, "trust": self.trust}
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedStep:
-    """A step as it would run: its op, its connector, and exactly the inputs that the connector receives."""
-
-    id: str
-    op: str
-    connector: ConnectorRef
-    inputs: JsonObject
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "inputs", frozen_object(self.inputs))
-
-    def fields(self) -> JsonObject:
-        """The step as JSON."""
-        return {"id": self.id, "op": self.op, "connector": self.connector.fields(), "inputs": self.inputs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +97,16 @@ class Prompt:
         object.__setattr__(self, "args", frozen_object(self.args))
         object.__setattr__(self, "inputs", tuple(self.inputs))
         object.__setattr__(self, "steps", tuple(self.steps))
+
+    @property
+    def agent(self) -> str:
+        """The name of the agent's token, or "" if it is not known. Before version 3, prompts had only a claim."""
+        return self.asker.agent if self.version > 2 else ""
+
+    @property
+    def says(self) -> str:
+        """What the agent calls itself."""
+        return self.asker.says if self.version > 2 else self.asker.agent
 
     def fields(self) -> JsonObject:
         """The prompt as JSON; `read_prompt` reads it back."""
@@ -243,8 +238,13 @@ def unavailable_line(reason: str) -> Visible:
     return inline(f"Preview unavailable: {reason}")
 
 
+def not_shown(count: int) -> str:
+    """How many fetched values have no row."""
+    return "1 fetched field" if count == 1 else f"{count:,} fetched fields"
+
+
 def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> Iterator[Visible]:
-    """The prompt as plain text: a header, the inputs, then the preview; long values are quoted below the rows.
+    """The prompt as plain text: a header, the inputs, the preview, then what would run; long values are quoted.
 
     Every label and value passes through the function that makes foreign text visible, and every line of content
     begins with an indent or gutter, so that content cannot look like a row. If the `width` of the terminal is given,
@@ -256,19 +256,33 @@ def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> 
         yield Visible(EDITED)
     inputs = paired(prompt.inputs, before.inputs if before else None)
     shown, was = _fetched(prompt), _fetched(before) if before else ()
+    if before is None:
+        shown = fold_missing(shown)
     fetched = paired(shown, was if shown and was else None)
-    yield from row_lines([*inputs, *fetched], width)
+    steps = paired(
+        step_rows(prompt.steps, prompt.args), step_rows(before.steps, before.args) if before and prompt.steps else None
+    )
+    known = known_names(row.value for row, _ in (*inputs, *fetched, *steps))
+    yield from row_lines([*inputs, *fetched], width, known)
     if prompt.preview and prompt.preview.unavailable:
         yield from wrap(Visible(f"  {unavailable_line(prompt.preview.unavailable)}"), width, _INDENT)
+    if prompt.preview and prompt.preview.hidden:
+        yield from wrap(Visible(f"  Not shown: {not_shown(prompt.preview.hidden)}"), width, _INDENT)
+    if prompt.steps:
+        one = len(prompt.steps) == 1
+        text = step_text(prompt.steps[0]) if one else f"{len(prompt.steps)} steps"
+        yield from wrap(Visible(f"  would run {inline(text)}"), width, _INDENT)
+        yield from row_lines(steps, width, known)
 
 
-def row_lines(pairs: Sequence[Pair], width: int = 0) -> Iterator[Visible]:
+def row_lines(pairs: Sequence[Pair], width: int = 0, known: KnownNames | None = None) -> Iterator[Visible]:
     """Rows as plain text, short ones first. The first column shows whether a line was removed or added by an edit.
 
-    Content never reaches that column, so it cannot look edited if it is not.
+    Content never reaches that column, so it cannot look edited if it is not. `known` has the names that look-alikes are
+    compared with, by default those in the rows.
     """
     short = [pair for pair in pairs if not _is_block(pair)]
-    known = known_names(row.value for row, _ in pairs)
+    known = known or known_names(row.value for row, _ in pairs)
     labels = min(max((cells(inline(row.label)) for row, _ in short), default=0), _LABEL_WIDTH)
     for row, old in short:
         for sign, shown in signed_rows(row, old):

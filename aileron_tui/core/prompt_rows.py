@@ -1,14 +1,17 @@
 """The rows of a prompt: the inputs that the agent sent, and the preview that was fetched for the operator."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from aileron_tui.core.fieldpath import MISSING, resolve
+from aileron_tui.core.fieldpath import Location, count_others, find
 from aileron_tui.core.jsontext import Json, JsonObject, compact, plain
 from aileron_tui.core.values import dataclass
 
 if TYPE_CHECKING:
     from aileron_tui.core.action import Input, PreviewDirective
+
+_MAX_REPEATED_ROWS: Final = 20
+_MAX_FOLDED_LABEL: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,37 @@ def input_rows(inputs: Iterable["Input"], args: JsonObject) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def preview_rows(preview: "PreviewDirective", answer: Json) -> tuple[Row, ...]:
-    """Rows for the parts of the connector's answer that the manifest names, in the manifest's order."""
+def preview_rows(preview: "PreviewDirective", answer: Json) -> tuple[tuple[Row, ...], int]:
+    """Rows for the parts of the connector's answer that the manifest names, and the number of values not shown.
+
+    The rows are in the manifest's order. A header that occurs several times has a row for each.
+    """
     rows: list[Row] = []
+    shown: list[Location] = []
     for label, path in preview.render:
-        value = resolve(answer, path)
+        matches = [match for match in find(answer, path) if match.value is not None]
         multiline = label in preview.multiline
-        if value is MISSING:
+        shown.extend(match.location for match in matches)
+        if len(matches) > _MAX_REPEATED_ROWS:
+            values = plain([match.value for match in matches])
+            rows.append(Row(f"{label} ({len(matches):,} values)", values, multiline=True))
+            continue
+        for number, match in enumerate(matches, 1):
+            text = plain(match.value) if multiline else compact(match.value)
+            title = f"{label} ({number} of {len(matches)})" if len(matches) > 1 else label
+            rows.append(Row(title, text, multiline=multiline))
+        if not matches:
             rows.append(Row(label, missing=True, multiline=multiline))
+    return tuple(rows), count_others(answer, shown)
+
+
+def fold_missing(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Puts each row without a value on one line, and merges neighbouring ones, to save lines on the screen."""
+    folded: list[Row] = []
+    for row in rows:
+        last = folded[-1] if folded else None
+        if row.missing and last and last.missing and len(label := f"{last.label}, {row.label}") <= _MAX_FOLDED_LABEL:
+            folded[-1] = Row(label, missing=True)
         else:
-            rows.append(Row(label, plain(value) if multiline else compact(value), multiline=multiline))
-    return tuple(rows)
+            folded.append(Row(row.label, missing=True) if row.missing else row)
+    return tuple(folded)

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 
 from aileron_tui.core.action import Action, Step
 from aileron_tui.core.frozen_json import frozen_object
-from aileron_tui.core.interpolation import interpolate, missing_args
+from aileron_tui.core.interpolation import interpolate, missing_args, own_template
 from aileron_tui.core.jsontext import JsonObject, with_canonical_numbers
-from aileron_tui.core.prompt import ConnectorRef, ResolvedStep
+from aileron_tui.core.resolved_step import ConnectorRef, ResolvedStep
 from aileron_tui.core.values import dataclass
 
 
@@ -58,8 +58,3 @@ def _resolve_step(step: Step, args: JsonObject, connectors: Mapping[str, Connect
             inputs[name] = item
     connector = connectors.get(step.connector) or ConnectorRef(step.connector, trust="not installed")
     return ResolvedStep(step.id, step.op, connector, inputs)
-
-
-def own_template(name: str) -> str:
-    """The template with which a step passes on the input of the same name unchanged."""
-    return f"${{args.{name}}}"

@@ -177,7 +177,9 @@ def _not_json(value: Any, path: Path) -> tuple[Path, str] | None:
         children = enumerate(value)
     elif value.__class__ is float:
         return None if value - value == 0 else (path, "not a finite number, which JSON cannot represent")
-    elif value.__class__ in (str, bool, int):
+    elif value.__class__ is int:
+        return None if -(2**53) <= value <= 2**53 else (path, "too large to be exact in JSON")
+    elif value.__class__ in (str, bool):
         return None
     else:
         return path, "a date or time, which JSON cannot represent"

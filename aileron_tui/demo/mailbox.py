@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
-from aileron_tui.demo.sample_data import ADDRESS, DRAFTS, MESSAGES, SampleMail
+from aileron_tui.demo.sample_data import ADDRESS, DRAFTS, MESSAGES, SampleAttachment, SampleMail
 
 _SNIPPET_LENGTH = 200
 _DATE = "Tue, 12 May 2026 09:30:00 +0000"
@@ -22,12 +22,14 @@ class UnreadableMail(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """One stored message: its headers, in order, and its text."""
+    """One stored message: its headers, in order, its text, and what is sent with it."""
 
     id: str
     thread: str
     headers: tuple[tuple[str, str], ...]
     text: str
+    html: str = ""
+    attachments: tuple[SampleAttachment, ...] = ()
 
     def header(self, name: str) -> str:
         """Returns the first header with this name, or an empty string."""
@@ -35,28 +37,43 @@ class Mail:
 
     def to_json(self, labels: tuple[str, ...], format_: str) -> JsonObject:
         """Returns the message in one of the API's formats: `minimal`, `metadata` (without the text) or `full`."""
-        data = self.text.encode()
         result: JsonObject = {
             "id": self.id,
             "threadId": self.thread,
             "labelIds": list(labels),
             "snippet": " ".join(self.text.split())[:_SNIPPET_LENGTH],
             "internalDate": _EPOCH_MS,
-            "sizeEstimate": len(data),
+            "sizeEstimate": len(self.text.encode()),
         }
         if format_ == "minimal":
             return result
-        body: JsonObject = {"size": len(data)}
-        if format_ == "full":
-            body["data"] = base64.urlsafe_b64encode(data).decode()
-        result["payload"] = {
-            "partId": "",
-            "mimeType": "text/plain",
-            "filename": "",
-            "headers": [{"name": name, "value": value} for name, value in self.headers],
-            "body": body,
-        }
+        parts: list[Json] = [_text_part("text/plain", self.text, format_)]
+        if self.html:
+            parts.append(_text_part("text/html", self.html, format_))
+        parts.extend(
+            {
+                "mimeType": file.mime_type,
+                "filename": file.name,
+                "body": {"attachmentId": f"attachment-{number}", "size": file.size},
+            }
+            for number, file in enumerate(self.attachments, 1)
+        )
+        content = _text_part("text/plain", self.text, format_) if len(parts) == 1 else _multipart(parts)
+        headers: list[Json] = [{"name": name, "value": value} for name, value in self.headers]
+        result["payload"] = {"partId": "", **content, "headers": headers}
         return result
+
+
+def _text_part(mime_type: str, text: str, format_: str) -> JsonObject:
+    data = text.encode()
+    body: JsonObject = {"size": len(data)}
+    if format_ == "full":
+        body["data"] = base64.urlsafe_b64encode(data).decode()
+    return {"mimeType": mime_type, "filename": "", "body": body}
+
+
+def _multipart(parts: list[Json]) -> JsonObject:
+    return {"mimeType": "multipart/mixed", "filename": "", "body": {"size": 0}, "parts": parts}
 
 
 class Mailbox:
@@ -150,9 +167,10 @@ class Mailbox:
         return f"19e{next(self._numbers):013x}"
 
     def _from_sample(self, sample: SampleMail, id_: str = "") -> Mail:
-        headers = (("From", ADDRESS), ("To", sample.to), ("Subject", sample.subject), ("Date", _DATE))
+        given = (("From", ADDRESS), ("To", sample.to), ("Subject", sample.subject), *sample.headers)
         message_id = id_ or self._new_message_id()
-        return Mail(message_id, message_id, headers, sample.body)
+        headers = (*given, ("Date", _DATE))
+        return Mail(message_id, message_id, headers, sample.body, sample.html, sample.attachments)
 
     def _parse(self, raw: str, thread: str = "") -> Mail:
         """Parses a base64url message: headers, a blank line, and plain text in UTF-8."""

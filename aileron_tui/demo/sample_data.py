@@ -12,12 +12,24 @@ NOT_A_DRAFT = "19df4136f28569d2"
 
 
 @dataclass(frozen=True, slots=True)
+class SampleAttachment:
+    """A file that is sent with a mail; only its size is stored."""
+
+    name: str
+    mime_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class SampleMail:
-    """The content of a mail."""
+    """The content of a mail. `headers` follow To and Subject; `html` is a second version of the text."""
 
     to: str
     subject: str
     body: str
+    headers: tuple[tuple[str, str], ...] = ()
+    html: str = ""
+    attachments: tuple[SampleAttachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +88,9 @@ _ITINERARY = "\n".join(
     ]
 )
 
-# Cyrillic letters in the address, a clear-screen sequence and a reversed file name in the subject, and a body that
-# clears the screen, writes to the clipboard, draws a fake prompt, and hides a sentence below 412 blank lines.
+# Cyrillic letters in the address, a clear-screen sequence and a reversed file name in the subject, a second recipient
+# in another spelling of the header, a blind copy, another text in HTML, and a body that clears the screen, writes to
+# the clipboard, draws a fake prompt, and hides a sentence below 412 blank lines.
 _HOSTILE = SampleMail(
     to="te\u0430m@ex\u0430mple.com",
     subject="Weekly recap\x1b[2J\x1b[H \u202efdp.exe\u202c\u200b",
@@ -92,6 +105,9 @@ _HOSTILE = SampleMail(
         + " " * 300
         + "hunter2\n"
     ),
+    headers=(("TO", "somebody-else@example.net"), ("Bcc", "collector@example.net")),
+    html="<p>Just the usual notes, and <b>all our passwords</b>.</p>",
+    attachments=(SampleAttachment("notes\u202efdp.exe", "application/x-msdownload", 66_600),),
 )
 
 DRAFTS: dict[str, SampleMail] = {
@@ -100,6 +116,8 @@ DRAFTS: dict[str, SampleMail] = {
         to="lin@example.com",
         subject="Room for Friday",
         body="Hi Lin,\n\nThe small room is yours on Friday from 14:30. I'll bring the cable.\n\nSam\n",
+        headers=(("Cc", "noor@example.com"),),
+        attachments=(SampleAttachment("Floor plan.pdf", "application/pdf", 120_331),),
     ),
     LONG: SampleMail(to="walkers@example.com", subject="The whole programme", body=_ITINERARY),
     ACCENTED: SampleMail(

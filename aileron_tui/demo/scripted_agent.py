@@ -12,7 +12,7 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.demo.agent_script import SCRIPT, Scene, ScriptedCall, result_of
 from aileron_tui.runtime.errors import NotFound, Rejected, RuntimeFault
 
-ASKER: Final = Asker("demo agent", "demo", "/home/sam/this-week")
+ASKER: Final = Asker(says="demo agent", session="demo", folder="/home/sam/this-week")
 
 _MAX_WAITING: Final = 8
 

@@ -10,13 +10,17 @@ from starlette.responses import Response
 
 from aileron_tui.core.jsontext import JsonError, JsonObject, kind
 from aileron_tui.core.prompt import Asker
+from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
 from aileron_tui.gate.http_request import (
+    AgentCaller,
     ClientDisconnected,
     HttpRequest,
     invalid_body,
     json_response,
     not_found,
     reply_response,
+    too_many,
+    unauthorized,
 )
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.route_table import Route, RouteAccess
@@ -28,8 +32,9 @@ if TYPE_CHECKING:
 class AgentRoutes:
     """The routes that agents may use."""
 
-    def __init__(self, gate: "Gate", closing: asyncio.Event) -> None:
+    def __init__(self, gate: "Gate", closing: asyncio.Event, limits: HttpLimits) -> None:
         self._gate = gate
+        self._rates = AgentBuckets(limits.requests_per_second, limits.requests_burst)
         self._closing = closing
         self.routes = (
             Route("GET", "/v1/actions", RouteAccess.CATALOGUE, self.actions),
@@ -55,18 +60,28 @@ class AgentRoutes:
         """Calls an action. For a gated action, the response may say that approval is pending."""
         http_request.query()
         args = _call_args(await http_request.body(http_request.limits.call_bytes, {"args"}, optional=True))
+        agent = http_request.agent
         asker = Asker(
-            http_request.agent_header("X-Aileron-Agent"),
-            http_request.agent_header("X-Aileron-Session-Id"),
-            http_request.agent_header("X-Aileron-Folder"),
+            agent.name,
+            session=http_request.agent_header("X-Aileron-Session-Id"),
+            folder=http_request.agent_header("X-Aileron-Folder"),
+            says=http_request.agent_header("X-Aileron-Agent"),
         )
-        call = partial(self._gate.call, http_request.path_params["name"], args, asker, agent=_agent_identity(asker))
-        wait = http_request.wait()
-        if wait is None or not self._is_gated(http_request.path_params["name"]):
+        if not self._gate.agents().with_hash(agent.token):
+            raise unauthorized()  # the token was revoked or replaced while the body was read
+        call = partial(self._gate.call, http_request.path_params["name"], args, asker, agent=agent.name)
+        wait, gated = http_request.wait(), self._is_gated(http_request.path_params["name"])
+        if gated:
+            self._check_rate(agent)
+        if wait is None or not gated:
             return reply_response(await call(wait=None))
         return reply_response(
             await self._wait_for_result(http_request, call, wait), {"Preference-Applied": f"wait={wait}"}
         )
+
+    def _check_rate(self, agent: AgentCaller) -> None:
+        if seconds := self._rates.of(agent.name).take():
+            raise too_many(f"this agent makes too many requests; try again in {seconds} s", seconds)
 
     def _is_gated(self, name: str) -> bool:
         match self._gate.action(name):
@@ -77,21 +92,32 @@ class AgentRoutes:
     async def _wait_for_result(
         self, http_request: HttpRequest, call: Callable[..., Coroutine[Any, Any, Reply]], wait: int
     ) -> Reply:
-        """Waits for a call to end. If the agent disconnects, the request is withdrawn."""
+        """Waits for a call to end. If the agent disconnects, the request is withdrawn.
+
+        If the agent gets a new token meanwhile, the call with the old one ends and the request keeps waiting.
+        """
         call_task = asyncio.create_task(call(wait=wait), name="call")
         disconnect_task = asyncio.create_task(http_request.wait_for_disconnect(), name="connection")
         closing_task = asyncio.create_task(self._closing.wait(), name="closing")
+        token_task = asyncio.create_task(self._gate.wait_until_invalid(http_request.agent.token), name="token")
+        tasks = (call_task, disconnect_task, closing_task, token_task)
         try:
-            await asyncio.wait({call_task, disconnect_task, closing_task}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if call_task.done():
                 return call_task.result()
             if disconnect_task.done():
                 raise ClientDisconnected
+            if token_task.done():
+                if self._gate.agents().is_revoked(http_request.agent.name):
+                    await self._gate.withdraw_revoked()
+                else:
+                    await call(wait=None)  # so that the request keeps waiting; the new token can poll for its result
+                raise unauthorized()
             # The gate is stopping, which withdraws nothing. Repeating the call without waiting joins the open request
             # and returns the reply that asks the agent to poll for the result.
             return await call(wait=None)
         finally:
-            for task in (call_task, disconnect_task, closing_task):
+            for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
@@ -99,7 +125,7 @@ class AgentRoutes:
     async def result(self, http_request: HttpRequest) -> Response:
         """Returns the result of a call, or its state while it is open."""
         http_request.query()
-        return reply_response(await self._gate.result(http_request.path_params["id"]))
+        return reply_response(await self._gate.result(http_request.path_params["id"], agent=http_request.agent.name))
 
 
 def _call_args(body: JsonObject) -> JsonObject:
@@ -107,11 +133,3 @@ def _call_args(body: JsonObject) -> JsonObject:
     if not isinstance(args, dict):
         raise invalid_body(JsonError(f"expected an object, found {kind(args)}", "$.args"))
     return args
-
-
-def _agent_identity(asker: Asker) -> str:
-    """Identifies an agent by the name and session it sends; it must stay the same when the token changes.
-
-    Headers cannot contain a line break, so one agent's name cannot look like another agent's name and session.
-    """
-    return f"{asker.agent}\n{asker.session}"

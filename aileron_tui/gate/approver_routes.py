@@ -54,6 +54,7 @@ class ApproverRoutes:
             Route("GET", f"{base}/{{id}}", RouteAccess.APPROVER, self.show),
             Route("POST", f"{base}/{{id}}/decide", RouteAccess.APPROVER, self.decide),
             Route("POST", f"{base}/{{id}}/refresh", RouteAccess.APPROVER, self.refresh),
+            Route("GET", f"{base}/{{id}}/fetched", RouteAccess.APPROVER, self.fetched),
             Route("GET", "/v1/history", RouteAccess.APPROVER, self.history),
             Route("GET", "/v1/history/{id}", RouteAccess.APPROVER, self.history_request),
             Route("GET", "/v1/audit", RouteAccess.APPROVER, self.audit),
@@ -139,6 +140,13 @@ class ApproverRoutes:
         http_request.session.view_limit.charge(1)
         body = await http_request.body(http_request.limits.call_bytes, {"edited_payload"}, optional=True)
         return reply_response(await self._gate.refresh(http_request.path_params["id"], body))
+
+    async def fetched(self, http_request: HttpRequest) -> Response:
+        """Fetches the preview again and returns everything in it."""
+        http_request.query()
+        _check_limit(http_request.session.view_limit, "refreshes")
+        http_request.session.view_limit.charge(1)
+        return reply_response(await self._gate.fetched(http_request.path_params["id"]))
 
     async def history(self, http_request: HttpRequest) -> Response:
         """Returns one page of the history, newest first."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from aileron_tui.core.action import Action, Input
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind
+from aileron_tui.core.prompt import Asker
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -51,9 +52,13 @@ def no_longer_possible(action: Action | None, args: JsonObject) -> str:
     return ""
 
 
-def fingerprint(agent: str, action: str, args: JsonObject) -> str:
-    """Returns a hash that is equal for equal calls of the same agent."""
-    return hashlib.sha256(canonical([agent, action, args])).hexdigest()
+def fingerprint(agent: str, asker: Asker, action: str, args: JsonObject) -> str:
+    """Returns a hash that is equal for equal calls of the same agent.
+
+    Calls with another agent's token are never equal. The name and the session that an agent gives only tell apart the
+    calls of agents that share a token.
+    """
+    return hashlib.sha256(canonical([agent, asker.says, asker.session, action, args])).hexdigest()
 
 
 def _unknown_input(name: str, declared: dict[str, Input]) -> str:

@@ -51,11 +51,14 @@ class PoolSizes:
 
     @classmethod
     def within(cls, limits: HttpLimits, descriptors: int) -> "PoolSizes":
-        """Divides the descriptors of this process; approvers and unknown callers have two pools each."""
+        """Divides the descriptors of this process.
+
+        Approvers have a pool on the port and one on the Unix socket; unknown callers also have a lobby on each.
+        """
         usable = max(_FEWEST_CONNECTIONS, min(limits.connections, descriptors - _RESERVED_DESCRIPTORS))
-        unknown = min(limits.unknown_connections, usable // 8)
+        unknown = min(limits.unknown_connections, usable // 16)
         approvers = min(limits.approver_connections, usable // 8)
-        agents = usable - 2 * unknown - 2 * approvers
+        agents = usable - 4 * unknown - 2 * approvers
         minimum = min(limits.agent_minimum_connections, agents // 8)
         return cls(unknown, approvers, Share(agents, max(1, agents // 4), minimum))
 
@@ -79,7 +82,7 @@ class ConnectionPools:
 
     def __init__(self, limits: HttpLimits, sizes: PoolSizes) -> None:
         self._limits = limits
-        self._sizes = sizes
+        self.sizes = sizes
         self._pools: dict[tuple[bool, str], dict[PooledConnection, None]] = {}
         self._agents = AgentShares(sizes.agents)
         self._paces: dict[tuple[bool, str], TokenBucket] = {}
@@ -88,7 +91,7 @@ class ConnectionPools:
     def opened(self, connection: PooledConnection) -> None:
         """Adds a new connection, whose owner is not known yet."""
         pool = self._pool(connection)
-        if len(pool) >= self._sizes.unknown:
+        if len(pool) >= self.sizes.unknown:
             evicted = _longest_idle(pool) or next(iter(pool))
             self._remove(evicted)
             evicted.abort()
@@ -163,7 +166,7 @@ class ConnectionPools:
     def _make_room(self, on_socket: bool, owner: str) -> str:
         pool = self._pools.get((on_socket, owner), {})
         if owner == APPROVER:
-            full, many = len(pool) >= self._sizes.approvers, "approvers have"
+            full, many = len(pool) >= self.sizes.approvers, "approvers have"
         else:
             full, many = not self._agents.fits(owner), "this agent has"
         if not full:

@@ -7,28 +7,30 @@ from typing import Final
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, compact
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.gate import agent_replies, replies
+from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.decision_body import SubmittedDecision, read_decision
 from aileron_tui.gate.gate_request import Edit, FetchedPreview, GateRequest, PreviewState
-from aileron_tui.gate.gate_state import GateState, log
+from aileron_tui.gate.gate_state import OUTBOX, GateState, log
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_handler import RequestHandler
-from aileron_tui.ledger.errors import EntryRefused
+from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import verify
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
 
 _MAX_DETAIL_LENGTH: Final = 300
+_MAX_FETCHED_SIZE: Final = 2 * 1024 * 1024
 
 
 PREVIEW_MAX_AGE: Final = timedelta(seconds=10)
@@ -40,10 +42,13 @@ _LONGEST_WAIT_FOR_OPS: Final = 10.0
 class DecisionHandler:
     """Verifies, records and applies decisions."""
 
-    def __init__(self, gate_state: GateState, requests: RequestHandler, op_runner: OpRunner) -> None:
+    def __init__(
+        self, gate_state: GateState, requests: RequestHandler, op_runner: OpRunner, agents: AgentRegistry
+    ) -> None:
         self._gate_state = gate_state
         self._requests = requests
         self._op_runner = op_runner
+        self._agents = agents
         self._cached_approvers = (-1, Approvers())
 
     def approvers(self) -> Approvers:
@@ -66,6 +71,27 @@ class DecisionHandler:
         if request.preview_state is PreviewState.READY:
             await self._requests.refresh_preview(request)
         return Reply(200, {"item": self._gate_state.request_json(request)})
+
+    async def fetched(self, id_: str) -> Reply:
+        """Fetches the preview again and returns the connector's whole answer. A changed preview is a new prompt."""
+        request = self._gate_state.open_requests.get(id_)
+        if request is None or request.state is not RequestState.PENDING:
+            return self.not_pending(id_)
+        if request.preview_state is not PreviewState.READY:
+            return replies.error(409, "NO_PREVIEW", "the request has no preview, or it is still being fetched")
+        shown_before = request.fetched
+        try:
+            fetched, answer = await self._requests.fetch_everything(request, request.call)
+        except AileronError as error:
+            return replies.not_recorded(error)
+        if fetched is None or fetched.result.unavailable:
+            return replies.error(502, "preview_unavailable", fetched.result.unavailable if fetched else "no preview")
+        size = len(compact(answer))
+        if size > _MAX_FETCHED_SIZE:
+            return replies.error(413, "too_large", f"what was fetched is too large to be shown: {size:,} characters")
+        if shown_before is None or fetched.result != shown_before.result:
+            self._gate_state.spawn(self._requests.refresh_preview(request))
+        return Reply(200, {"fetched": answer})
 
     async def _edit(self, request: GateRequest, edits: JsonObject) -> Reply:
         args = request.args | edits
@@ -96,6 +122,8 @@ class DecisionHandler:
         request = self._gate_state.find(id_)
         if request is None:
             return self.not_pending(id_)
+        if self._agents.current().is_revoked(request.agent):
+            await self._requests.end_unanswered(request, RequestState.WITHDRAWN, REVOKED)
         if decision.edits is not None and (request.edit is None or request.edit.edits != decision.edits):
             if request.state is not RequestState.PENDING:
                 return self._repeated(request, decision)
@@ -131,6 +159,10 @@ class DecisionHandler:
 
     async def _apply(self, request: GateRequest, decision: SubmittedDecision) -> Reply:
         """Verifies a decision, records it, and only then applies it."""
+        if self._gate_state.is_late(request):
+            return self._too_late(request)
+        if decision.approved and (why := self._gate_state.health.problem(OUTBOX)):
+            return replies.error(503, "not_recorded", f"nothing was run, because its result could not be stored: {why}")
         edit = request.edit if decision.edits is not None else None
         digest = edit.prompt.digest if edit else request.digest
         try:
@@ -161,6 +193,8 @@ class DecisionHandler:
             await self._gate_state.recorder.record(*drafts)
         except InvalidTransition:
             return self.not_pending(request.id)
+        except DeadlinePassed:
+            return self._too_late(request)
         except EntryRefused as error:
             return replies.error(403, "not_admitted", str(error))
         except AileronError as error:
@@ -175,8 +209,7 @@ class DecisionHandler:
             self._op_runner.start(request)
         else:
             result = agent_replies.denied(request.id, decision.reason)
-            with contextlib.suppress(AileronError):  # the result can be rebuilt from the ledger
-                await self._gate_state.store_result(result, request.fingerprint)
+            await self._requests.ends.keep_result(result, request.fingerprint)
             self._gate_state.end(request, RequestState.DENIED, result)
         return _decided(request, decision.approved)
 
@@ -243,6 +276,12 @@ class DecisionHandler:
         if refused.reason is RefusalReason.DIGEST_DIFFERS:
             return self._prompt_changed(request, self._gate_state.request_json(request))
         return replies.error(403, refused.reason.name.lower(), str(refused))
+
+    def _too_late(self, request: GateRequest) -> Reply:
+        """The reply to a decision after the deadline. The request ends now if its timer has not ended it yet."""
+        self._gate_state.spawn(self._requests.end_unanswered(request, RequestState.EXPIRED))
+        message = "the request has expired; nobody answered in time"
+        return replies.error(409, "INVALID_STATE", message, state=RequestState.EXPIRED)
 
     def _prompt_changed(self, request: GateRequest, item: Json) -> Reply:
         message = "the prompt is not the one that was signed; review it, then decide"

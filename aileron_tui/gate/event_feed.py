@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property
@@ -15,6 +16,8 @@ _MAX_HISTORY_BYTES: Final = 8 * 1024 * 1024
 _MAX_QUEUED: Final = 4096
 _MAX_QUEUED_BYTES: Final = 64 * 1024 * 1024
 _BATCH_SIZE: Final = 64
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -99,11 +102,16 @@ class EventFeed:
         return bool(self._subscriptions)
 
     def publish(self, name: str, data: JsonObject) -> None:
-        """Sends an event to every watcher."""
-        self._last_id += 1
-        event = FeedEvent(self._last_id, name, data)
+        """Sends an event to every watcher. Never fails: what is announced has happened already."""
+        event = FeedEvent(self._last_id + 1, name, data)
+        try:
+            size = len(event.encoded)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the event has happened
+            _log.error("an event cannot be sent", exc_info=error)
+            return
+        self._last_id = event.id
         self._history.append(event)
-        self._history_bytes += len(event.encoded)
+        self._history_bytes += size
         while len(self._history) > _MAX_HISTORY or self._history_bytes > _MAX_HISTORY_BYTES:
             self._history_bytes -= len(self._history.popleft().encoded)
         for subscription in tuple(self._subscriptions):

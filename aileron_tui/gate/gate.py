@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import datetime
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from aileron_tui import __version__
 from aileron_tui.core.entry_kinds import EntryKind
@@ -15,38 +16,52 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
+from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.call_inputs import input_errors
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.event_feed import EventFeed
-from aileron_tui.gate.gate_state import GateSetup, GateState, log
+from aileron_tui.gate.gate_state import OUTBOX, GateSetup, GateState, log
 from aileron_tui.gate.installed_bundle import action_json, folder_state, install, sandbox_settings
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.request_ends import RequestEnds
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.gate.sandbox_threads import SandboxThreads
 from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
+from aileron_tui.sandbox.wasi_runtime import start_wasi_runtime
+from aileron_tui.signing.agents import Agents
 from aileron_tui.signing.approvers import Approvers
 
 LEDGER_FILE: Final = "ledger.db"
 OUTBOX_FILE: Final = "answers.db"
 
 _STOP_SECONDS: Final = 35.0
+_CLOSE_SECONDS: Final = 5.0
 _MANIFEST_CHECK_SECONDS: Final = 2.0
+_UPKEEP_SECONDS: Final = 2.0
+_TRIM_SECONDS: Final = 600.0
+_AGENT_CHECK_SECONDS: Final = 0.5
 
 
 class Gate:
     """One gate with its data folder. It runs on one event loop; sandbox calls and file access run on threads."""
 
-    def __init__(self, setup: GateSetup, clock: Callable[[], datetime] = utc_now) -> None:
-        self._gate_state = GateState(setup, clock)
-        self._requests = RequestHandler(self._gate_state)
+    def __init__(
+        self, setup: GateSetup, clock: Callable[[], datetime] = utc_now, boot_clock: BootClock | None = None
+    ) -> None:
+        self._gate_state = GateState(setup, clock, boot_clock)
+        self._agents = AgentRegistry(self._gate_state)
+        self._ends = RequestEnds(self._gate_state)
+        self._requests = RequestHandler(self._gate_state, self._ends)
         self._op_runner = OpRunner(self._gate_state, self._requests)
-        self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner)
+        self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
+        self._reported = ""
         self.ledger_id = ""  # the hash of the ledger's first entry; set by start()
 
     @property
@@ -66,48 +81,87 @@ class Gate:
         settings = sandbox_settings(setup.config, setup.cache, setup.keyring)
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(state.threads.shutdown, wait=False)
-            state.recorder = LedgerRecorder(await asyncio.to_thread(open_ledger, self.ledger_path))
-            cleanup.callback(state.recorder.close)
+            ledger = await asyncio.to_thread(open_ledger, self.ledger_path, boot_clock=state.boot_clock)
+            state.observe_time(ledger.latest)
+            state.recorder = LedgerRecorder(ledger)
+            cleanup.callback(state.recorder.close, _CLOSE_SECONDS)
             state.outbox = open_results(setup.data / OUTBOX_FILE)
             cleanup.callback(state.outbox.close)
             state.reader = open_reader(self.ledger_path)
             cleanup.callback(state.reader.close)
+            await asyncio.to_thread(start_wasi_runtime)
             state.installed = await asyncio.to_thread(install, setup.manifests, settings)
-            await state.recorder.record(
-                EntryDraft(EntryKind.STARTED, {"instance": self.instance, "version": __version__})
-            )
+            started: JsonObject = {"instance": self.instance, "version": __version__, "boot": state.boot_clock.boot}
+            await state.recorder.record(EntryDraft(EntryKind.STARTED, started))
             self.ledger_id = f"sha256:{next(state.reader.rows())[2].hex()}"
+            await self._agents.add_default()
             await recovery.recover(state, self._requests, self._op_runner)
             cleanup.pop_all()
         self._log_bundle()
-        state.spawn(self._watch_manifests(settings))
+        if not state.boot_clock.boot:
+            log.warning("this system does not tell when it was started, so deadlines after a restart use its clock")
+        state.health.watch(lambda: state.recorder.problem)
+        state.spawn(state.periodically("reloading the manifests", _MANIFEST_CHECK_SECONDS, self._reload(settings)))
+        state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
+        state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
+        state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
+        state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
 
     async def stop(self) -> None:
-        """Lets running ops finish, marks the others as interrupted, and closes the ledger."""
+        """Lets running ops finish, marks the others as interrupted, and closes the ledger.
+
+        It ends in bounded time, whatever the disk does: what cannot be recorded is found after the next start.
+        """
         state = self._gate_state
         state.feed.close()
         await state.stop_background_work(self._op_runner.tasks, _STOP_SECONDS)
-        for request in [request for request in state.open_requests.values() if request.state is RequestState.RUNNING]:
-            await self._op_runner.interrupt(request)
-        await state.recorder.record(EntryDraft(EntryKind.STOPPED, {"instance": self.instance}))
-        await asyncio.to_thread(state.recorder.close)
+        await self._ends.try_once_more(_CLOSE_SECONDS)
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                for request in [item for item in state.open_requests.values() if item.state is RequestState.RUNNING]:
+                    if not request.unrecorded:
+                        await self._op_runner.interrupt(request)
+                await state.recorder.record(EntryDraft(EntryKind.STOPPED, {"instance": self.instance}))
+        except (AileronError, TimeoutError) as error:
+            log.error("the stop could not be recorded: %s", inline(str(error)) or "the ledger did not answer in time")
+        state.reader.close()
+        if not state.recorder.close(_CLOSE_SECONDS):
+            log.error("the ledger could not be closed, because a write to it does not return")
+        state.outbox_thread.shutdown(wait=False, cancel_futures=True)
+        state.outbox.close()
         state.threads.shutdown(wait=False)
         # Running previews end on their own; the sandbox can only be closed after that.
-        threading.Thread(target=self._close_sandbox, name="sandbox-closing").start()
-        state.outbox.close()
-        state.reader.close()
+        with contextlib.suppress(RuntimeError):  # no thread is left; the end of the process closes it
+            threading.Thread(target=self._close_sandbox, name="sandbox-closing").start()
 
     def _close_sandbox(self) -> None:
         self._gate_state.threads.shutdown(wait=True)
         self._gate_state.installed.sandbox.close()
 
-    async def _watch_manifests(self, settings: SandboxSettings) -> None:
+    async def _keep_up(self) -> None:
+        """Ends requests that are late, and checks whether files that could not be written can be written again."""
+        state = self._gate_state
+        self._requests.expire_late_requests()
+        if state.recorder.problem:
+            with contextlib.suppress(AileronError):  # it is still reported
+                await state.recorder.check()
+        if state.health.problem(OUTBOX):
+            with contextlib.suppress(AileronError):
+                await state.in_outbox(state.outbox.check)
+        if (reason := state.health.reason) != self._reported:
+            self._reported = reason
+            log.error("the gate is failing: %s", inline(reason)) if reason else log.info("the gate works again")
+
+    async def _forget_old_results(self) -> None:
+        await recovery.forget_old_results(self._gate_state)
+
+    def _reload(self, settings: SandboxSettings) -> Callable[[], Coroutine[Any, Any, None]]:
         """Reloads the bundle when its folder changes, and resolves the waiting calls again."""
         state, folder = self._gate_state, self._gate_state.setup.manifests
-        while True:
-            await asyncio.sleep(_MANIFEST_CHECK_SECONDS)
+
+        async def reload() -> None:
             if await asyncio.to_thread(folder_state, folder) == state.installed.folder_state:
-                continue
+                return
             try:
                 installed = await asyncio.to_thread(install, folder, settings)
                 await state.recorder.record(
@@ -120,6 +174,8 @@ class Gate:
             else:
                 self._log_bundle()
 
+        return reload
+
     def _log_bundle(self) -> None:
         installed = self._gate_state.installed
         log.info("loaded %d actions from %s", len(installed.actions), inline(str(self._gate_state.setup.manifests)))
@@ -129,6 +185,23 @@ class Gate:
             log.error("connector %s cannot be used: %s", inline(name), inline(failure.message))
 
     # for agents
+
+    def agents(self) -> Agents:
+        """Returns the agents; another process may have just added, rotated or revoked one."""
+        return self._agents.current()
+
+    def default_token_file(self) -> Path | None:
+        """Returns the token file of the default agent, or None if there is no such agent."""
+        return self._agents.default_token_file()
+
+    async def withdraw_revoked(self) -> None:
+        """Withdraws the waiting requests of revoked agents."""
+        for name in self._agents.revoked_with_open_requests():
+            await self._requests.withdraw_all(name, REVOKED)
+
+    async def wait_until_invalid(self, token: str) -> None:
+        """Returns once an agent's token, given by its hash, is no longer valid."""
+        await self._agents.wait_until_invalid(token)
 
     def actions(self) -> JsonObject:
         """Lists all actions."""
@@ -140,7 +213,10 @@ class Gate:
         return action_json(action) if action else None
 
     async def call(self, name: str, args: JsonObject, asker: Asker, *, agent: str, wait: float | None = None) -> Reply:
-        """Runs an action. A gated action needs approval first; the reply is held for up to `wait` seconds if given."""
+        """Runs an action. A gated action needs approval first; the reply is held for up to `wait` seconds if given.
+
+        `agent` is the name of the agent's token, the only thing in which an agent is trusted.
+        """
         action = self._gate_state.installed.actions.get(name)
         if action is None:
             return replies.error(404, "not_found", f"no action named {name}")
@@ -151,23 +227,24 @@ class Gate:
             return await self._op_runner.run_ungated(action, args, asker, agent)
         return await self._requests.call(action, args, asker, agent, wait)
 
-    async def result(self, id_: str) -> Reply:
-        """Returns the state or the result of a request, for an agent that polls."""
-        if request := self._gate_state.open_requests.get(id_):
-            return Reply(200, {"status": "pending_approval" if request.state is RequestState.PENDING else "running"})
+    async def result(self, id_: str, *, agent: str) -> Reply:
+        """Returns the state or the result of a request of this agent. Other agents' requests do not exist for it."""
+        if (request := self._gate_state.open_requests.get(id_)) and request.is_recorded:
+            return Reply(200, request.poll_reply()) if request.agent == agent else replies.unknown_request(id_)
         try:
-            result = self._gate_state.outbox.find(id_)
-            if result is None and (record := self._gate_state.reader.find(id_)):
-                result = recovery.result_from_ledger(self._gate_state.reader, record)
+            record = self._gate_state.reader.find(id_)
+            if record is None or recovery.owner(record) != agent:
+                return replies.unknown_request(id_)
+            result = self._gate_state.outbox.find(id_) or recovery.result_from_ledger(self._gate_state.reader, record)
             return await self._requests.deliver(result) if result else replies.unknown_request(id_)
         except AileronError as error:
-            return replies.not_recorded(error)
+            return replies.result_unavailable(error)
 
     # for approvers
 
     def waiting(self) -> list[JsonObject]:
         """Returns all waiting requests, oldest first."""
-        return [self._gate_state.request_json(request) for request in self._gate_state.pending()]
+        return self._gate_state.waiting_json()
 
     def find_request(self, id_: str) -> JsonObject | None:
         """Returns one request that is open or ended recently."""
@@ -195,6 +272,15 @@ class Gate:
     async def refresh(self, id_: str, body: JsonObject) -> Reply:
         """Fetches a preview again, or builds the prompt for an edited call."""
         return await self._decisions.refresh(id_, body)
+
+    async def fetched(self, id_: str) -> Reply:
+        """Fetches everything that the preview op returns, including what no row shows."""
+        return await self._decisions.fetched(id_)
+
+    @property
+    def problem(self) -> str:
+        """Why the gate cannot do its work, or "" if it can."""
+        return self._gate_state.health.reason
 
     def status(self) -> JsonObject:
         """Returns the status of the gate."""

@@ -9,7 +9,7 @@ import errno
 import logging
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +30,7 @@ log: Final = logging.getLogger("aileron_tui.gate")
 
 _ACCEPTS_AT_ONCE: Final = 32
 _RETRY_SECONDS: Final = 0.1
+_SWEEP_SECONDS: Final = 1.0
 _NO_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _READ_BYTES: Final = 64 * 1024
 _HEADERS_PEEKED: Final = 8 * 1024
@@ -44,6 +45,7 @@ class GateServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, app: "GateApp") -> None:
         super().__init__(config)
         self._gate_app = app
+        self.limits = app.limits
         self._listeners: list[_Listener] = []
         self.pools = ConnectionPools(app.limits, PoolSizes.within(app.limits, raise_descriptor_limit()))
 
@@ -55,7 +57,7 @@ class GateServer(uvicorn.Server):
     async def startup(self, sockets: "list[socket.socket] | None" = None) -> None:
         """Starts to accept connections."""
         self.servers: list[asyncio.Server] = []
-        self._listeners = [_Listener(listener, self._connection, self.pools) for listener in sockets or ()]
+        self._listeners = [_Listener(listener, self) for listener in sockets or ()]
         self.started = True
 
     async def shutdown(self, sockets: "list[socket.socket] | None" = None) -> None:
@@ -64,29 +66,48 @@ class GateServer(uvicorn.Server):
             listener.stop()
         await super().shutdown(sockets)
 
-    def _connection(self) -> "GateConnection":
+    def new_connection(self) -> "GateConnection":
+        """Returns the protocol for a new connection."""
         return GateConnection(self.config, self.server_state, {}, app=self._gate_app, pools=self.pools)
+
+    def free_descriptor(self) -> None:
+        """Closes the connection that is needed least."""
+        if not any(listener.dismiss() for listener in self._listeners):
+            self.pools.close_idle()
 
 
 class _Listener:
-    """Accepts connections, a few at a time, so that many at once do not delay the open ones."""
+    """Accepts connections, a few at a time, so that many at once do not delay the open ones.
 
-    def __init__(
-        self, listener: socket.socket, protocol: "Callable[[], GateConnection]", pools: ConnectionPools
-    ) -> None:
+    A connection waits in the lobby until it sends something, because there it costs next to nothing.
+    """
+
+    def __init__(self, listener: socket.socket, server: GateServer) -> None:
         self._listener = listener
-        self._protocol = protocol
-        self._pools = pools
+        self._server = server
         self._loop = asyncio.get_running_loop()
+        self._lobby: dict[socket.socket, float] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._pause: asyncio.TimerHandle | None = None
         self._start()
+        self._sweeper = self._loop.call_later(0, self._sweep)
 
     def stop(self) -> None:
         """Accepts no more connections."""
         self._loop.remove_reader(self._listener)
-        if self._pause is not None:
-            self._pause.cancel()
+        for timer in (self._sweeper, self._pause):
+            if timer is not None:
+                timer.cancel()
+        while self.dismiss():
+            pass
+
+    def dismiss(self) -> bool:
+        """Closes the connection that has been in the lobby longest; returns False if there is none."""
+        for connection in self._lobby:
+            self._leave_lobby(connection)
+            connection.close()
+            return True
+        return False
 
     def _start(self) -> None:
         self._pause = None
@@ -103,13 +124,35 @@ class _Listener:
                     raise
                 log.error("cannot accept a connection: %s", error.strerror)
                 self._loop.remove_reader(self._listener)
-                self._pools.close_idle()
+                self._server.free_descriptor()
                 self._pause = self._loop.call_later(_RETRY_SECONDS, self._start)
                 return
+            if connection.family == socket.AF_UNIX and foreign_peer(connection) is not None:
+                connection.close()
+                continue
             connection.setblocking(False)
-            task = self._loop.create_task(self._loop.connect_accepted_socket(self._protocol, connection))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            if len(self._lobby) >= self._server.pools.sizes.unknown:
+                self.dismiss()
+            self._lobby[connection] = self._loop.time()
+            self._loop.add_reader(connection.fileno(), self._enter, connection)
+
+    def _enter(self, connection: socket.socket) -> None:
+        """Serves a connection that has sent something."""
+        self._leave_lobby(connection)
+        task = self._loop.create_task(self._loop.connect_accepted_socket(self._server.new_connection, connection))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _leave_lobby(self, connection: socket.socket) -> None:
+        self._loop.remove_reader(connection.fileno())
+        del self._lobby[connection]
+
+    def _sweep(self) -> None:
+        """Closes the connections that have been in the lobby too long."""
+        oldest = self._loop.time() - self._server.limits.header_seconds
+        while self._lobby and next(iter(self._lobby.values())) < oldest:
+            self.dismiss()
+        self._sweeper = self._loop.call_later(min(_SWEEP_SECONDS, self._server.limits.header_seconds), self._sweep)
 
 
 class GateConnection(H11Protocol):
@@ -150,10 +193,7 @@ class GateConnection(H11Protocol):
         self.app = self._call_app
         transport.max_size = _READ_BYTES  # type: ignore[attr-defined]  # how much asyncio reads at a time
         self._pools.opened(self)
-        if self.on_socket and foreign_peer(connection) is not None:
-            transport.abort()
-        else:
-            self._update_header_timer()
+        self._update_header_timer()
 
     def data_received(self, data: bytes) -> None:
         """Processes data, or leaves it unread for a while if its sender sends too many requests."""

@@ -3,6 +3,7 @@
 No line ever contains a token, an argument or any part of a preview. Control characters in foreign text are escaped.
 """
 
+import errno
 import json
 import logging
 import traceback
@@ -39,9 +40,12 @@ class GateLog:
         try:
             self._stream.write(line + "\n")
             self._stream.flush()
-        except (OSError, ValueError):
-            # Nobody reads the log any more. The gate keeps running: everything important is in the ledger.
-            self._stream = None
+        except ValueError:
+            self._stream = None  # it was closed
+        except OSError as error:
+            # Everything important is in the ledger. A full disk may have space again; a closed pipe stays closed.
+            if error.errno == errno.EPIPE:
+                self._stream = None
 
 
 class GateLogHandler(logging.Handler):

@@ -15,6 +15,7 @@ from aileron_tui.core.risk import Risk
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
+from aileron_tui.ledger.request_deadline import RequestDeadline
 from aileron_tui.ledger.store import StoredResult
 from aileron_tui.sandbox.sandbox import Sandbox
 
@@ -53,7 +54,8 @@ class GateRequest:
     `end_lock` is held while the end of the request is recorded, so that it cannot end twice. `polled` is set once the
     agent has been asked to poll for the result; `waiting_clients` counts the connections that are waiting for it.
     `decision` is the envelope of the decision. `edited_from` is the prompt of the original call if an edited call was
-    approved. `repeats` is the id of the interrupted request that this request repeats.
+    approved. `repeats` is the id of an earlier request for the same call that may have taken effect. `unrecorded` says
+    how the request ended as long as that could not be recorded.
     """
 
     id: str
@@ -64,7 +66,7 @@ class GateRequest:
     risk: Risk
     sandbox: Sandbox
     asked_at: datetime
-    expires_at: datetime
+    deadline: RequestDeadline
     preview_state: PreviewState
     size: int = 0
     fetched: FetchedPreview | None = None
@@ -78,6 +80,7 @@ class GateRequest:
     reason: str = ""
     error: str = ""
     repeats: str = ""
+    unrecorded: str = ""
     result: StoredResult | None = None
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -105,6 +108,21 @@ class GateRequest:
         return self.fetched.result if self.fetched else None
 
     @property
+    def expires_at(self) -> datetime:
+        """When the request expires by the wall clock."""
+        return self.deadline.expires
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the request is in the ledger; until then it is shown nowhere."""
+        return self.recorded.done() and not self.recorded.cancelled() and self.recorded.exception() is None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the request waits for an answer."""
+        return self.state is RequestState.PENDING and self.is_recorded
+
+    @property
     def prompt(self) -> Prompt:
         """The prompt that the operator is shown."""
         return self._current()[0]
@@ -123,8 +141,8 @@ class GateRequest:
         """Returns the request as sent to approvers: Aileron's fields, and everything a signed decision needs."""
         item = self._prompt_json(prompt) if prompt else dict(self._current()[1])
         item |= {"state": self.state, "preview_state": self.preview_state, "instance": instance, "head": head}
-        if self.reason:
-            item["reason"] = self.reason
+        if self.unrecorded or self.reason:
+            item["reason"] = self.unrecorded or self.reason
         if self.error:
             item["error"] = self.error
         if self.edited_from:
@@ -170,8 +188,23 @@ class GateRequest:
 
     def pending_reply(self) -> JsonObject:
         """The reply that tells an agent to poll for the result."""
-        message = f"Waiting for approval of {self.action.name}. Poll for the result of {self.id}."
-        return {"status": "pending_approval", "approval_id": self.id, "message": message}
+        message = f"{self._progress()} Poll for the result of {self.id}."
+        return {"status": self._status(), "approval_id": self.id, "message": message}
+
+    def poll_reply(self) -> JsonObject:
+        """The reply to a poll while the request has no recorded end."""
+        status: JsonObject = {"status": self._status()}
+        return status | {"message": self._progress()} if self.unrecorded else status
+
+    def _status(self) -> str:
+        return "running" if self.state in (RequestState.APPROVED, RequestState.RUNNING) else "pending_approval"
+
+    def _progress(self) -> str:
+        if self.unrecorded:
+            return f"{self.action.name}: {self.unrecorded}."
+        if self._status() == "running":
+            return f"{self.action.name} was approved and is running."
+        return f"Waiting for approval of {self.action.name}."
 
 
 def new_id(now: datetime) -> str:

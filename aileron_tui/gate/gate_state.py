@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,16 +18,21 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.boot_clock import BootClock
+from aileron_tui.files.boot_clock import boot_clock as machine_boot_clock
 from aileron_tui.files.config import Config
 from aileron_tui.gate.agent_shares import AgentShares, Share
 from aileron_tui.gate.connector_activity import ConnectorActivity, connector_names
 from aileron_tui.gate.event_feed import EventFeed
+from aileron_tui.gate.gate_health import GateHealth
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.http_limits import AgentBuckets
 from aileron_tui.gate.installed_bundle import InstalledBundle
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
 from aileron_tui.gate.sandbox_threads import PoolSize, SandboxThreads, ThreadUse
-from aileron_tui.ledger.store import EntryDraft, LedgerReader, ResultStore, StoredResult
+from aileron_tui.ledger.errors import ResultsUnusable
+from aileron_tui.ledger.request_deadline import RequestDeadline
+from aileron_tui.ledger.store import LedgerReader, ResultStore, StoredResult
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.sandbox import Sandbox
@@ -36,8 +42,13 @@ T = TypeVar("T")
 ENTRY_BYTES: Final = 1024
 """What the entries of a call take in the ledger, apart from its inputs."""
 
+OUTBOX: Final = "outbox"
+"""The part of the gate's health that is about storing results."""
+
 _MAX_RECENTLY_ENDED: Final = 1000
 _MAX_ENDED_BYTES: Final = 4 * 1024 * 1024
+_MAX_UNKNOWN_CALLS: Final = 1000
+_PAUSE_AFTER_FAILURE: Final = 1.0
 
 log: Final = logging.getLogger("aileron_tui.gate")
 
@@ -58,8 +69,8 @@ class GateLimits:
     ledger_bytes_burst: int = 4 * 1024 * 1024
     op_threads: int = 64
     refresh_threads: int = 16
-    preview_threads: int = 16
-    ungated_threads: int = 32
+    preview_threads: int = 8
+    ungated_threads: int = 16
     ungated_queue: int = 64  # per agent
 
     @property
@@ -104,11 +115,15 @@ class GateState:
     reader: LedgerReader
     threads: SandboxThreads
 
-    def __init__(self, setup: GateSetup, clock: Callable[[], datetime]) -> None:
+    def __init__(self, setup: GateSetup, clock: Callable[[], datetime], boot_clock: BootClock | None = None) -> None:
         self.instance = f"gate-{secrets.token_hex(8)}"
         self.setup = setup
         self.clock = clock
-        self.feed = EventFeed(lambda: [self.request_json(request) for request in self.pending()])
+        self.boot_clock = boot_clock or machine_boot_clock()
+        self._latest_time = clock()
+        self.health = GateHealth()
+        self.outbox_thread = ThreadPoolExecutor(1, thread_name_prefix="outbox")
+        self.feed = EventFeed(self.waiting_json)
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
@@ -117,22 +132,34 @@ class GateState:
         self.waiting_shares = AgentShares(setup.limits.waiting_share)
         self.byte_shares = AgentShares(setup.limits.byte_share)
         self.ledger_rates = AgentBuckets(setup.limits.ledger_bytes_per_second, setup.limits.ledger_bytes_burst)
+        self.unknown_calls: dict[str, str] = {}
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # requests
 
     def find(self, id_: str) -> GateRequest | None:
-        """Returns a request that is open or ended recently."""
-        return self.open_requests.get(id_) or self._recently_ended.get(id_)
+        """Returns a request that is open or ended recently; one that is not recorded does not exist yet."""
+        request = self.open_requests.get(id_) or self._recently_ended.get(id_)
+        return request if request and request.is_recorded else None
 
     def pending(self) -> Iterator[GateRequest]:
         """Returns the requests that are waiting for an answer, oldest first."""
-        return (request for request in tuple(self.open_requests.values()) if request.state is RequestState.PENDING)
+        return (request for request in tuple(self.open_requests.values()) if request.is_waiting)
 
     def request_json(self, request: GateRequest) -> JsonObject:
         """Returns a request as sent to approvers."""
         return request.to_json(self.instance, self.recorder.head.hash)
+
+    def waiting_json(self) -> list[JsonObject]:
+        """Returns all waiting requests as sent to approvers; one that cannot be shown does not hide the others."""
+        items: list[JsonObject] = []
+        for request in self.pending():
+            try:
+                items.append(self.request_json(request))
+            except Exception as error:
+                log.error("%s cannot be shown", request.id, exc_info=error)
+        return items
 
     def add(self, request: GateRequest) -> None:
         """Adds an open request."""
@@ -141,9 +168,8 @@ class GateState:
         self.waiting_shares.add(request.agent)
         self.byte_shares.add(request.agent, request.size)
 
-    def schedule(self, request: GateRequest, when: datetime, callback: Callable[[], object]) -> None:
-        """Calls `callback` at a given time, unless the request is answered or ends before then."""
-        seconds = (when - self.clock()).total_seconds()
+    def schedule(self, request: GateRequest, seconds: float, callback: Callable[[], object]) -> None:
+        """Calls `callback` after some time, unless the request is answered or ends before then."""
         timer = asyncio.get_running_loop().call_later(max(0.0, seconds), callback)
         self._timers.setdefault(request.id, []).append(timer)
 
@@ -170,32 +196,71 @@ class GateState:
         self._ended_bytes += request.size
         while len(self._recently_ended) > _MAX_RECENTLY_ENDED or self._ended_bytes > _MAX_ENDED_BYTES:
             self._ended_bytes -= self._recently_ended.pop(next(iter(self._recently_ended))).size
+        self._note_unknown(request)
         request.ended.set()
         log.info("%s %s is %s", request.id, inline(request.action.name), state)
-        self.feed.publish("updated", self.request_json(request))
+        self.announce(request)
+
+    def _note_unknown(self, request: GateRequest) -> None:
+        """Remembers calls that may have taken effect, so that the prompt of an identical call can say so."""
+        self.unknown_calls.pop(request.fingerprint, None)
+        if request.state is RequestState.UNKNOWN:
+            self.unknown_calls[request.fingerprint] = request.id
+            if len(self.unknown_calls) > _MAX_UNKNOWN_CALLS:
+                del self.unknown_calls[next(iter(self.unknown_calls))]
+
+    def announce(self, request: GateRequest) -> None:
+        """Tells the watchers about a change of a request."""
+        try:
+            self.feed.publish("updated", self.request_json(request))
+        except Exception as error:
+            log.error("%s cannot be shown", request.id, exc_info=error)
 
     # results
 
     async def store_result(self, result: StoredResult, call: str) -> None:
         """Stores a result for the agent."""
-        await asyncio.to_thread(self.outbox.put, result, call, timestamp(self.clock()))
+        await self.in_outbox(self.outbox.put, result, call, timestamp(self.clock()))
 
-    async def mark_delivered(self, result: StoredResult, entry: EntryDraft) -> bool:
-        """Records that an agent received its result; returns False if the result was already delivered."""
-        if not await asyncio.to_thread(self.outbox.deliver, result.request):
-            return False
+    async def in_outbox(self, work: Callable[..., T], *values: object) -> T:
+        """Writes to the outbox on its thread. Raises only AileronErrors, and reports whether the outbox works."""
         try:
-            await self.recorder.record(entry)
-        except AileronError as error:
-            # The result is valid even if its delivery cannot be recorded; withholding it would be worse.
-            log.error(
-                "the result of %s was delivered, but this could not be recorded: %s", result.request, inline(str(error))
-            )
-        return True
+            done = await asyncio.get_running_loop().run_in_executor(self.outbox_thread, work, *values)
+        except Exception as error:
+            if not isinstance(error, AileronError):
+                log.error("results cannot be stored", exc_info=error)
+                error = ResultsUnusable("results cannot be stored", type(error).__name__)
+            self.health.report(OUTBOX, str(error))
+            raise error from None
+        self.health.report(OUTBOX, "")
+        return done
 
-    def default_expiry(self, action: Action, now: datetime) -> datetime:
-        """Returns when a request expires: the timeout comes from the manifest, or else from the configuration."""
-        return now + timedelta(seconds=action.approval.timeout or self.setup.config.policy.timeout)
+    # deadlines
+
+    def latest_time(self) -> datetime:
+        """The latest time that the clock has shown. Setting the clock back extends no deadline."""
+        self._latest_time = max(self._latest_time, self.clock())
+        return self._latest_time
+
+    def observe_time(self, time: datetime) -> None:
+        """Takes note of a time that the clock has shown before this gate started."""
+        self._latest_time = max(self._latest_time, time)
+
+    def deadline_for(self, action: Action) -> RequestDeadline:
+        """Returns the end of a new request: the timeout comes from the manifest, or else from the configuration."""
+        seconds = action.approval.timeout or self.setup.config.policy.timeout
+        uptime_ms = int((self.boot_clock.seconds() + seconds) * 1000)
+        return RequestDeadline(self.latest_time() + timedelta(seconds=seconds), self.boot_clock.boot, uptime_ms)
+
+    def is_late(self, request: GateRequest) -> bool:
+        """Whether the time in which a request can be approved is over."""
+        return bool(request.deadline.passed(self.latest_time(), self.boot_clock))
+
+    def seconds_left(self, request: GateRequest) -> float:
+        """How long a request can still be approved."""
+        left = (request.deadline.expires - self.latest_time()).total_seconds()
+        same_boot = request.deadline.boot and request.deadline.boot == self.boot_clock.boot
+        return max(0.0, min(left, request.deadline.left(self.boot_clock)) if same_boot else left)
 
     # background work
 
@@ -217,6 +282,19 @@ class GateState:
         self._tasks.add(task)
         task.add_done_callback(self._log_failure)
         return task
+
+    async def periodically(self, name: str, seconds: float, step: Callable[[], Awaitable[None]]) -> None:
+        """Repeats a step for ever. A failure is logged and reported, and the next time is tried as usual."""
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await step()
+            except Exception as error:
+                log.error("%s failed", name, exc_info=error)
+                self.health.report(name, f"{name} failed: {inline(str(error)) or type(error).__name__}")
+                await asyncio.sleep(_PAUSE_AFTER_FAILURE)
+            else:
+                self.health.report(name, "")
 
     async def stop_background_work(self, keep: set[asyncio.Task[None]], seconds: float) -> None:
         """Cancels all background tasks except `keep`, which get `seconds` to finish."""

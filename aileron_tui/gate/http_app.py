@@ -4,8 +4,6 @@ The caller is identified before the route is looked up, so an agent learns nothi
 """
 
 import asyncio
-import hashlib
-import hmac
 import re
 import secrets
 import time
@@ -17,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from aileron_tui import __version__
+from aileron_tui.core.agent_change import token_hash
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.times import timestamp, utc_now
@@ -42,6 +41,7 @@ from aileron_tui.gate.http_request import (
     unauthorized,
 )
 from aileron_tui.gate.origin_check import OriginCheck, path_segments
+from aileron_tui.gate.resource_shortage import shortage
 from aileron_tui.gate.route_table import Route, RouteAccess, RouteTable
 
 if TYPE_CHECKING:
@@ -55,11 +55,10 @@ _RETRY_SECONDS: Final = 5
 class GateApp:
     """The ASGI application. `close` ends the responses that are held open."""
 
-    def __init__(  # noqa: PLR0913  # the last three are optional
+    def __init__(
         self,
         gate: "Gate",
         origin_check: OriginCheck,
-        agent_token: str,
         *,
         limits: HttpLimits | None = None,
         gate_log: GateLog | None = None,
@@ -67,7 +66,6 @@ class GateApp:
     ) -> None:
         self._gate = gate
         self._origin_check = origin_check
-        self._agent_digest = _digest(agent_token)
         self.limits = limits or HttpLimits()
         self._gate_log = gate_log or GateLog()
         self._rates = AgentBuckets(self.limits.calls_per_second, self.limits.burst)
@@ -80,7 +78,7 @@ class GateApp:
         self.table = RouteTable(
             (
                 Route("GET", "/v1/health", RouteAccess.OPEN, self.health),
-                *AgentRoutes(gate, self._closing).routes,
+                *AgentRoutes(gate, self._closing, self.limits).routes,
                 *approver_routes.routes,
             )
         )
@@ -91,16 +89,17 @@ class GateApp:
         self._watchers.close()
 
     async def health(self, http_request: HttpRequest) -> Response:
-        """Reports that this is a running gate, and which instance."""
+        """Reports which gate this is, and with status 503 why it cannot do its work."""
         http_request.query()
+        problem = self._gate.problem
         health: JsonObject = {
-            "status": "ok",
+            "status": "failing" if problem else "ok",
             "service": "aileron",
             "version": __version__,
             "timestamp": timestamp(utc_now()),
             "instance": self._gate.instance,
         }
-        return json_response(health)
+        return json_response(health | {"reason": problem}, 503) if problem else json_response(health)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Responds to one HTTP request and logs it."""
@@ -131,6 +130,11 @@ class GateApp:
         except AileronError as error:
             self._gate_log.note("failed", str(error))
             return reply_response(Refusal(503, "unavailable", error.title).reply)
+        except (MemoryError, OSError, RuntimeError) as error:
+            if not (why := shortage(error)):
+                raise
+            self._gate_log.note("failed", why)
+            return reply_response(Refusal(503, "unavailable", f"{why}; try again").reply)
 
     async def _route(self, http_request: HttpRequest) -> Response:
         scope = http_request.raw.scope
@@ -188,7 +192,10 @@ class GateApp:
         return self._agent(token) or self.sessions.find(token)
 
     def _agent(self, token: str) -> AgentCaller | None:
-        return AgentCaller() if hmac.compare_digest(_digest(token), self._agent_digest) else None
+        """Identifies an agent. Tokens are looked up by their hash, so the time it takes says nothing about them."""
+        hashed = token_hash(token)
+        name = self._gate.agents().with_hash(hashed)
+        return AgentCaller(name, hashed) if name else None
 
     def _check_access(self, http_request: HttpRequest, access: RouteAccess) -> None:
         caller = http_request.caller
@@ -212,7 +219,9 @@ class GateApp:
     def _log_request(self, http_request: HttpRequest, status: int, started_at: float, request_id: str) -> None:
         """Logs one line. The path is only logged if it is a known route; the query is never logged."""
         caller = http_request.caller
-        caller_name = "agent" if isinstance(caller, AgentCaller) else caller.name if isinstance(caller, Session) else ""
+        caller_name = caller.name if caller else ""
+        if isinstance(caller, AgentCaller):
+            caller_name = f"agent {caller_name}"
         segments = path_segments(http_request.raw.scope["raw_path"]) or []
         path = "/" + "/".join(segments) if self.table.find(http_request.raw.method, segments)[0] else "(no route)"
         milliseconds, method = round((time.perf_counter() - started_at) * 1000), http_request.raw.method[:16]
@@ -225,7 +234,3 @@ class GateApp:
 def _owner(caller: AgentCaller | Session) -> str:
     """Returns the owner of a caller's connection; an agent's name cannot be taken for another kind of owner."""
     return f"agent {caller.name}" if isinstance(caller, AgentCaller) else APPROVER
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()

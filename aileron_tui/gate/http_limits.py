@@ -24,7 +24,9 @@ class HttpLimits:
     body_seconds: float = 10.0
     max_wait_seconds: int = 300
     calls_per_second: float = 100.0
-    burst: int = 300
+    burst: int = 1000
+    requests_per_second: float = 30.0  # gated calls, which each cost a preview and a place in the list
+    requests_burst: int = 300
     writes_per_second: float = 2.0  # per session, for ledger entries that decide nothing
     writes_burst: int = 120
     watchers: int = 64
@@ -35,7 +37,7 @@ class HttpLimits:
     # approvers and unknown callers leave, each at most a quarter of it.
     header_seconds: float = 5.0
     connections: int = 4096
-    unknown_connections: int = 256
+    unknown_connections: int = 128
     approver_connections: int = 128
     agent_minimum_connections: int = 16
 

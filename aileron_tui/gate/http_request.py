@@ -48,9 +48,10 @@ class ClientDisconnected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AgentCaller:
-    """A caller with the agent token."""
+    """An agent: its name, and the hash of the token that it sent. The name is its identity everywhere in the gate."""
 
-    name: str = "default"
+    name: str
+    token: str
 
 
 class BodyShares:
@@ -97,6 +98,13 @@ class HttpRequest:
     def session(self) -> Session:
         """The approver's session; only approver routes use it."""
         if not isinstance(self.caller, Session):
+            raise unauthorized()
+        return self.caller
+
+    @property
+    def agent(self) -> AgentCaller:
+        """The agent that calls; only agent routes use it."""
+        if not isinstance(self.caller, AgentCaller):
             raise unauthorized()
         return self.caller
 

@@ -1,16 +1,38 @@
-"""Writes to the ledger on one thread. Entries that are queued at the same time share one commit and one sync."""
+"""Writes to the ledger on one thread. Entries that are queued at the same time share one commit and one sync.
+
+Nothing that happens to an entry ends the thread: its caller gets an error, and the next entry is written as usual.
+"""
 
 import asyncio
+import contextlib
+import logging
 import queue
 import threading
+import time
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from typing import Final
 
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.values import dataclass
+from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.ledger.errors import LedgerDamaged, LedgerHeld, LedgerReplaced, LedgerUnusable
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.store import EntryDraft, Ledger
 
-_Job = tuple[Sequence[EntryDraft], "Future[Head]"]
+_LEDGER_PROBLEMS: Final = (LedgerDamaged, LedgerHeld, LedgerReplaced, LedgerUnusable, OSError, MemoryError)
+_HUNG_SECONDS: Final = 15.0
+_MAX_DETAIL_LENGTH: Final = 200
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Job:
+    """Entries to append together. Without entries, the ledger is only checked."""
+
+    drafts: Sequence[EntryDraft]
+    done: "Future[Head]"
 
 
 class LedgerRecorder:
@@ -19,46 +41,106 @@ class LedgerRecorder:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._problem = ""
+        self._busy_since: float | None = None
         self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
         self.head = ledger.head
         self._thread.start()
 
     def record(self, *drafts: EntryDraft) -> "asyncio.Future[Head]":
         """Appends these entries together. The future is done when they are on disk; if it fails, none was recorded."""
-        done: Future[Head] = Future()
-        self._jobs.put((drafts, done))
-        # The write continues even if its caller is cancelled.
-        return asyncio.shield(asyncio.wrap_future(done))
+        return self._queue(_Job(drafts, Future()))
 
-    def close(self) -> None:
-        """Writes the queued entries, then closes the ledger."""
+    def check(self) -> "asyncio.Future[Head]":
+        """Checks that the ledger can be written; `problem` says what is wrong afterwards."""
+        return self._queue(_Job((), Future()))
+
+    def _queue(self, job: _Job) -> "asyncio.Future[Head]":
+        # The write continues even if its caller is cancelled.
+        future = asyncio.shield(asyncio.wrap_future(job.done))
+        self._jobs.put(job)
+        return future
+
+    @property
+    def problem(self) -> str:
+        """Why the ledger cannot be written, or "" if the last attempt succeeded."""
+        if not self._thread.is_alive():
+            return "the thread that writes the ledger has ended"
+        since = self._busy_since
+        if since is not None and (seconds := time.monotonic() - since) > _HUNG_SECONDS:
+            return f"a write to the ledger has not returned for {seconds:.0f} s"
+        if self._problem:
+            return self._problem
+        try:
+            self._ledger.check_file()
+        except AileronError as error:
+            return str(error)
+        return ""
+
+    def close(self, seconds: float) -> bool:
+        """Writes the queued entries and closes the ledger. Gives up after this time, and then returns False."""
         self._jobs.put(None)
-        self._thread.join()
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            return False
         self._ledger.close()
+        return True
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            jobs, ended = [job], False
-            while not self._jobs.empty():
-                next_job = self._jobs.get()
-                if next_job is None:
-                    ended = True
-                    break
-                jobs.append(next_job)
+        while True:
+            jobs, ended = self._next_jobs()
+            self._busy_since = time.monotonic()
             self._commit(jobs)
+            self._busy_since = None
             if ended:
                 return
 
+    def _next_jobs(self) -> tuple[list[_Job], bool]:
+        jobs: list[_Job] = []
+        while not jobs or not self._jobs.empty():
+            job = self._jobs.get()
+            if job is None:
+                return jobs, True
+            jobs.append(job)
+        return jobs, False
+
     def _commit(self, jobs: list[_Job]) -> None:
-        """Commits all jobs at once; if that fails, commits each job separately."""
+        """Commits all jobs at once. If one of them may be the reason for a failure, commits each separately."""
+        if not jobs:
+            return
         try:
-            self.head = self._ledger.append_all([draft for drafts, _ in jobs for draft in drafts])
-        except AileronError as error:
-            if len(jobs) == 1:
-                jobs[0][1].set_exception(error)
+            drafts = [draft for job in jobs for draft in job.drafts]
+            if drafts:
+                head = self._ledger.append_all(drafts)
+            else:
+                self._ledger.check()
+                head = self.head
+        except BaseException as error:  # noqa: BLE001  # nothing may end this thread
+            if isinstance(error, _LEDGER_PROBLEMS):
+                self._problem = _words(error)
+            elif len(jobs) > 1:
+                for job in jobs:
+                    self._commit([job])
                 return
             for job in jobs:
-                self._commit([job])
+                _fail(job, error)
         else:
-            for _, done in jobs:
-                done.set_result(self.head)
+            self.head, self._problem = head, ""
+            for job in jobs:
+                with contextlib.suppress(InvalidStateError):
+                    job.done.set_result(head)
+
+
+def _fail(job: _Job, error: BaseException) -> None:
+    if not isinstance(error, AileronError):
+        _log.error("an entry could not be recorded", exc_info=error)
+        error = LedgerUnusable("the ledger cannot be written", _words(error))
+    with contextlib.suppress(InvalidStateError):
+        job.done.set_exception(error)
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, AileronError):
+        return str(error)
+    text = clip(inline(str(error)), _MAX_DETAIL_LENGTH)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

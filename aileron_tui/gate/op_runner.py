@@ -17,10 +17,11 @@ from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.request_ends import LONGEST_ERROR, RequestEnd
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.recorded_args import recorded_args
-from aileron_tui.ledger.store import EntryDraft, StoredResult
+from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import Boundary, Failure, FailureKind
 
@@ -29,6 +30,14 @@ _STATUS: Final = {
     FailureKind.CAPABILITY_DENIED: 403,
     FailureKind.NETWORK_ERROR: 502,
     FailureKind.EXTERNAL_API_ERROR: 502,
+    FailureKind.OUTCOME_UNKNOWN: 502,
+}
+
+
+_STATES: Final = {
+    EntryKind.EXECUTED: RequestState.EXECUTED,
+    EntryKind.FAILED: RequestState.FAILED,
+    EntryKind.UNKNOWN: RequestState.UNKNOWN,
 }
 
 
@@ -53,22 +62,26 @@ class OpRunner:
         if seconds := self._gate_state.ledger_rates.of(agent).take(size + ENTRY_BYTES):
             message = f"this agent writes too much to the ledger; try again in {seconds} s"
             return replies.error(429, "too_many_calls", message)
-        start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, **recorded}
+        who: JsonObject = {"agent": asker.agent, "says": asker.says}
+        start: JsonObject = {"gated": False, "action": action.name, **who, **recorded}
         record = self._gate_state.recorder.record
         try:
             await record(EntryDraft(EntryKind.RUNNING, start, id_))
         except AileronError as error:
             return replies.not_recorded(error)
         end_turn()
-        async with self._gate_state.activity.exclusive(connector_names(call)):
-            execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
-        execution = await _executed(action, execution_future)
-        end: JsonObject = {"gated": False, **_error_body(execution.failure)}
         try:
-            await record(EntryDraft(EntryKind.FAILED if execution.failure else EntryKind.EXECUTED, end, id_))
+            async with self._gate_state.activity.exclusive(connector_names(call)):
+                execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
+            execution = await _executed(action, execution_future)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the call must get an end
+            execution = Execution(action.name, failure=_broken_off(error))
+        end = EntryDraft(_end_kind(execution.failure), {"gated": False, **_error_body(execution.failure)}, id_)
+        try:
+            await record(end)
         except AileronError as error:
-            log.error("%s ran, but its outcome could not be recorded: %s", id_, inline(str(error)))
-            return replies.outcome_not_recorded()
+            log.error("the outcome of %s could not be recorded: %s", id_, inline(str(error)))
+            self._requests.ends.retry_entry(end)
         if execution.failure:
             return Reply(_STATUS.get(execution.failure.agent_kind, 500), execution.failure.envelope())
         return Reply(200, {"audit_id": f"audit-{id_}", "result": execution.text})
@@ -79,33 +92,30 @@ class OpRunner:
         Must be called while the activity is exclusive for its connectors.
         """
         request.state = RequestState.RUNNING
-        execution_future = self._gate_state.start_op(ThreadUse.OP, request.agent, request.sandbox, request.call)
+        try:
+            execution_future = self._gate_state.start_op(ThreadUse.OP, request.agent, request.sandbox, request.call)
+        except Exception as error:  # noqa: BLE001  # the start is recorded, so the request must get an end
+            execution_future = asyncio.get_running_loop().create_future()
+            execution_future.set_exception(AileronError("the op was not started", str(error)))
         task = self._gate_state.spawn(self._run(request, execution_future))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         self._gate_state.cancel_timers(request)
-        self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
+        self._gate_state.announce(request)
 
     async def _run(self, request: GateRequest, execution_future: "asyncio.Future[Execution]") -> None:
-        execution = await _executed(request.action, execution_future)
-        if execution.failure:
-            result = agent_replies.failed(request.id, execution.failure.envelope())
-        else:
-            result = agent_replies.completed(request.id, execution.text)
         try:
-            await self.finish(request, result, _error_body(execution.failure))
-        except AileronError as error:
-            log.error("%s ran, but its outcome could not be recorded: %s", request.id, inline(str(error)))
-            self._gate_state.end(request, RequestState.FAILED if execution.failure else RequestState.EXECUTED, None)
-
-    async def finish(self, request: GateRequest, result: StoredResult, error: JsonObject) -> None:
-        """Stores the result, then records the end. If the gate crashes in between, recovery records the end."""
-        await self._gate_state.store_result(result, request.fingerprint)
-        await self._gate_state.recorder.record(
-            EntryDraft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, request.id)
-        )
-        request.error = str(error.get("error", ""))
-        self._gate_state.end(request, RequestState.FAILED if error else RequestState.EXECUTED, result)
+            execution = await _executed(request.action, execution_future)
+            failure, text = execution.failure, "" if execution.failure else execution.text
+        except Exception as error:  # noqa: BLE001  # whatever it is, the request must get an end
+            failure, text = _broken_off(error), ""
+        if failure:
+            result = agent_replies.failed(request.id, failure.envelope())
+        else:
+            result = agent_replies.completed(request.id, text)
+        kind = _end_kind(failure)
+        entry = EntryDraft(kind, _error_body(failure), request.id)
+        await self._requests.ends.finish(request, RequestEnd(_STATES[kind], entry, result))
 
     async def interrupt(self, request: GateRequest) -> GateRequest:
         """Marks a running request as interrupted, because its outcome is unknown, and creates a new request for it.
@@ -135,5 +145,27 @@ async def _executed(action: Action, execution_future: "asyncio.Future[Execution]
         return Execution(action.name, failure=Failure(kind, message, busy.title, Boundary.RUNTIME, retriable=True))
 
 
+def _end_kind(failure: Failure | None) -> EntryKind:
+    if failure is None:
+        return EntryKind.EXECUTED
+    return EntryKind.UNKNOWN if failure.outcome_unknown else EntryKind.FAILED
+
+
 def _error_body(failure: Failure | None) -> JsonObject:
-    return {} if failure is None else {"error": f"{failure.agent_kind}: {failure.message}"}
+    text = failure.ledger_text if failure else ""
+    if len(text) > LONGEST_ERROR:
+        text = f"{text[:LONGEST_ERROR]}… ({len(text) - LONGEST_ERROR:,} more characters)"
+    return {"error": text} if failure else {}
+
+
+def _broken_off(error: Exception) -> Failure:
+    """The failure for a call that ended with an exception of the gate itself.
+
+    An AileronError says that the call was not started. After any other exception nobody knows how far it got.
+    """
+    if isinstance(error, AileronError):
+        return Failure(FailureKind.RESOURCE_LIMIT_EXCEEDED, f"nothing was run: {error}", str(error), Boundary.RUNTIME)
+    log.error("a sandbox call failed", exc_info=error)
+    why = f"the sandbox failed: {type(error).__name__}"
+    failure = Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, why, why, Boundary.RUNTIME)
+    return failure.after_sending(changed=True)

@@ -1,8 +1,10 @@
 """Recovery after a crash: waiting requests keep waiting; running ones become `interrupted` and need approval again."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from aileron_tui.core.agent_names import DEFAULT_AGENT
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
@@ -14,25 +16,29 @@ from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState
 from aileron_tui.gate.op_runner import OpRunner
+from aileron_tui.gate.request_ends import LONGEST_ERROR
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.history_filter import HistoryFilter
 from aileron_tui.ledger.recorded_decision import decision_of
+from aileron_tui.ledger.request_deadline import read_deadline
 from aileron_tui.ledger.store import EntryDraft, LedgerReader, StoredResult
 
 _KEEP_DELIVERED: Final = timedelta(days=1)
 _KEEP_UNDELIVERED: Final = timedelta(days=7)
 _MAX_RESTORED: Final = 100
+_BATCH: Final = 500
 
 
 async def recover(gate_state: GateState, requests: RequestHandler, op_runner: OpRunner) -> None:
     """Restores or ends every request without a recorded end, and restores missing results."""
+    late: list[HistoryRecord] = []
     unfinished = HistoryFilter(outcomes=(RequestState.PENDING, RequestState.APPROVED, RequestState.RUNNING))
     for record in reversed(list(gate_state.reader.every(unfinished))):
         if record.outcome != RequestState.PENDING and (result := gate_state.outbox.find(record.id)):
-            error = _error_body(result)
-            await gate_state.recorder.record(
-                EntryDraft(EntryKind.FAILED if error else EntryKind.EXECUTED, error, record.id)
-            )
+            await gate_state.recorder.record(EntryDraft(_end_kind(result), _error_body(result), record.id))
+            continue
+        if record.outcome == RequestState.PENDING and _is_late(gate_state, record):
+            late.append(record)
             continue
         request = _restored(gate_state, requests, record)
         if request is None:
@@ -42,11 +48,38 @@ async def recover(gate_state: GateState, requests: RequestHandler, op_runner: Op
             request = await op_runner.interrupt(request)
         gate_state.add(request)
         requests.open(request)
+    await _expire(gate_state, late)
+    unknown = HistoryFilter(outcomes=(RequestState.UNKNOWN,))
+    for record in reversed(gate_state.reader.page(unknown, limit=_MAX_RESTORED)):
+        if call := _call_of(gate_state, record):
+            gate_state.unknown_calls[call] = record.id
     not_run = HistoryFilter(outcomes=(RequestState.DENIED, RequestState.EXPIRED, RequestState.WITHDRAWN))
     for record in gate_state.reader.page(not_run, limit=_MAX_RESTORED):
         await _restore_result(gate_state, record)
+    await forget_old_results(gate_state)
+
+
+async def forget_old_results(gate_state: GateState) -> None:
+    """Deletes results that agents have received or will not fetch any more."""
     now = gate_state.clock()
-    gate_state.outbox.forget(timestamp(now - _KEEP_DELIVERED), timestamp(now - _KEEP_UNDELIVERED))
+    delivered, uncollected = timestamp(now - _KEEP_DELIVERED), timestamp(now - _KEEP_UNDELIVERED)
+    await gate_state.in_outbox(gate_state.outbox.forget, delivered, uncollected)
+
+
+def _is_late(gate_state: GateState, record: HistoryRecord) -> bool:
+    """Whether the deadline passed while no gate was running. After a restart of the machine it always has."""
+    deadline = read_deadline(gate_state.reader.of_request(record.id)[0].body)
+    return deadline is not None and bool(deadline.passed(gate_state.latest_time(), gate_state.boot_clock))
+
+
+async def _expire(gate_state: GateState, records: Sequence[HistoryRecord]) -> None:
+    """Ends requests whose deadline has passed, many with one commit."""
+    for start in range(0, len(records), _BATCH):
+        batch = records[start : start + _BATCH]
+        await gate_state.recorder.record(*(EntryDraft(EntryKind.EXPIRED, {}, record.id) for record in batch))
+    for record in records[-_MAX_RESTORED:]:  # the results of the others are rebuilt from the ledger when asked for
+        result = agent_replies.ended(record.id, RequestState.EXPIRED)
+        await gate_state.store_result(result, _call_of(gate_state, record))
 
 
 def result_from_ledger(reader: LedgerReader, record: HistoryRecord) -> StoredResult | None:
@@ -69,8 +102,8 @@ def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRe
     entries = gate_state.reader.of_request(record.id)
     body = entries[0].body
     action = gate_state.installed.actions.get(record.action)
-    args, expires = body.get("args"), body.get("expires")
-    if action is None or not isinstance(args, dict) or not isinstance(expires, str):
+    args, deadline = body.get("args"), read_deadline(body)
+    if action is None or not isinstance(args, dict) or deadline is None:
         return None
     original_args = _original_args(gate_state.reader, body)
     for entry in entries:
@@ -78,9 +111,8 @@ def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRe
             args = args | (found[0].edits or {})
     if no_longer_possible(action, args):
         return None
-    agent, session, folder = (str(body.get(key, "")) for key in ("agent", "session", "folder"))
-    request = requests.new_request(action, args, Asker(agent, session, folder), str(body.get("caller", "")), record.id)
-    request.asked_at, request.expires_at = datetime.fromisoformat(record.asked), datetime.fromisoformat(expires)
+    request = requests.new_request(action, args, _asker(record, body), owner(record), record.id)
+    request.asked_at, request.deadline = datetime.fromisoformat(record.asked), deadline
     request.repeats, request.polled = str(body.get("after", "")), True
     if original_args != args:
         request.edited_from = request.prompt_for(gate_state.installed.resolve(action, original_args), None)
@@ -93,6 +125,18 @@ def _original_args(reader: LedgerReader, body: JsonObject) -> JsonObject:
         body = earlier[0].body
     args = body.get("args")
     return args if isinstance(args, dict) else {}
+
+
+def owner(record: HistoryRecord) -> str:
+    """The agent that may fetch the result of a request.
+
+    Before agents had tokens of their own, they shared one, which now belongs to the default agent.
+    """
+    return record.agent or DEFAULT_AGENT
+
+
+def _asker(record: HistoryRecord, body: JsonObject) -> Asker:
+    return Asker(record.agent, str(body.get("session", "")), str(body.get("folder", "")), record.says)
 
 
 async def _abandon(gate_state: GateState, record: HistoryRecord) -> None:
@@ -113,14 +157,29 @@ async def _restore_result(gate_state: GateState, record: HistoryRecord) -> None:
     if gate_state.outbox.find(record.id) is not None:
         return
     entries = gate_state.reader.of_request(record.id)
-    result, body = result_from_ledger(gate_state.reader, record), entries[0].body
+    result, call = result_from_ledger(gate_state.reader, record), _call_of(gate_state, record)
+    if result and call and not any(entry.kind == EntryKind.DELIVERED for entry in entries):
+        await gate_state.store_result(result, call)
+
+
+def _call_of(gate_state: GateState, record: HistoryRecord) -> str:
+    """The fingerprint of the call that made a request, or "" if its inputs are not known."""
+    body = gate_state.reader.of_request(record.id)[0].body
     args = body.get("args")
-    if result and isinstance(args, dict) and not any(entry.kind == EntryKind.DELIVERED for entry in entries):
-        await gate_state.store_result(result, fingerprint(str(body.get("caller", "")), record.action, args))
+    return fingerprint(owner(record), _asker(record, body), record.action, args) if isinstance(args, dict) else ""
+
+
+def _end_kind(result: StoredResult) -> EntryKind:
+    match result.body.get("failure"):
+        case {"error": {"class": "outcome_unknown"}}:
+            return EntryKind.UNKNOWN
+        case None:
+            return EntryKind.EXECUTED
+    return EntryKind.FAILED
 
 
 def _error_body(result: StoredResult) -> JsonObject:
     """Returns the ledger entry body for a failed result."""
     failure = result.body.get("failure")
     error = failure.get("error") if isinstance(failure, dict) else None
-    return {"error": f"{error.get('class')}: {error.get('message')}"} if isinstance(error, dict) else {}
+    return {"error": f"{error.get('class')}: {error.get('message')}"[:LONGEST_ERROR]} if isinstance(error, dict) else {}

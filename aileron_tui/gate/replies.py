@@ -37,7 +37,6 @@ def not_recorded(failure: AileronError) -> Reply:
     return error(503, "not_recorded", f"nothing was done, because it could not be recorded: {failure}")
 
 
-def outcome_not_recorded() -> Reply:
-    """The reply when an action ran but its outcome could not be recorded; it must not read as if nothing happened."""
-    message = "the action ran, but its outcome could not be recorded; see the gate's log"
-    return error(503, "outcome_not_recorded", message)
+def result_unavailable(failure: AileronError) -> Reply:
+    """The reply when nobody can say at the moment how a request ended; it must not read as if nothing happened."""
+    return error(503, "unavailable", f"the result cannot be read at the moment; try again: {failure}")

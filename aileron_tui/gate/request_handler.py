@@ -1,19 +1,18 @@
 """Turns gated calls into requests: records them, fetches previews, and waits until they are answered or expire."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Final
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonObject, canonical
+from aileron_tui.core.jsontext import Json, JsonObject, canonical
 from aileron_tui.core.prompt import Asker, PreviewResult
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import assess
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.agent_turns import end_turn
@@ -21,33 +20,37 @@ from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import FetchedPreview, GateRequest, PreviewState, new_id
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.request_ends import RequestEnd, RequestEnds
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 
-_MIN_WAIT_FOR_REMINDER: Final = timedelta(seconds=1)
+_MIN_WAIT_FOR_REMINDER: Final = 1.0
+_SHORTEST_TIMER: Final = 0.01
 
 
 class RequestHandler:
     """Creates requests and delivers their results to agents."""
 
-    def __init__(self, gate_state: GateState) -> None:
+    def __init__(self, gate_state: GateState, ends: RequestEnds) -> None:
         self._gate_state = gate_state
+        self.ends = ends
 
     async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
         """Joins an identical open request, delivers a result that was never fetched, or creates a new request."""
         gate_state = self._gate_state
-        call = fingerprint(agent, action.name, args)
+        call = fingerprint(agent, asker, action.name, args)
         try:
             if call not in gate_state.open_by_call:
-                result = gate_state.outbox.undelivered(call)
-                if result and await self._mark_delivered(result):
+                result = self.ends.undelivered(call)
+                if result and await self.ends.mark_delivered(result):
                     return Reply(200, result.body)
             request = gate_state.open_by_call.get(call)
             if request is None:
                 request = self.new_request(action, args, asker, agent)
                 if refused := self._limit_reply(request):
                     return refused
+                request.repeats = gate_state.unknown_calls.get(call, "")
                 gate_state.add(request)
                 gate_state.spawn(self._record_and_open(request))
             return await self._wait(request, wait)
@@ -56,11 +59,8 @@ class RequestHandler:
 
     async def deliver(self, result: StoredResult) -> Reply:
         """Returns a result and records that it was delivered."""
-        await self._mark_delivered(result)
+        await self.ends.mark_delivered(result)
         return Reply(200, result.body)
-
-    async def _mark_delivered(self, result: StoredResult) -> bool:
-        return await self._gate_state.mark_delivered(result, EntryDraft(EntryKind.DELIVERED, {}, result.request))
 
     async def _wait(self, request: GateRequest, wait: float | None) -> Reply:
         """Waits until the request is recorded and, if `wait` is given, until it ends.
@@ -84,9 +84,7 @@ class RequestHandler:
         if wait is None:
             request.polled = True
             return Reply(202, request.pending_reply())
-        if request.result is None:
-            return replies.outcome_not_recorded()
-        return await self.deliver(request.result)
+        return await self.deliver(request.result) if request.result else Reply(200, request.poll_reply())
 
     def _limit_reply(self, request: GateRequest) -> Reply | None:
         state, agent = self._gate_state, request.agent
@@ -113,31 +111,53 @@ class RequestHandler:
         call = installed.resolve(action, args)
         return GateRequest(
             id=id_ or new_id(now),
-            fingerprint=fingerprint(agent, action.name, call.args),
+            fingerprint=fingerprint(agent, asker, action.name, call.args),
             agent=agent,
             call=call,
             asker=asker,
             risk=assess(action, self._gate_state.setup.config.risk),
             sandbox=installed.sandbox,
             asked_at=now,
-            expires_at=self._gate_state.default_expiry(action, now),
+            deadline=self._gate_state.deadline_for(action),
             preview_state=PreviewState.FETCHING if action.approval.preview else PreviewState.NONE,
             size=len(canonical(call.args)),
         )
 
     async def _record_and_open(self, request: GateRequest) -> None:
         """Records a request, then opens it. Identical calls made in the meantime join this request."""
-        recording = self._gate_state.recorder.record(self.request_entry(request))
-        await asyncio.sleep(0)
-        self._gate_state.request_json(request)  # built while the disk is busy, and cached for the watchers
         try:
+            recording = self._gate_state.recorder.record(self.request_entry(request))
+            unshowable = await self._render(request)
             await recording
-        except AileronError as error:
-            self._gate_state.remove(request)
-            request.recorded.set_exception(error)
-            request.recorded.exception()  # marks it as retrieved, in case nobody is waiting for it
+        except BaseException as error:
+            self._drop(request, error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        if unshowable:
+            self._drop(request, unshowable)
+            body: JsonObject = {"error": "nothing was run: the request could not be shown"}
+            await self._gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, body, request.id))
         else:
             self.open(request)
+
+    async def _render(self, request: GateRequest) -> Exception | None:
+        """Builds what approvers are shown while the disk is busy; it is cached. Returns why that is not possible."""
+        await asyncio.sleep(0)
+        try:
+            self._gate_state.request_json(request)
+        except Exception as error:  # noqa: BLE001  # the request is being recorded and must be ended
+            return error
+        return None
+
+    def _drop(self, request: GateRequest, error: BaseException) -> None:
+        """Forgets a request that could not be recorded or shown, and tells those who wait for it."""
+        if not isinstance(error, AileronError):
+            log.error("%s could not be recorded", request.id, exc_info=error)
+            error = AileronError("the request could not be recorded", type(error).__name__)
+        self._gate_state.remove(request)
+        request.recorded.set_exception(error)
+        request.recorded.exception()  # marks it as retrieved, in case nobody is waiting for it
 
     def request_entry(self, request: GateRequest) -> EntryDraft:
         """Returns the ledger entry for a new request."""
@@ -146,13 +166,13 @@ class RequestHandler:
             "action": request.action.name,
             "version": request.action.version,
             "connector": {"name": connector.name, "version": connector.version, "hash": connector.hash},
-            "agent": request.asker.agent,
+            "agent": request.agent,
+            "says": request.asker.says,
             "session": request.asker.session,
             "folder": request.asker.folder,
-            "caller": request.agent,
             "risk": request.risk.level,
             "args": request.args,
-            "expires": timestamp(request.expires_at),
+            **request.deadline.body(),
         }
         if request.repeats:
             body["after"] = request.repeats
@@ -161,16 +181,29 @@ class RequestHandler:
     def open(self, request: GateRequest) -> None:
         """Opens a recorded request: notifies the watchers, then the agent, then fetches the preview."""
         gate_state = self._gate_state
-        gate_state.feed.publish("pending", gate_state.request_json(request))
         request.recorded.set_result(None)
-        gate_state.schedule(
-            request, request.expires_at, lambda: gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
-        )
-        if request.expires_at - request.asked_at > _MIN_WAIT_FOR_REMINDER:
-            gate_state.schedule(
-                request, request.asked_at + (request.expires_at - request.asked_at) / 2, lambda: self._remind(request)
-            )
+        gate_state.feed.publish("pending", gate_state.request_json(request))
+        left = gate_state.seconds_left(request)
+        gate_state.schedule(request, left, lambda: self.expire_if_late(request))
+        half = (request.expires_at - request.asked_at).total_seconds() / 2
+        if half * 2 > _MIN_WAIT_FOR_REMINDER and left > half:
+            gate_state.schedule(request, left - half, lambda: self._remind(request))
         gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
+
+    def expire_if_late(self, request: GateRequest) -> None:
+        """Ends a request whose deadline has passed. A timer can be early, because clocks are adjusted."""
+        if request.is_waiting:
+            if self._gate_state.is_late(request):
+                self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
+            else:
+                left = max(_SHORTEST_TIMER, self._gate_state.seconds_left(request))
+                self._gate_state.schedule(request, left, lambda: self.expire_if_late(request))
+
+    def expire_late_requests(self) -> None:
+        """Ends every request whose deadline has passed; the timers do not run while the machine sleeps."""
+        for request in self._gate_state.pending():
+            if self._gate_state.is_late(request):
+                self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
 
     def _remind(self, request: GateRequest) -> None:
         if request.state is RequestState.PENDING:
@@ -186,32 +219,46 @@ class RequestHandler:
             except AileronError as error:
                 unavailable = PreviewResult(unavailable=f"it could not be recorded: {error}")
                 fetched = FetchedPreview(unavailable, began_at, changes)
+            except Exception as error:  # noqa: BLE001  # without a result it would be fetched for ever
+                log.error("the preview of %s failed", request.id, exc_info=error)
+                unavailable = PreviewResult(unavailable=f"the gate failed: {type(error).__name__}")
+                fetched = FetchedPreview(unavailable, began_at, changes)
             if request.state is not RequestState.PENDING or request.call is not call:
                 return  # if the call was resolved again meanwhile, its own preview is on its way
             request.fetched, request.preview_state, request.edit = fetched, PreviewState.READY, None
             request.revision += 1
-        await self.record_shown([request])
+        try:
+            await self.record_shown([request])
+        except AileronError as error:
+            log.error("it could not be recorded that %s was shown: %s", request.id, inline(str(error)))
         if request.preview_state is not PreviewState.NONE and request.state is RequestState.PENDING:
-            self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
+            self._gate_state.announce(request)
 
     async def fetch_preview(
         self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
     ) -> FetchedPreview | None:
         """Fetches and records the preview of a call; returns None if the action has no preview."""
+        return (await self.fetch_everything(request, call, use))[0]
+
+    async def fetch_everything(
+        self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
+    ) -> tuple[FetchedPreview | None, Json]:
+        """Fetches and records the preview of a call; also returns the connector's whole answer, which is not kept."""
         began_at, changes = self._gate_state.clock(), self._gate_state.activity.changes(call.connector.name)
+        answer: Json = None
         try:
             outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
         except ThreadsBusy as busy:
             shown = PreviewResult(unavailable=busy.title)
         else:
             if outcome is None:
-                return None
-            shown = outcome.result
+                return None, None
+            shown, answer = outcome.result, outcome.output
         body = preview_body(shown.fields(), keep=self._gate_state.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
         await self._gate_state.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, request.id))
-        return FetchedPreview(shown, began_at, changes)
+        return FetchedPreview(shown, began_at, changes), answer
 
     async def resolve_again(self) -> None:
         """Resolves every waiting call with the bundle that was just loaded. What differs is a new prompt.
@@ -266,6 +313,11 @@ class RequestHandler:
         if drafts:
             await self._gate_state.recorder.record(*drafts)
 
+    async def withdraw_all(self, agent: str, why: str) -> None:
+        """Withdraws all waiting requests of an agent."""
+        waiting = [request for request in self._gate_state.pending() if request.agent == agent]
+        await asyncio.gather(*(self.end_unanswered(request, RequestState.WITHDRAWN, why) for request in waiting))
+
     async def end_unanswered(self, request: GateRequest, state: RequestState, why: str = "") -> None:
         """Ends a request that expired or was withdrawn, unless it was just answered.
 
@@ -275,14 +327,10 @@ class RequestHandler:
             if request.state is not RequestState.PENDING:
                 return
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
-            result = agent_replies.ended(request.id, state, f"nothing was run: {why}" if why else "")
-            body: JsonObject = {"error": why} if why else {}
-            request.error = why
-            try:
+            with contextlib.suppress(AileronError):
                 await asyncio.shield(request.recorded)
-                await self._gate_state.recorder.record(EntryDraft(kind, body, request.id))
-                await self._gate_state.store_result(result, request.fingerprint)
-            except AileronError as error:
-                log.error("cannot end %s: %s", request.id, inline(str(error)))
-                return
-            self._gate_state.end(request, state, result)
+            if request.is_recorded:
+                request.error = why
+                result = agent_replies.ended(request.id, state, f"nothing was run: {why}" if why else "")
+                entry = EntryDraft(kind, {"error": why} if why else {}, request.id)
+                await self.ends.finish(request, RequestEnd(state, entry, result))

@@ -1,13 +1,13 @@
-"""Serves a gate on a port: binds, publishes its address and the agent token, and stops cleanly."""
+"""Serves a gate on a port: binds, publishes its address, and stops cleanly."""
 
 import asyncio
 import errno
 import json
 import logging
 import os
-import secrets
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -26,6 +26,7 @@ from aileron_tui.gate.gate_log import GateLog, GateLogHandler
 from aileron_tui.gate.http_app import GateApp
 from aileron_tui.gate.http_limits import HttpLimits
 from aileron_tui.gate.origin_check import OriginCheck, authority, is_loopback
+from aileron_tui.ledger.file_names import FILE as LEDGER_NAME
 
 if TYPE_CHECKING:
     from aileron_tui.gate.gate import Gate
@@ -33,12 +34,17 @@ if TYPE_CHECKING:
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8722
 DISCOVERY_FILE: Final = "gate.json"
-TOKEN_FILE: Final = "agent.token"  # noqa: S105  # the name of a file
 
 _KEEP_ALIVE_SECONDS: Final = 65
 _SHUTDOWN_SECONDS: Final = 3
+_STOP_LIMIT_SECONDS: Final = 60
+"""Ops get 35 s, and connections, the ledger and threads the rest."""
+
 _MAX_HEADERS_SIZE: Final = 32 * 1024
 _LOGGERS: Final = ("aileron_tui", "uvicorn.error")
+
+
+_SWITCH_SECONDS: Final = 0.001
 
 
 class GateStartError(AileronError):
@@ -83,18 +89,12 @@ def bind(address: ListenAddress) -> socket.socket:
     return listener
 
 
-def new_token() -> str:
-    """Returns a new token for agents, valid while the gate runs."""
-    return secrets.token_hex(32)
-
-
 @asynccontextmanager
 async def serving(  # noqa: PLR0913  # the last three are optional
     gate: "Gate",
     host: str = DEFAULT_HOST,
     port: int = 0,
     *,
-    agent_token: str,
     limits: HttpLimits | None = None,
     gate_log: GateLog | None = None,
     socket_folder: Path | None = None,
@@ -105,7 +105,7 @@ async def serving(  # noqa: PLR0913  # the last three are optional
         origin_check = OriginCheck(host, int(listeners[0].getsockname()[1]))
         if socket_folder is not None:
             listeners.append(stack.enter_context(approver_socket.bound(socket_folder)))
-        async with _serve(GateApp(gate, origin_check, agent_token, limits=limits, gate_log=gate_log), listeners):
+        async with _serve(GateApp(gate, origin_check, limits=limits, gate_log=gate_log), listeners):
             yield origin_check.url
 
 
@@ -138,8 +138,19 @@ async def _serve(app: GateApp, listeners: Sequence[socket.socket]) -> AsyncItera
             listener.close()
 
 
-async def run(gate: "Gate", data: Path, address: ListenAddress, *, output: TextIO, gate_log: GateLog) -> None:
-    """Runs a complete gate process: starts it, prints its address, and stops it on SIGINT or SIGTERM."""
+async def run(  # noqa: PLR0913  # the last one is optional
+    gate: "Gate",
+    data: Path,
+    address: ListenAddress,
+    *,
+    output: TextIO,
+    gate_log: GateLog,
+    own_process: bool = False,
+) -> None:
+    """Runs a complete gate: starts it, prints its address, and stops it on SIGINT or SIGTERM.
+
+    With `own_process`, the process ends a minute after the signal at the latest, whatever hangs.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -147,6 +158,10 @@ async def run(gate: "Gate", data: Path, address: ListenAddress, *, output: TextI
         if stop.is_set():
             os._exit(128 + signal.SIGTERM)  # on a second signal: exit at once; the ledger survives that
         gate_log.note("stopping")
+        if own_process:
+            # If something does not return, such as a write to a disk that hangs, the system ends the process.
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(_STOP_LIMIT_SECONDS)
         stop.set()
 
     for signal_number in (signal.SIGINT, signal.SIGTERM):
@@ -176,17 +191,17 @@ async def started_gate(
     # Bind before the gate starts, so that a port in use leaves no entries in the ledger.
     listener = bind(address)
     try:
-        with _log_to(gate_log):
+        with _log_to(gate_log), _short_turns_for_threads():
             await gate.start()
             try:
-                token = new_token()
                 origin_check = OriginCheck(address.host, int(listener.getsockname()[1]))
                 with ExitStack() as stack:
                     approver_listener = _bind_socket(stack, data, gate_log)
                     listeners = [listener, *([approver_listener] if approver_listener else [])]
-                    async with _serve(GateApp(gate, origin_check, token, gate_log=gate_log), listeners):
+                    async with _serve(GateApp(gate, origin_check, gate_log=gate_log), listeners):
+                        token_file = gate.default_token_file()
                         path = data / approver_socket.SOCKET_FILE if approver_listener else None
-                        with _announce(gate.instance, origin_check.url, token, data, path) as discovery_info:
+                        with _announce(gate.instance, origin_check.url, token_file, data, path) as discovery_info:
                             yield discovery_info
             finally:
                 await gate.stop()
@@ -204,20 +219,33 @@ def _bind_socket(stack: ExitStack, data: Path, gate_log: GateLog) -> socket.sock
 
 
 @contextmanager
-def _announce(instance: str, url: str, token: str, data: Path, socket_path: Path | None) -> Iterator[dict[str, str]]:
-    """Writes the agent token and the discovery file; removes both at the end."""
-    token_file, discovery_file = data / TOKEN_FILE, data / DISCOVERY_FILE
-    discovery_info = {"url": url, "instance": instance, "agent_token_file": str(token_file)}
+def _announce(
+    instance: str, url: str, token_file: Path | None, data: Path, socket_path: Path | None
+) -> Iterator[dict[str, str]]:
+    """Writes the discovery file and removes it at the end. It names no token file if there is no default agent."""
+    discovery_file = data / DISCOVERY_FILE
+    discovery_info = {"url": url, "instance": instance, "agent_token_file": str(token_file or "")}
     details = {"pid": os.getpid(), "version": __version__, "started_at": timestamp(utc_now())}
+    ledger = (data / LEDGER_NAME).stat()
+    details["ledger"] = f"{ledger.st_dev}:{ledger.st_ino}"
     if socket_path is not None:
         details["socket"] = str(socket_path)
-    write_private(token_file, f"{token}\n".encode(), replace=True)
     try:
         write_private(discovery_file, json.dumps(discovery_info | details, indent=2).encode() + b"\n", replace=True)
         yield discovery_info
     finally:
         discovery_file.unlink(missing_ok=True)
-        token_file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _short_turns_for_threads() -> Iterator[None]:
+    """Lets the threads that run connectors keep the event loop waiting for less time than Python's default of 5 ms."""
+    previous = sys.getswitchinterval()
+    sys.setswitchinterval(min(previous, _SWITCH_SECONDS))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(previous)
 
 
 @contextmanager

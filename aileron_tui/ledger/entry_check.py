@@ -1,10 +1,10 @@
 """Verifies a ledger from the first entry to the last, in constant memory.
 
-Four things are checked, entry by entry: that the hashes form one chain without gaps; that every decision has a valid
+Five things are checked, entry by entry: that the hashes form one chain without gaps; that every decision has a valid
 signature by a key that was enrolled and not revoked at that point; that the head in the signed decision is a head of
 this chain and not older than the request it answers (so the operator's signature covers the past, and no decision can
-be used twice); and that every request takes only allowed steps, runs at most once, and runs only what was approved. The
-report names the first bad entry.
+be used twice); that every request takes only allowed steps, runs at most once, and runs only what was approved; and
+that an approver signed every change of an agent, over the entry just before it. The report names the first bad entry.
 
 For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest was reported by
 the daemon: it is checked for consistency and never counts as an approval. The ids of ended requests are kept on disk.
@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field
-from datetime import timedelta
 from typing import Final, Protocol
 
+from aileron_tui.core.agent_change import AGENT_CHANGES
 from aileron_tui.core.decision import Statement
 from aileron_tui.core.entry_chain import GENESIS, BodyRemoved, ChainFault, ChainWalker, Damage, Entry, decode, link
 from aileron_tui.core.entry_kinds import EntryKind
@@ -27,16 +27,14 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import Json, JsonError
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
-from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
-from aileron_tui.ledger.entry_rules import EVENTS, VERDICTS, WINDOW, ungated
+from aileron_tui.ledger.entry_rules import EVENTS, VERDICTS, WINDOW, is_late, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import open_id_set
 from aileron_tui.ledger.request_status import daemon_of, objection, read_told
 from aileron_tui.ledger.store import IdSet, Stored
 
-_LATE: Final = timedelta(minutes=1)
 _KEYS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED})
 _FINAL: Final = frozenset(state for state in RequestState if state.final)
 
@@ -50,6 +48,12 @@ class Signers(Protocol):
     def learn(self, entry: Entry) -> None:
         """Processes an enrolment or a revocation. Raises AileronError if the entry is not valid."""
 
+    def learn_agent(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
+        """Processes the change of an agent. Raises AileronError if the entry is not valid.
+
+        `follows` says whether a hash is that of the entry just before an entry number.
+        """
+
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
         """The statement of a valid envelope and its signer's fingerprint, or what is wrong with the envelope."""
 
@@ -62,6 +66,7 @@ class CheckReport:
     entries: int
     decisions: Mapping[str, int]
     key_changes: tuple[int, ...]
+    agent_changes: tuple[int, ...] = ()
     fault: ChainFault | None = None
     notes: tuple[str, ...] = ()
 
@@ -109,6 +114,7 @@ class _Verification:
     finished: IdSet = field(default_factory=open_id_set)
     decisions: Counter[str] = field(default_factory=Counter)
     key_changes: list[int] = field(default_factory=list)
+    agent_changes: list[int] = field(default_factory=list)
     latest: str = ""
     differs: ChainFault | None = None
     notes: list[str] = field(default_factory=list)
@@ -173,6 +179,12 @@ class _Verification:
                 self.signers.learn(entry)
             except AileronError as error:
                 raise _BadEntry(Damage.KEY, str(error)) from None
+        elif entry.kind in AGENT_CHANGES:
+            self.agent_changes.append(entry.seq)
+            try:
+                self.signers.learn_agent(entry, lambda head, seq: self.heads[(seq - 1) % WINDOW] == head)
+            except AileronError as error:
+                raise _BadEntry(Damage.AGENT, str(error)) from None
 
     def _step(self, entry: Entry) -> None:
         known = self.requests.get(entry.request)
@@ -251,7 +263,7 @@ class _Verification:
         if statement.request != entry.request:
             raise _BadEntry(Damage.SIGNATURE, f"it was signed for request {statement.request}")
         try:
-            late = moment(entry.time) - moment(statement.expires) > _LATE
+            late = is_late(statement.expires, entry.time)
         except ValueError:
             detail = f"not a valid time: {entry.time} or {statement.expires}"
             raise _BadEntry(Damage.UNREADABLE, detail) from None
@@ -273,7 +285,15 @@ class _Verification:
         last = self.walker.seq
         good = last if fault is None else min(last, fault.seq - 1)
         head = Head(good, self.heads[good % WINDOW] or GENESIS) if good else Head()
-        return CheckReport(head, good, dict(self.decisions), tuple(self.key_changes), fault, tuple(self.notes))
+        return CheckReport(
+            head,
+            good,
+            dict(self.decisions),
+            tuple(self.key_changes),
+            tuple(self.agent_changes),
+            fault,
+            tuple(self.notes),
+        )
 
 
 def _diagnosed(fault: ChainFault, walker: ChainWalker, bad: Stored, rest: Iterator[Stored]) -> ChainFault:

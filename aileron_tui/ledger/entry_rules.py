@@ -4,20 +4,30 @@ The writer checks this inside the transaction that appends the entry, so if seve
 one wins. Verification checks it again.
 """
 
+from datetime import datetime, timedelta
 from typing import Final
 
+from aileron_tui.core.agent_change import AGENT_CHANGES, read_change
+from aileron_tui.core.agent_change import objection as agent_objection
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.jsontext import JsonError
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.states import RequestEvent, advance
-from aileron_tui.ledger.errors import EntryRefused
+from aileron_tui.core.times import moment
+from aileron_tui.files.boot_clock import BootClock
+from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
 from aileron_tui.ledger.recorded_decision import Decision
+from aileron_tui.ledger.request_deadline import read_deadline
 from aileron_tui.ledger.request_status import RequestStanding, daemon_of, objection, read_told
 from aileron_tui.ledger.store import RequestLookup
 
 WINDOW: Final = 2**16
 """How many entries old the head in a signed decision may be."""
+
+LATE: Final = timedelta(minutes=1)
+"""How long after its expiry a signed decision may be recorded, because its machine may have another clock."""
 
 EVENTS: Final = {
     EntryKind.REQUESTED: RequestEvent.ASK,
@@ -39,8 +49,15 @@ def ungated(entry: Entry) -> bool:
     return entry.kind != EntryKind.REQUESTED and entry.body.get("gated") is False
 
 
-def admit(ledger: RequestLookup, entry: Entry, decision: Decision | None) -> None:
-    """Refuses an entry that must not be appended. An InvalidTransition has the current state of the request."""
+def admit(
+    ledger: RequestLookup, entry: Entry, decision: Decision | None, latest: datetime, boot_clock: BootClock
+) -> None:
+    """Refuses an entry that must not be appended. An InvalidTransition has the current state of the request.
+
+    `latest` is the latest time that an entry of this ledger has, so that a clock that was set back extends no deadline.
+    """
+    if entry.kind in AGENT_CHANGES:
+        _admit_agent_change(ledger, entry)
     if entry.kind not in _CHECKED:
         return
     known = ledger.standing(entry.request)
@@ -51,8 +68,23 @@ def admit(ledger: RequestLookup, entry: Entry, decision: Decision | None) -> Non
             raise EntryRefused("only a request answered elsewhere can be reported as edited", entry.request)
     elif entry.kind == EntryKind.DECIDED:
         _admit_decision(ledger, entry, known, decision)
+        if decision and decision[0].verdict is Verdict.APPROVE and known and not known.daemon:
+            _admit_in_time(ledger, entry, known, latest, boot_clock)
     else:
         _admit_step(entry, known)
+
+
+def _admit_agent_change(ledger: RequestLookup, entry: Entry) -> None:
+    """Refuses a change that does not fit those before it. Its readers verify the signature."""
+    latest = {str(change.body.get("name")): EntryKind(change.kind) for change in ledger.agent_changes()}
+    try:
+        change, envelope = read_change(entry)
+    except JsonError as error:
+        raise EntryRefused("the change of an agent is not valid", str(error)) from None
+    if why := agent_objection(latest, change, signed=envelope is not None):
+        raise EntryRefused("the agent cannot be changed", why)
+    if envelope is not None and ledger.position(change.head, entry.seq - 1, entry.seq) is None:
+        raise EntryRefused("the change of an agent was not signed over the head of the ledger", change.head)
 
 
 def _admit_step(entry: Entry, known: RequestStanding | None) -> None:
@@ -75,6 +107,15 @@ def _admit_report(entry: Entry, known: RequestStanding | None) -> None:
         raise EntryRefused("the report says nothing new about the request", f"{entry.request}: {why}")
 
 
+def _admit_in_time(
+    ledger: RequestLookup, entry: Entry, known: RequestStanding, latest: datetime, boot_clock: BootClock
+) -> None:
+    made = ledger.entry(known.seq)
+    deadline = read_deadline(made.body) if made else None
+    if deadline and (why := deadline.passed(max(moment(entry.time), latest), boot_clock)):
+        raise DeadlinePassed("the request can no longer be approved", f"{entry.request}: {why}")
+
+
 def _admit_decision(
     ledger: RequestLookup, entry: Entry, known: RequestStanding | None, decision: Decision | None
 ) -> None:
@@ -84,6 +125,12 @@ def _admit_decision(
     advance(known.state if known else None, VERDICTS[statement.verdict])
     if statement.request != entry.request:
         raise EntryRefused("the decision was signed for another request", statement.request)
+    try:
+        late = is_late(statement.expires, entry.time)
+    except ValueError:
+        raise EntryRefused("the decision has no valid expiry", statement.expires) from None
+    if late:
+        raise EntryRefused("the decision has expired", f"at {statement.expires}", "Decide again.")
     oldest = max(known.seq if known else 0, entry.seq - WINDOW + 1)
     if ledger.position(statement.head, oldest, entry.seq) is None:
         raise EntryRefused(
@@ -91,3 +138,8 @@ def _admit_decision(
             statement.head,
             "Sign over the head that came with the prompt.",
         )
+
+
+def is_late(expires: str, time: str) -> bool:
+    """Whether a decision had expired at the time of its entry. Raises ValueError if either is not a time."""
+    return moment(time) - moment(expires) > LATE

@@ -7,7 +7,9 @@ LedgerError
 ├── LedgerDamaged   the content of the file is not what was written
 ├── LedgerUnusable  the system does not allow reading or writing: disk full, no permission, input/output error
 ├── EntryTooLarge   an entry is above the size limit
+├── LedgerReplaced  the path no longer leads to the file that was opened, or its entries are gone
 ├── EntryRefused    an entry must not be appended: a request made twice, a nonce used twice
+│   └── DeadlinePassed  the time in which the request could be approved is over
 └── ResultsUnusable the results of requests cannot be stored or read
 """
 
@@ -47,12 +49,20 @@ class LedgerUnusable(LedgerError):
     """The system does not allow reading or writing."""
 
 
+class LedgerReplaced(LedgerError):
+    """The path no longer leads to the file that was opened, or its entries are gone."""
+
+
 class EntryTooLarge(LedgerError):
     """An entry is above the size limit."""
 
 
 class EntryRefused(LedgerError):
     """An entry must not be appended."""
+
+
+class DeadlinePassed(EntryRefused):
+    """The time in which the request could be approved is over."""
 
 
 class ResultsUnusable(LedgerError):

@@ -17,6 +17,7 @@ class HistoryFilter:
     outcomes: tuple[str, ...] = ()
     surfaces: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
 
 
 ALL: Final = HistoryFilter()

@@ -21,7 +21,7 @@ from aileron_tui.ledger.history_filter import PAGE, HistoryFilter
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.ledger.recorded_decision import decision_of, edits_of
 
-SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "before", "limit")
+SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "agent", "before", "limit")
 
 _MOST_REQUESTS: Final = 500
 _LONGEST_TEXT: Final = 1000
@@ -59,6 +59,7 @@ def read_search(query: Query) -> HistoryPageQuery:
         outcomes,
         tuple(query.get("surface", ())),
         tuple(query.get("action", ())),
+        tuple(query.get("agent", ())),
     )
     before = number(query, "before", 0, None) or None
     return HistoryPageQuery(wanted, before, number(query, "limit", PAGE, _MOST_REQUESTS))

@@ -17,7 +17,7 @@ from typing import Final
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.core.times import timestamp, utc_now
-from aileron_tui.ledger.errors import LedgerHeld, LedgerUnusable
+from aileron_tui.ledger.errors import LedgerHeld, LedgerReplaced, LedgerUnusable
 from aileron_tui.ledger.head import Head, read_head
 
 _SIZE: Final = 512
@@ -75,6 +75,22 @@ class LockFile:
     def forget(self) -> None:
         """Clears the note, for a ledger that is set aside."""
         os.ftruncate(self._file, 0)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the file has not been closed."""
+        return self._file >= 0
+
+    def check(self) -> None:
+        """Checks that other processes see the same lock file. Raises LedgerReplaced."""
+        try:
+            there = os.lstat(self._path)
+        except OSError:
+            there = None
+        here = os.fstat(self._file)
+        if there is None or (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino):
+            hint = "Stop the gate, check that no other one is running on this folder, and start it again."
+            raise LedgerReplaced("the lock of the ledger was removed or replaced", str(self._path), hint)
 
     def close(self) -> None:
         """Releases the lock and closes the file."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from aileron_tui.core.times import utc_now
+from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.ledger.store import LOCK_SECONDS, IdSet, Ledger, LedgerReader, ResultStore
 
 
@@ -19,15 +20,16 @@ def open_ledger(  # noqa: PLR0913  # every option has a default that suits a gat
     shared: bool = False,
     wait: float = LOCK_SECONDS,
     clock: Callable[[], datetime] = utc_now,
+    boot_clock: BootClock | None = None,
 ) -> Ledger:
     """Opens a ledger for writing, and creates it if there is none.
 
-    A gate is the only writer while it runs, but a `guest` may still record key and configuration changes. A `shared`
-    ledger can have any number of writers.
+    A gate is the only writer while it runs, but a `guest` may still record changes of keys, agents and the
+    configuration. A `shared` ledger can have any number of writers.
     """
     from aileron_tui.ledger.sqlite.writer import SqliteLedger  # noqa: PLC0415  # the database is loaded when needed
 
-    return SqliteLedger(path, role=role, guest=guest, shared=shared, wait=wait, clock=clock)
+    return SqliteLedger(path, role=role, guest=guest, shared=shared, wait=wait, clock=clock, boot_clock=boot_clock)
 
 
 def open_reader(path: Path, *, foreign: bool = False) -> LedgerReader:

@@ -71,6 +71,16 @@ def daemon_of(body: JsonObject) -> str:
     return _text(body.get("daemon"))
 
 
+def asked_by(body: JsonObject) -> tuple[str, str]:
+    """The name of the agent's token and what the agent called itself, from the body of a request.
+
+    Before agents had tokens of their own, there was only the claim, in `agent`. A daemon also reports only that.
+    """
+    if "says" in body and not daemon_of(body):
+        return _text(body.get("agent")), _text(body.get("says"))
+    return "", _text(body.get("says")) or _text(body.get("agent"))
+
+
 def read_told(body: JsonObject) -> DaemonReport | None:
     """The report in the body of an entry, or None if it has no outcome."""
     outcome = body.get("outcome")

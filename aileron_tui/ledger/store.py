@@ -13,6 +13,7 @@ implement the protocols, pass `tests/ledger/store_contract.py`, and be chosen in
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol, Self
 
@@ -60,6 +61,12 @@ class RequestLookup(Protocol):
     def position(self, digest: str, oldest: int, before: int) -> int | None:
         """The number of the entry with this hash, or None. Searches from `oldest` up to but not including `before`."""
 
+    def entry(self, seq: int) -> Entry | None:
+        """The entry with this number, or None."""
+
+    def agent_changes(self) -> tuple[Entry, ...]:
+        """Every entry that adds, rotates or revokes an agent, in order."""
+
 
 class LedgerView(RequestLookup, Protocol):
     """What can be read from a ledger. Use it from one thread at a time."""
@@ -84,9 +91,6 @@ class LedgerView(RequestLookup, Protocol):
         the ASCII `text`. The caller must still check each entry.
         """
 
-    def entry(self, seq: int) -> Entry | None:
-        """The entry with this number, or None."""
-
     def of_request(self, request: str) -> tuple[Entry, ...]:
         """Every entry about a request, in order."""
 
@@ -98,6 +102,9 @@ class LedgerView(RequestLookup, Protocol):
 
     def last_key_change(self) -> int:
         """The number of the last entry that changed who may approve, or 0."""
+
+    def last_agent_change(self) -> int:
+        """The number of the last entry that added, rotated or revoked an agent, or 0."""
 
     def nonce_used(self, nonce: str) -> bool:
         """Whether a recorded decision has this nonce."""
@@ -159,6 +166,10 @@ class Ledger(Protocol):
     def head(self) -> Head:
         """The last entry that is on disk, not one that another thread is still recording."""
 
+    @property
+    def latest(self) -> datetime:
+        """The latest time that this process has seen on an entry or on its own clock."""
+
     def append(self, kind: EntryKind, body: JsonObject, request: str = "") -> Head:
         """Appends one entry. When this returns, the entry is on disk."""
 
@@ -167,6 +178,12 @@ class Ledger(Protocol):
 
     def append_given(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
         """Appends the entries that `choose` returns for the current ledger. No other entry can come in between."""
+
+    def check(self) -> None:
+        """Checks that the ledger can be written: raises a LedgerError if an append would fail now."""
+
+    def check_file(self) -> None:
+        """Checks only that the files of the ledger are still in their place. Raises LedgerReplaced."""
 
     def rebuild_index(self) -> None:
         """Rebuilds everything that is derived from the entries."""
@@ -192,6 +209,9 @@ class ResultStore(Protocol):
 
     def forget(self, delivered: str, uncollected: str) -> None:
         """Deletes old results: delivered ones that ended before `delivered`, others that ended before `uncollected`."""
+
+    def check(self) -> None:
+        """Checks that results can be stored. Raises ResultsUnusable."""
 
     def close(self) -> None:
         """Closes the connection."""

@@ -34,6 +34,7 @@ from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, NotAllowed, RuntimeFault
 from aileron_tui.runtime.gate_discovery import START, FoundGate
+from aileron_tui.runtime.health_reply import ask_health
 from aileron_tui.runtime.http_connection import HttpConnection, Query
 from aileron_tui.runtime.request_reader import read_gate_request
 from aileron_tui.runtime.source_events import LIMITS, SourceEvent, read_events
@@ -58,7 +59,7 @@ def _connect_as_agent(found: FoundGate, token: str, transport: httpx.BaseTranspo
 
 def verified_instance(connection: HttpConnection, found: FoundGate) -> str:
     """Returns the instance id of the gate, after checking that it is the gate that was found. Sends no secret."""
-    health = connection.ask("GET", "/v1/health")
+    health = ask_health(connection)
     instance = health.get("instance")
     if health.get("service") != "aileron" or not isinstance(instance, str):
         raise InvalidReply(f"the program at {found.url} is not a gate", hint=START)
@@ -179,6 +180,11 @@ class ApproverClient:
         body: JsonObject = {} if edits is None else {"edited_payload": edits}
         answer = self._ask("POST", f"/v1/action-approvals/{_path_segment(id_)}/refresh", body, seconds=40.0)
         return self._read(answer.get("item"), id_)
+
+    def fetched(self, id_: str) -> Json:
+        """Everything that the preview op returns now, including what no row shows."""
+        path = f"/v1/action-approvals/{_path_segment(id_)}/fetched"
+        return self._ask("GET", path, seconds=40.0).get("fetched")
 
     def decide(
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
@@ -310,7 +316,7 @@ def _path_segment(name: str) -> str:
 
 def _asker_headers(asker: Asker) -> dict[str, str]:
     pairs = (
-        ("X-Aileron-Agent", asker.agent),
+        ("X-Aileron-Agent", asker.says),
         ("X-Aileron-Session-Id", asker.session),
         ("X-Aileron-Folder", asker.folder),
     )

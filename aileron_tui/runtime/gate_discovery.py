@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 from aileron_tui.core.address import Address, BadAddress, read_address
 from aileron_tui.core.jsontext import Json, JsonError, read_object
 from aileron_tui.core.values import dataclass
+from aileron_tui.files.agent_tokens import read_token
 from aileron_tui.files.paths import paths
 from aileron_tui.files.private_files import PrivateFileError, read_private
 from aileron_tui.runtime.errors import NoGate
@@ -20,7 +21,10 @@ START: Final = "Start one with `aileron-tui gate`, or pass the address of one wi
 
 @dataclass(frozen=True, slots=True)
 class FoundGate:
-    """Where a gate is. `instance`, `token_file` and `socket` are known only for a gate of this home."""
+    """Where a gate is. All but its URL are known only for a gate of this home.
+
+    `token_file` is that of the default agent, None if there is no such agent.
+    """
 
     url: str
     instance: str = ""
@@ -49,18 +53,15 @@ def discover(url: str = "", data: Path | None = None) -> FoundGate:
 
 
 def agent_token(found: FoundGate) -> str:
-    """The agent token, which is new each time the gate starts."""
+    """The token to call a gate with: that of its default agent, unless another file is given."""
     if found.token_file is None:
-        raise NoGate(
-            "there is no agent token for this gate", found.url, "Pass the file that contains it with --token-file."
-        )
+        hint = "Pass the token file of an agent with --token-file. `aileron-tui agent list` shows them."
+        raise NoGate("there is no agent token for this gate", found.url, hint)
     try:
-        token = read_private(found.token_file, 4096).decode("ascii").strip()
-    except (PrivateFileError, UnicodeDecodeError) as error:
-        raise NoGate("the agent token cannot be read", str(error), "Check that the gate is running.") from None
-    if not token:
-        raise NoGate("the agent token cannot be read", f"{found.token_file} is empty", "Start the gate again.")
-    return token
+        return read_token(found.token_file)
+    except PrivateFileError as error:
+        hint = "Check the path. `aileron-tui agent rotate NAME` writes a new token."
+        raise NoGate("the agent token cannot be read", str(error), hint) from None
 
 
 def _own_gate(path: Path) -> FoundGate:
@@ -73,7 +74,8 @@ def _own_gate(path: Path) -> FoundGate:
     match fields:
         case {"url": str(url), "instance": str(instance), "agent_token_file": str(token_file)}:
             _check_own(url, path)
-            return FoundGate(url, instance, Path(token_file), _socket_path(fields.get("socket")))
+            agent_file = Path(token_file) if token_file else None
+            return FoundGate(url, instance, agent_file, _socket_path(fields.get("socket")))
         case _:
             raise NoGate("cannot use the gate's address file", f"{path}: a field is missing or invalid", START)
 

@@ -58,7 +58,7 @@ class GateProbe:
         except OSError as error:
             raise NoReply(f"the connection to {url} was lost", str(error), "Try again.") from None
         try:
-            return read_object(body) if head.split(b" ", 2)[1:2] == [b"200"] else {}
+            return read_object(body) if head.split(b" ", 2)[1:2] in ([b"200"], [b"503"]) else {}  # 503: it is failing
         except JsonError:
             return {}
 

@@ -1,10 +1,15 @@
 """Reads and checks the requests that a gate sends."""
 
+from typing import TYPE_CHECKING
+
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import read_prompt
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import InvalidReply
+
+if TYPE_CHECKING:
+    from aileron_tui.core.caution import Caution
 
 
 def read_gate_request(value: Json, instance: str = "", source: str = "") -> Request:
@@ -48,7 +53,16 @@ def read_gate_request(value: Json, instance: str = "", source: str = "") -> Requ
         fields=value,
         source=source,
         edited_from=edited_from,
+        cautions=_cautions(_text(value, "asked_again", optional=True)),
     )
+
+
+def _cautions(asked_again: str) -> "tuple[Caution, ...]":
+    if not asked_again:
+        return ()
+    from aileron_tui.core.caution import Caution  # noqa: PLC0415  # few requests are asked again
+
+    return (Caution(f"this call may have taken effect already: the outcome of {asked_again} is unknown"),)
 
 
 def _text(value: JsonObject, name: str, *, optional: bool = False) -> str:

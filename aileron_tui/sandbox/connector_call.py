@@ -60,13 +60,17 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """The result of a call: an output (which may be null) or a failure, plus the log and stderr."""
+    """The result of a call: an output (which may be null) or a failure, plus the log and stderr.
+
+    `changed` means that the call sent something that may have taken effect.
+    """
 
     output: Json = None
     failure: Failure | None = None
     log: tuple[str, ...] = ()
     stderr: str = ""
     seconds: float = 0.0
+    changed: bool = False
 
 
 _engine_lock: Final = threading.Lock()
@@ -103,12 +107,14 @@ def invoke(
     stdin = canonical({"args": invocation.args, "op": invocation.op})
     end = _run(loaded, stdin, host, limits.memory)
     result = _read_result(end, host, stdout, stderr, invocation)
+    changed = bool(exchange.changes)
     return replace(
         result,
-        failure=_mask_failure(result.failure, masks) if result.failure else None,
+        failure=_mask_failure(result.failure, masks).after_sending(changed) if result.failure else None,
         log=tuple(map(masks.mask_text, host.log_lines)),
         stderr=masks.mask_text(stderr.data.decode("utf-8", "replace")),
         seconds=time.monotonic() - started_at,
+        changed=changed,
     )
 
 

@@ -4,8 +4,8 @@ import logging
 from dataclasses import field
 
 from aileron_tui.core.jsontext import Json, JsonObject, compact
-from aileron_tui.core.prompt import ResolvedStep
 from aileron_tui.core.resolved_call import ResolvedCall
+from aileron_tui.core.resolved_step import ResolvedStep
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import inline
 from aileron_tui.sandbox.connector_call import CallResult
@@ -64,7 +64,8 @@ def run(connectors: LoadedConnectors, call: ResolvedCall) -> Execution:
                 inline(result.failure.reason),
                 inline(str(result.failure.kind)),
             )
-            return Execution(name, steps, result.failure, step.id, tuple(log), "".join(stderr), seconds)
+            failure = result.failure.in_step(step.id, tuple(steps)) if len(call.steps) > 1 else result.failure
+            return Execution(name, steps, failure, step.id, tuple(log), "".join(stderr), seconds)
         steps[step.id] = result.output
     return Execution(name, steps, None, "", tuple(log), "".join(stderr), seconds)
 

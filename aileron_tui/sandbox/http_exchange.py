@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Final
 
 from aileron_tui.core.jsontext import Json, JsonObject
@@ -11,6 +11,7 @@ from aileron_tui.sandbox.credential_injection import Injector
 from aileron_tui.sandbox.failure import Boundary, CallRefused, Failure, FailureKind, mebibytes
 from aileron_tui.sandbox.network import UpstreamClient, UpstreamRequest, UpstreamResponse
 from aileron_tui.sandbox.network_grant import NetworkGrant, read_redirect, read_url
+from aileron_tui.sandbox.sent_changes import SentChanges
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _METHOD: Final = re.compile(r"[A-Z]{1,16}")
@@ -93,6 +94,7 @@ class HttpExchange:
     deadline: float
     max_request_size: int
     max_response_size: int
+    changes: SentChanges = field(default_factory=SentChanges)
 
     def send(self, guest_request: GuestRequest) -> UpstreamResponse:
         """Sends a request and returns the final response with secrets masked; raises CallRefused."""
@@ -114,7 +116,10 @@ class HttpExchange:
                 ),
                 deadline=self.deadline,
                 limit=self.max_response_size,
+                on_write=self.changes.written if request.may_modify else None,
             )
+            if request.may_modify:
+                self.changes.answered(response.status)
             location = response.headers.get("location")
             if response.status not in _REDIRECTS or location is None:
                 return replace(response, body=self.injector.masks.mask(response.body))

@@ -36,9 +36,13 @@ _WRITE_CHUNK: Final = 64 * 1024
 
 
 class _Deadline(threading.local):
-    """The deadline of the request on this thread; not stored on connections, because pooled ones outlive a request."""
+    """The deadline of the request on this thread; not stored on connections, because pooled ones outlive a request.
+
+    `on_write` is called once, before the first byte of the request is written.
+    """
 
     at: float = float("inf")
+    on_write: Callable[[], None] | None = None
 
     def remaining(self) -> float:
         return self.at - time.monotonic()
@@ -87,6 +91,9 @@ class _DeadlineStream(httpcore.NetworkStream):
         with _translate_errors(httpcore.WriteTimeout, httpcore.WriteError):
             while unsent:
                 self._wait(timeout)
+                if _deadline.on_write:
+                    _deadline.on_write()
+                    _deadline.on_write = None
                 unsent = unsent[self._socket.send(unsent[:_WRITE_CHUNK]) :]
 
     def close(self) -> None:
@@ -231,9 +238,14 @@ class UpstreamClient:
         self._tls: ssl.SSLContext | None = None
         self._pools: dict[tuple[str, bool], httpcore.ConnectionPool] = {}
 
-    def send(self, request: UpstreamRequest, *, deadline: float, limit: int) -> UpstreamResponse:
-        """Sends a request and returns the complete response; raises CallRefused."""
-        _deadline.at = deadline
+    def send(
+        self, request: UpstreamRequest, *, deadline: float, limit: int, on_write: Callable[[], None] | None = None
+    ) -> UpstreamResponse:
+        """Sends a request and returns the complete response; raises CallRefused.
+
+        `on_write` is called before the first byte is written; if it was not called, nothing was sent.
+        """
+        _deadline.at, _deadline.on_write = deadline, on_write
         try:
             return self._send(request, request.may_modify, limit)
         except httpcore.RemoteProtocolError as error:
@@ -243,7 +255,7 @@ class UpstreamClient:
         except _NETWORK_ERRORS as error:
             raise CallRefused(_network_failure(request, error)) from None
         finally:
-            _deadline.at = float("inf")
+            _deadline.at, _deadline.on_write = float("inf"), None
 
     def _retry(self, request: UpstreamRequest, limit: int) -> UpstreamResponse:
         """Retries a read-only request on a new connection after the peer closed the pooled one."""

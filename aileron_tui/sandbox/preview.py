@@ -75,7 +75,8 @@ def fetch(connectors: LoadedConnectors, call: ResolvedCall) -> PreviewOutcome | 
             inline(str(result.failure.kind)),
         )
     else:
-        preview_result = PreviewResult(rows=preview_rows(declared, result.output))
+        rows, hidden = preview_rows(declared, result.output)
+        preview_result = PreviewResult(rows, hidden=hidden)
     return PreviewOutcome(
         preview_result, result.output, result.failure, result.log, result.stderr, result.seconds, trust, hash_
     )

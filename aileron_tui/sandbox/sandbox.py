@@ -5,8 +5,8 @@ from types import TracebackType
 
 from aileron_tui.core.action import Action, Requirement
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.prompt import ConnectorRef
 from aileron_tui.core.resolved_call import ResolvedCall, resolve_call
+from aileron_tui.core.resolved_step import ConnectorRef
 from aileron_tui.sandbox import execution, preview
 from aileron_tui.sandbox.connector_package import ConnectorPackage
 from aileron_tui.sandbox.execution import Execution

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from aileron_tui.core.base64_text import from_base64
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, pae, read_statement, statement_version
@@ -43,7 +43,18 @@ class Envelope:
         return canonical(self.fields())
 
 
-def sign(statement: Statement, key: UnlockedKey) -> Envelope:
+class Signable(Protocol):
+    """Something that can be signed: its bytes, and their type."""
+
+    @property
+    def payload_type(self) -> str:
+        """The type under which the payload is signed."""
+
+    def payload(self) -> bytes:
+        """The bytes that are signed."""
+
+
+def sign(statement: Signable, key: UnlockedKey) -> Envelope:
     """Signs a statement."""
     payload, type_ = statement.payload(), statement.payload_type
     return Envelope(payload, type_, key.public.fingerprint, key.sign(pae(type_, payload)))
@@ -74,14 +85,7 @@ def read_envelope(data: bytes | Json) -> Envelope:
 def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
     """The statement in an envelope, after checking type, key and signature. Time, request and nonce are not checked."""
     version = _version(envelope)
-    approver = keys.get(envelope.keyid)
-    if approver is None:
-        hint = "Enroll it with `aileron-tui key enroll`."
-        raise EnvelopeRefused(RefusalReason.UNKNOWN_KEY, f"{envelope.keyid!r} is not enrolled here", hint)
-    if not approver.public.accepts(envelope.signature, pae(envelope.type, envelope.payload)):
-        raise EnvelopeRefused(RefusalReason.BAD_SIGNATURE, f"it was not made by {approver.name}")
-    if approver.revoked:
-        raise EnvelopeRefused(RefusalReason.REVOKED_KEY, f"{approver.name} was revoked at {approver.revoked}")
+    check_signature(envelope, keys)
     try:
         statement = read_statement(envelope.payload)
     except NewerFormat as error:
@@ -92,6 +96,19 @@ def opened(envelope: Envelope, keys: Mapping[str, Approver]) -> Statement:
         detail = f"the payload type is for version {version}, but the statement has version {statement.version}"
         raise EnvelopeRefused(RefusalReason.WRONG_TYPE, detail)
     return statement
+
+
+def check_signature(envelope: Envelope, keys: Mapping[str, Approver]) -> Approver:
+    """The approver who signed an envelope. Raises EnvelopeRefused if there is none, or if the key was revoked."""
+    approver = keys.get(envelope.keyid)
+    if approver is None:
+        hint = "Enroll it with `aileron-tui key enroll`."
+        raise EnvelopeRefused(RefusalReason.UNKNOWN_KEY, f"{envelope.keyid!r} is not enrolled here", hint)
+    if not approver.public.accepts(envelope.signature, pae(envelope.type, envelope.payload)):
+        raise EnvelopeRefused(RefusalReason.BAD_SIGNATURE, f"it was not made by {approver.name}")
+    if approver.revoked:
+        raise EnvelopeRefused(RefusalReason.REVOKED_KEY, f"{approver.name} was revoked at {approver.revoked}")
+    return approver
 
 
 def _version(envelope: Envelope) -> int:

@@ -3,6 +3,8 @@
 SigningError
 ├── KeyFault         a key file, a key name or a public key cannot be used
 │   └── NoKey        there is no such key
+├── AgentFault       an agent cannot be added, rotated or revoked, or its ledger entry is not valid
+│   └── NoAgent      there is no such agent
 ├── NoTerminal       there is no terminal to ask the user for something
 ├── WrongSecret      the passphrase is wrong or missing
 ├── KeyLocked        a key that is locked cannot sign
@@ -24,6 +26,14 @@ class KeyFault(SigningError):
 
 class NoKey(KeyFault):
     """There is no such key."""
+
+
+class AgentFault(SigningError):
+    """An agent that cannot be added, rotated or revoked, or whose ledger entry is not valid."""
+
+
+class NoAgent(AgentFault):
+    """There is no such agent."""
 
 
 class NoTerminal(SigningError):

@@ -1,10 +1,12 @@
 """The signers in a ledger: each recorded decision is checked against the keys that were enrolled at that point."""
 
+from collections.abc import Callable
 from typing import Final
 
 from aileron_tui.core.decision import Statement
 from aileron_tui.core.entry_chain import Damage, Entry
 from aileron_tui.core.jsontext import Json
+from aileron_tui.signing.agents import Agents
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import opened, read_envelope
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason
@@ -21,10 +23,15 @@ class RecordedSigners:
 
     def __init__(self) -> None:
         self.approvers = Approvers()
+        self.agents = Agents()
 
     def learn(self, entry: Entry) -> None:
         """Processes one key change."""
         self.approvers.learn(entry)
+
+    def learn_agent(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
+        """Processes the change of an agent, which an approver must have signed."""
+        self.agents.learn(entry, self.approvers, follows)
 
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
         """The statement and the signer's fingerprint, or what is wrong with the envelope."""

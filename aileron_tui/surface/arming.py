@@ -41,6 +41,10 @@ class Arming:
             self._shown = (request, digest)
             self._disarm("just shown")
 
+    def prompt_hidden(self) -> None:
+        """No prompt can be answered now. When it is shown again, the wait restarts."""
+        self._shown = ("", "")
+
     def is_on_screen(self, request: str, digest: str) -> bool:
         """Whether this is the prompt that is on screen."""
         return (request, digest) == self._shown

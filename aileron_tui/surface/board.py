@@ -30,6 +30,7 @@ from aileron_tui.core.time_words import local_time
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.surface.read_prompts import ReadPrompts
 
 if TYPE_CHECKING:
     from aileron_tui.core.prompt import Prompt
@@ -91,6 +92,7 @@ class Board:
     queue: Queue = field(default_factory=Queue)
     marked: set[str] = field(default_factory=set)
     answered_here: dict[str, str] = field(default_factory=dict)
+    read_prompts: ReadPrompts = field(default_factory=ReadPrompts)
     filter: str = ""
     selected: str = ""
     has_reports: bool = False
@@ -144,6 +146,7 @@ class Board:
         self._apply(*events)
         for key in waits.keys() - self.requests.keys():
             self._approved_since.pop(key, None)
+        self.read_prompts.keep(self.requests)
         self.marked = {key for key in self.marked if self.is_waiting(key)}
         if self.selected not in self.requests:
             self.selected = next(iter(self.listed), "")
@@ -237,6 +240,19 @@ class Board:
             ]
         return self._listed
 
+    def is_listed(self, key: str) -> bool:
+        """Whether the filter lists a request."""
+        request, wanted = self.requests.get(key), self.filter.casefold()
+        return request is not None and (not wanted or wanted in self._searchable_text(request))
+
+    def was_read(self, request: Request) -> bool:
+        """Whether everything that must be read of exactly this prompt has been on screen."""
+        return self.read_prompts.contains(request, self.now())
+
+    def record_read(self, request: Request) -> None:
+        """Everything that must be read of this prompt has been on screen."""
+        self.read_prompts.record(request, self.now())
+
     def _searchable_text(self, request: Request) -> str:
         """The text the filter searches, built once for each prompt."""
         kept = self._searchable.get(request.key)
@@ -273,6 +289,7 @@ class Board:
             self._approved_since.pop(key, None)
             self._approved_edits.pop(key, None)
             self.answered_here.pop(key, None)
+        self.read_prompts.keep(self.requests)
         return True
 
     @property
@@ -350,5 +367,5 @@ def _error(request: Request) -> str:
 def _searchable_text(request: Request) -> str:
     prompt = request.prompt
     rows = [*prompt.inputs, *(prompt.preview.rows if prompt.preview else ())]
-    parts = [prompt.action, prompt.asker.agent, request.source, *(row.value[:500] for row in rows)]
+    parts = [prompt.action, prompt.agent, prompt.says, request.source, *(row.value[:500] for row in rows)]
     return inline(" ".join(parts)).casefold()

@@ -3,7 +3,8 @@
     weekly recap since:7d surface:tui
 
 All words must occur in a request. `since:` and `until:` take a local date, a time, or how long ago; `action:`,
-`surface:`, `outcome:` and, where there are several sources, `source:` take a name.
+`surface:`, `outcome:`, `agent:` and, where there are several sources, `source:` take a name. `agent:` finds an agent by
+the name of its token, not by what it calls itself.
 """
 
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ Query: TypeAlias = dict[str, str | int | list[str]]
 
 LONGEST: Final = 900
 
-_NAMES: Final = ("action", "surface", "outcome", "source")
+_NAMES: Final = ("action", "surface", "outcome", "agent", "source")
 _TIMES: Final = ("since", "until")
 
 
@@ -39,6 +40,7 @@ class HistorySearch:
     actions: tuple[str, ...] = ()
     surfaces: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 
 
@@ -65,7 +67,7 @@ class HistoryQuery:
             if at is not None:
                 found[name] = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
         chosen = (self.outcome,) if self.outcome else ()
-        lists = (search.actions, search.surfaces, chosen + search.outcomes, search.sources)
+        lists = (search.actions, search.surfaces, chosen + search.outcomes, search.agents, search.sources)
         found.update((name, list(values)) for name, values in zip(_NAMES, lists, strict=True) if values)
         return found
 
@@ -85,8 +87,8 @@ def read_search(text: str, now: datetime) -> HistorySearch:
             times[name] = _time(name, value, now)
         else:
             names[name].append(read_outcome(value) if name == "outcome" else value)
-    actions, surfaces, outcomes, sources = (tuple(names[name]) for name in _NAMES)
-    return HistorySearch(tuple(words), times.get("since"), times.get("until"), actions, surfaces, outcomes, sources)
+    lists = (tuple(names[name]) for name in _NAMES)
+    return HistorySearch(tuple(words), times.get("since"), times.get("until"), *lists)
 
 
 def read_outcome(value: str) -> str:

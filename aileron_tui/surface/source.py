@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.signing.key_store import UnlockedKey
@@ -37,6 +37,9 @@ class Source(Protocol):
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> "Request":
         """One request with a new preview, or as it would be with edited inputs."""
+
+    def fetched(self, id_: str) -> Json:
+        """Everything that the preview op returns now, or raises an AileronError."""
 
     def decide(
         self, item: "Request", verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None

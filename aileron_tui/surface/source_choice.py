@@ -101,11 +101,12 @@ def choose_sources(
 
 def source_kind(url: str) -> Literal["daemon", "gate"]:
     """Which kind of source answers at an address: only a gate reports an instance. No secret is sent."""
-    from aileron_tui.runtime.http_connection import HttpConnection  # noqa: PLC0415  # only for a given address
+    from aileron_tui.runtime.health_reply import ask_health  # noqa: PLC0415  # only for a given address
+    from aileron_tui.runtime.http_connection import HttpConnection  # noqa: PLC0415
 
     connection = HttpConnection(url, peer="runtime", hint="Check that a daemon or a gate is running there.")
     try:
-        health = connection.ask("GET", "/v1/health", seconds=_HEALTH_SECONDS)
+        health = ask_health(connection, _HEALTH_SECONDS)
     finally:
         connection.close()
     if isinstance(health.get("instance"), str):

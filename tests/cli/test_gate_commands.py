@@ -172,9 +172,12 @@ def test_ask_look_approve_collect(call: Any, home: Home) -> None:
     assert "send-draft" in listed.out
     assert [item["id"] for item in call("list", "--json").json["items"]] == [id_]
     shown = call("show", id_[-6:])
-    assert shown.out.startswith(
-        "Approve send-draft?\n  Draft id: r-12345\n  To:       team@example.com\n  Subject:  Weekly recap\n"
-    )
+    assert [" ".join(line.split()) for line in shown.out.splitlines()[:4]] == [
+        "Approve send-draft?",
+        "Draft id: r-12345",
+        "To: team@example.com",
+        "Subject: Weekly recap",
+    ]
     assert "insecure: no passphrase" in shown.err
     assert f"request     {id_}" in shown.out
     assert "[Approve]" in shown.out
@@ -355,7 +358,7 @@ def test_a_gate_cleans_up_and_another_one_finds_its_place_taken(tmp_path: Path, 
         assert (folder / "data" / "gate.json").exists()
         assert stop(home, signal.SIGINT) == 0
     assert not (folder / "data" / "gate.json").exists()
-    assert not (folder / "data" / "agent.token").exists()
+    assert (folder / "data" / "agent.token").exists(), "tokens stay valid when the gate starts again"
     events = [json.loads(line)["event"] for line in (folder / "gate.log").read_text().splitlines()]
     assert events[-1] == "stopped"
 

@@ -81,6 +81,8 @@ def test_filters_search_and_pages(ledger: Path, capsys: pytest.CaptureFixture[st
         return [request["id"] for request in json.loads(said(capsys, "--json", *words))["requests"]]
 
     assert ids("--search", "team@example.com") == ["act-1"]
+    assert ids("--search", "agent:claude outcome:denied") == ["act-2"]
+    assert ids("--search", "agent:nobody") == []
     assert ids("--search", "outcome:done") == ids("--search", "outcome:executed") == ["act-1"]
     assert ids("--search", "outcome:nobody-answered action:move-file since:2026-05-11") == ["act-3"]
     assert ids("--search", "until:2026-05-11") == ids("--search", "outcome:done", "--until", "2026-05-11") == []
@@ -114,7 +116,7 @@ def test_json_has_stable_keys(ledger: Path, capsys: pytest.CaptureFixture[str]) 
     request = json.loads(said(capsys, "--json", "--limit", "1"))["requests"][0]
     assert " ".join(request) == (
         "seq id asked action connector agent risk outcome shown decided took surface signer reason ended error"
-        " kind daemon edited signed"
+        " kind daemon edited says signed"
     )
     assert json.loads(said(capsys, "show", "act-1", "--json"))["edit"] is None
 

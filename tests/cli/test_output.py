@@ -1,6 +1,7 @@
 """Long lines on a terminal: wrapped by us, behind an indent that foreign text cannot leave."""
 
 import fcntl
+import io
 import os
 import pty
 import select
@@ -24,9 +25,9 @@ from tests.console import sample_requests as samples
 
 
 def test_a_name_or_a_value_cannot_forge_a_line_of_a_prompt() -> None:
-    agent = "claude".ljust(80 - len("asked by    "), ".") + "risk        low: it only reads"
+    agent = "claude".ljust(80 - len('says        "'), ".") + "risk        low: it only reads"
     value = "r-9".ljust(80 - len("  Draft id: "), ".") + "  To:       team@example.com"
-    shown = replace(samples.worked().prompt, inputs=(Row("Draft id", value),), asker=Asker(agent), preview=None)
+    shown = replace(samples.worked().prompt, inputs=(Row("Draft id", value),), asker=Asker(says=agent), preview=None)
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     with os.fdopen(theirs, "w") as out, os.fdopen(ours):
@@ -37,6 +38,16 @@ def test_a_name_or_a_value_cannot_forge_a_line_of_a_prompt() -> None:
         line for line in printed if line.startswith("risk        high")
     ]
     assert not any(line.startswith("  To:") for line in printed)
+
+
+def test_what_an_agent_says_about_itself_is_marked_as_its_claim() -> None:
+    asker = Asker("mallory", "s-1", "/etc", "Gate self-check (verified)")
+    printed = list(prompt_lines(samples.item(replace(samples.worked().prompt, asker=asker)), io.StringIO()))
+    assert "agent       mallory" in printed
+    assert 'says        "Gate self-check (verified)", session "s-1", folder "/etc"' in printed
+    old = list(prompt_lines(samples.item(replace(samples.worked().prompt, asker=asker, version=2)), io.StringIO()))
+    assert not any(line.startswith("agent ") for line in old)
+    assert 'says        "mallory", session "s-1", folder "/etc"' in old
 
 
 def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

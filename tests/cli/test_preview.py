@@ -45,9 +45,13 @@ def test_an_author_sees_the_worked_example_with_nothing_set_up(home: Path, capsy
     shown = capsys.readouterr()
     assert shown.out.startswith(
         "Approve send-draft?\n"
-        "  Draft id: r-12345\n"
-        "  To:       team@example.com\n"
-        "  Subject:  Weekly recap\n"
+        "  Draft id:          r-12345\n"
+        "  To:                team@example.com\n"
+        "  Subject:           Weekly recap\n"
+        "  Cc, Bcc, Reply-To: n/a\n"
+        "  From:              sam@example.com\n"
+        "  Attachments:       none\n"
+        "  Other parts:       n/a\n"
         "  Body:\n"
         "    > Here's the recap from this week's standup…\n"
     )
@@ -58,9 +62,10 @@ def test_an_author_sees_the_worked_example_with_nothing_set_up(home: Path, capsy
 def test_an_unavailable_preview_is_printed_and_fails(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["preview", "send-draft", "--demo", "--arg", f"draft_id={NOT_A_DRAFT}"]) == 1
     shown = capsys.readouterr()
-    assert shown.out == (
-        f"Approve send-draft?\n  Draft id: {NOT_A_DRAFT}\n  Preview unavailable: Gmail API returned 404\n"
-    )
+    prompt, _, would_run = shown.out.partition("  would run ")
+    assert prompt == f"Approve send-draft?\n  Draft id: {NOT_A_DRAFT}\n  Preview unavailable: Gmail API returned 404\n"
+    assert would_run.startswith("send_draft · local://aileron/mail 0.1.0 · sha256:")
+    assert "\n  base_url: http://127.0.0.1:" in would_run
     assert shown.err.count("\n") == 1
     assert "Requested entity was not found" in shown.err
 

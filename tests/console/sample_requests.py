@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 from aileron_tui.console.themes import THEMES
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.jsontext import JsonObject
-from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt
+from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, ResolvedStep
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
@@ -109,6 +109,17 @@ def worked() -> Request:
     return item(prompt())
 
 
+def two_steps() -> Request:
+    """The same with a second step on another connector, which the agent's inputs do not mention."""
+    first, files = prompt().connector, ConnectorRef("local://samples/files", "2.0.0", "sha256:" + "cd" * 32, "?")
+    inputs: JsonObject = {"Draft id": "r-12345", "file_id": "f-1001", "note": "one\ntwo"}
+    steps = (
+        ResolvedStep("send", "send_draft", first, {"Draft id": "r-12345"}),
+        ResolvedStep("clean", "remove", files, inputs),
+    )
+    return item(replace(prompt(), steps=steps))
+
+
 def not_found() -> Request:
     """The same with an id that the service does not know."""
     return item(prompt((Row("Draft id", "19df4136f28569d2"),), unavailable="Gmail API returned 404"), id_="act-2")
@@ -143,10 +154,12 @@ def hostile(text: str, *, body: str | None = None) -> Request:
         rows,
         action=text,
         risk=Risk(RiskLevel.HIGH, text),
-        asker=Asker(text, text, text),
+        asker=Asker(text, text, text, text),
         trust=text,
     )
-    shown = replace(shown, connector=ConnectorRef(text, text, text, text), args={})
+    connector = ConnectorRef(text, text, text, text)
+    steps = (ResolvedStep(text, text, connector, {text: text, "list": [text, text]}),) * 2
+    shown = replace(shown, connector=connector, args={}, steps=steps)
     return item(shown, id_="act-6")
 
 

@@ -15,7 +15,7 @@ from aileron_tui.console.app import Console
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
@@ -96,6 +96,9 @@ class ScriptedGate:
 
     def item(self, id_: str) -> Request:
         return self.items[id_]
+
+    def fetched(self, id_: str) -> Json:
+        return {"id": id_, "snippet": "not in a row"}
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
         before = self.items[id_]

@@ -6,8 +6,9 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from aileron_tui.console.screens.batch import BatchRows, BatchScreen
+from aileron_tui.console.screens.batch import BatchScreen
 from aileron_tui.console.screens.confirm import ConfirmScreen, TypedConfirmScreen
+from aileron_tui.console.widgets.batch_rows import BatchRows
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
@@ -172,7 +173,9 @@ async def test_the_name_of_a_risky_action_cannot_be_pasted() -> None:
 @async_test
 async def test_a_window_too_small_to_read_in_approves_nothing() -> None:
     gate = ScriptedGate(request(1))
-    async with console(gate, size=(39, 14)) as (app, pilot):
+    async with console(gate) as (app, pilot):
+        await pilot.resize_terminal(39, 14)
+        await pilot.pause(0.2)
         await pilot.press("a")
         await pilot.pause(0.2)
         assert "too small" in notifications(app)
@@ -191,12 +194,12 @@ async def test_an_edited_call_of_high_risk_must_be_read_too() -> None:
         await pilot.press("a")
         await pilot.pause(0.2)
         assert not isinstance(app.screen, ConfirmScreen)
-        assert "read it to the end" in notifications(app)
+        assert "more lines to read" in notifications(app)
 
 
 @async_test
 async def test_the_sheet_says_what_it_leaves_out() -> None:
-    long = (Row("To", "team@example.com, " * 4 + "mallory@evil.example"),)
+    long = (Row("To", "team@example.com, " * 8 + "mallory@evil.example"),)
     gate = ScriptedGate(request(1, inputs=long), request(2, preview=PreviewResult(unavailable="timeout")))
     async with console(gate, size=(160, 40)) as (app, pilot):
         await pilot.press("space", "j", "space", "A")
@@ -219,7 +222,7 @@ async def test_no_text_passes_for_another_request_of_the_sheet(width: int) -> No
         starts = [rows.render_line(y).text.strip("▎ ").split()[0] for y in range(rows.virtual_size.height)]
         words = [rows.render_line(y).text[: 1 + len("approve")].strip() for y in range(rows.virtual_size.height)]
         assert starts.count("approve") > 2
-        assert [word for word in words if word] == ["approve", "approve"]
+        assert [word for word in words if word] == ["leave", "approve"]
 
 
 @async_test
@@ -250,13 +253,13 @@ async def test_high_risk_that_changed_above_the_screen_is_not_approved() -> None
                 break
         changed = PreviewResult((replace(to, value="mallory@evil.example"), body))
         gate.tell("updated", replace(request(1, HIGH, preview=changed), revision=2))
-        await wait_until(pilot, lambda: view.changed_above)
+        await wait_until(pilot, lambda: view.unread.changed)
         await pilot.press("a")
-        await wait_until(pilot, lambda: "it changed, read it from the start" in notifications(app))
+        await wait_until(pilot, lambda: "it changed: " in notifications(app))
         for _ in range(3):
             await pilot.press("home")
             await pilot.pause()
-        await wait_until(pilot, lambda: "evil.example" in shown(app) and not view.changed_above)
+        await wait_until(pilot, lambda: "evil.example" in shown(app) and not view.unread.changed)
         assert len(app.screen_stack) == 1
     assert gate.decided == []
 

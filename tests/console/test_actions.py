@@ -240,8 +240,9 @@ def test_only_the_table_makes_bindings() -> None:
 # Whether a key can be used, and why not.
 
 WAITING = item(replace(worked().prompt, risk=Risk(RiskLevel.NORMAL, "it moves something")))
-HIGH = replace(WAITING, prompt=replace(WAITING.prompt, risk=Risk(RiskLevel.HIGH, "it sends")))
 USABLE = KeyState(request=WAITING, shown=WAITING)
+SHOWN_ONLY = ("approve", "deny", "deny_reason", "edit", "mark")
+TOO_SMALL = "the window is too small to show the request"
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
@@ -259,16 +260,13 @@ def test_by_default_every_key_can_be_used(action: KeyAction) -> None:
         ("approve", replace(USABLE, is_on_screen=False), "the request is not on screen yet"),
         ("approve", replace(USABLE, request=replace(WAITING, deny_only="no")), "can only be denied here: no"),
         ("deny", replace(USABLE, request=replace(WAITING, deny_only="no")), ""),
-        ("approve", replace(USABLE, window_too_small=True), "the window is too small to read the request"),
-        ("deny", replace(USABLE, window_too_small=True), ""),
         ("approve", replace(USABLE, shown=replace(WAITING, fetching=True)), "the preview is still being fetched"),
-        ("approve", replace(USABLE, read_to_end=False), ""),
-        ("approve", replace(USABLE, shown=HIGH, read_to_end=False), "high risk: read it to the end first"),
-        (
-            "approve",
-            replace(USABLE, shown=HIGH, read_to_end=False, changed_above=True),
-            "high risk: it changed, read it from the start",
-        ),
+        ("approve", replace(USABLE, unread="3 more lines to read"), "3 more lines to read"),
+        ("deny", replace(USABLE, unread="3 more lines to read"), ""),
+        *((id_, replace(USABLE, is_listed=False), "the filter hides this request") for id_ in SHOWN_ONLY),
+        *((id_, replace(USABLE, window_too_small=True), TOO_SMALL) for id_ in SHOWN_ONLY),
+        ("approve_marked", KeyState(marked=0, marked_hidden=1), "the filter hides the marked request"),
+        ("deny_marked", KeyState(marked=0, marked_hidden=2), "the filter hides all 2 marked"),
         ("edit", replace(USABLE, pill=Pill("sending…")), "sending…"),
         ("mark", replace(USABLE, is_waiting=False), "only a waiting request can be marked"),
         ("approve_marked", KeyState(marked=0), "nothing is marked: press space to mark a request"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from aileron_tui.console.answer_flow import AnswerFlow
+from aileron_tui.console.port import BatchChecks
 from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import JsonObject
@@ -164,11 +165,11 @@ class FakeDialogs:
         self,
         requests: list[Request],
         verdict: Verdict,
-        problems: Mapping[str, str],
+        checks: BatchChecks,
         done: Callable[[list[tuple[Request, Verdict]] | None], None],
     ) -> None:
-        self.problems = problems
-        done([(one, verdict) for one in requests if one.key not in problems])
+        self.problems = {one.key: why for one in requests if (why := checks.problem(one))}
+        done([(one, verdict) for one in requests if one.key not in self.problems])
 
     def ask_vault_passphrase(
         self, source: str, unlock: Callable[[bytearray], None], done: Callable[[bool | None], None]

@@ -133,10 +133,10 @@ async def test_who_asks_is_what_the_agent_says() -> None:
     async with app.run_test(size=TALL) as pilot:
         await settle(pilot)
         assert "Says it is ▎ claude" in words(app)
-        assert "claimed by the agent\nSession ▎ 01J0ABCDEF\nFolder ▎ /home/alice/mail" in words(app)
+        assert "agent says\nSession ▎ 01J0ABCDEF\nFolder ▎ /home/alice/mail" in words(app)
         app.view.show(read(asked("action"), session=None))
         await settle(pilot)
-        assert "Asked by an agent that gave no name" in words(app)
+        assert "Agent an agent that gave no name" in words(app)
 
 
 @async_test

@@ -153,11 +153,12 @@ async def test_high_risk_must_be_read_and_confirmed() -> None:
     async with console(gate) as (app, pilot):
         await pilot.press("a")
         await pilot.pause(0.2)
-        assert "read it to the end" in shown(app)
+        assert "more lines to read" in shown(app)
         await pilot.press("enter")
         view = app.screen.query_one(PromptView)
         for _ in range(60):
             await pilot.press("pagedown")
+            await pilot.pause(0.05)
             if view.read_to_end:
                 break
         assert view.read_to_end
@@ -184,6 +185,11 @@ async def test_what_does_not_fit_on_the_screen_has_not_been_read() -> None:
         await pilot.pause(0.3)
         assert not view.read_to_end
         await pilot.press("enter", "end")
+        await pilot.pause(0.2)
+        assert not view.read_to_end
+        for _ in range(6):
+            await pilot.press("enter")
+            await pilot.pause(0.05)
         await wait_until(pilot, lambda: view.read_to_end)
 
 
@@ -403,7 +409,7 @@ async def test_an_edit_that_makes_a_call_risky_must_be_read_too() -> None:
         await pilot.press("end", "x", "ctrl+s")
         await wait_until(pilot, lambda: app.answers.edited is not None and "line 0" in shown(app))
         await pilot.press("a")
-        await wait_until(pilot, lambda: "read it to the end" in notifications(app))
+        await wait_until(pilot, lambda: "more lines to read" in notifications(app))
         assert len(app.screen_stack) == 1
 
 
@@ -575,7 +581,7 @@ def test_the_answer_keys_are_on_screen_at_every_size(size: tuple[int, int]) -> N
 
 
 @async_test
-async def test_resizing_keeps_the_request_and_too_small_still_denies() -> None:
+async def test_resizing_keeps_the_request_and_too_small_answers_nothing() -> None:
     gate = ScriptedGate(request(1), request(2))
     async with console(gate) as (app, pilot):
         await pilot.press("j")
@@ -584,6 +590,11 @@ async def test_resizing_keeps_the_request_and_too_small_still_denies() -> None:
             await pilot.pause(0.1)
             assert app.board.selected == "act-2"
         assert "too small" in shown(app).replace("\n", " ")
+        await pilot.pause(0.2)
+        await pilot.press("d")
+        await sent(app)
+        assert gate.decided == []
+        await pilot.resize_terminal(40, 15)
         await pilot.pause(0.2)
         await pilot.press("d")
         await wait_until(pilot, lambda: len(gate.decided) == 1)

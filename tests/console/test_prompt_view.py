@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 
 from aileron_tui.console.render import trusted
 from aileron_tui.console.widgets.quote import Quote
+from aileron_tui.core.prompt import Asker
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
@@ -43,6 +44,18 @@ def is_read(app: PromptApp) -> bool:
     return app.view.read_to_end
 
 
+async def read_all(app: PromptApp, pilot: Pilot[None]) -> None:
+    """Reads on until nothing is left; every step shows something new."""
+    for _ in range(100):
+        before = app.view.unread.lines
+        if is_read(app):
+            return
+        app.view.read_on()
+        await settle(pilot)
+        assert app.view.unread.lines < before
+    raise AssertionError(f"{app.view.unread.lines} lines cannot be read")
+
+
 def quote(app: PromptApp, number: int = 0) -> Quote:
     return list(app.view._shown_quotes())[number]
 
@@ -50,6 +63,29 @@ def quote(app: PromptApp, number: int = 0) -> Quote:
 def found(app: PromptApp, words: str) -> str:
     """The row that has these words."""
     return next((row for row in lines(app) if words in row), "")
+
+
+@async_test
+async def test_what_an_agent_calls_itself_is_marked_as_its_claim() -> None:
+    asker = Asker("mallory", "s-1", "/etc", "Gate self-check (verified)")
+    app = PromptApp(samples.item(replace(samples.worked().prompt, asker=asker)))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        shown = [" ".join(row.split()) for row in lines(app)]
+        assert "Agent ▎ mallory" in shown
+        assert [row for row in shown if "Gate self-check" in row] == ["Says it is ▎ Gate self-check (verified)"]
+        says = shown.index("agent says")
+        assert shown[says + 1 : says + 3] == ["Session ▎ s-1", "Folder ▎ /etc"]
+
+
+@async_test
+async def test_the_agent_of_an_older_prompt_is_a_claim() -> None:
+    app = PromptApp(samples.item(replace(samples.worked().prompt, asker=Asker("claude-code"), version=2)))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        shown = [" ".join(row.split()) for row in lines(app)]
+        assert "Says it is ▎ claude-code" in shown
+        assert not any(row.startswith("Agent ") for row in shown)
 
 
 @async_test
@@ -62,7 +98,7 @@ async def test_the_worked_example() -> None:
         order = [
             "Approve send-draft? ━━━━━━━━━━╸─ 4:19 left",
             '▲ high risk "send_draft" changes or sends something that may not be undone',
-            "Asked by ▎ claude-code",
+            "Agent ▎ claude-code",
             "agent sent",
             "Draft id ▎ r-12345",
             "fetched by connector mail · 30 s ago",
@@ -71,7 +107,7 @@ async def test_the_worked_example() -> None:
             "Body 18 lines",
             "▎ Hi all,",
             "▎ Sam",
-            "claimed by the agent",
+            "agent says",
             "Session ▎ s-81f2",
             "Folder ▎ ~/mail/recap",
             "would run",
@@ -84,9 +120,31 @@ async def test_the_worked_example() -> None:
         assert places == sorted(places)
 
 
+@pytest.mark.parametrize("size", [(40, 80), (120, 60)])
+@async_test
+async def test_every_step_that_would_run_is_shown_with_its_inputs(size: tuple[int, int]) -> None:
+    app = PromptApp(samples.two_steps())
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        shown = "".join("".join(row.split()) for row in lines(app)).replace("▎", "")
+        assert "remove·local://samples/files2.0.0·sha256:cdcdcdcd…" in shown.replace("│", "")
+        for words in ("wouldrun", "Step1", "send_draft", "Step2", "2.file_id", "f-1001", "2.note", "Signatureoffiles"):
+            assert words in shown, words
+        assert shown.index("agentsent") < shown.index("wouldrun") < shown.index("Step1") < shown.index("Step2")
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
-    "shown", [samples.worked(), samples.not_found(), samples.gaps(), samples.structured(), samples.fetching(), None]
+    "shown",
+    [
+        samples.two_steps(),
+        samples.worked(),
+        samples.not_found(),
+        samples.gaps(),
+        samples.structured(),
+        samples.fetching(),
+        None,
+    ],
 )
 @async_test
 async def test_every_size_shows_the_question_and_how_much_is_below(
@@ -273,8 +331,9 @@ async def test_a_quote_must_be_read_to_its_own_end() -> None:
         assert not is_read(app)
         await pilot.press("end")
         await settle(pilot)
-        assert quote(app).body.at_end
-        assert is_read(app)
+        assert quote(app).body.below == 0
+        assert not is_read(app)
+        await read_all(app, pilot)
         assert app.reads == 1
 
 
@@ -286,7 +345,7 @@ async def test_the_end_of_a_quote_does_not_count_while_it_is_off_screen() -> Non
         quote(app).body.scroll_to_last_row()
         await settle(pilot)
         assert app.view._body.scroll_y == 0
-        assert quote(app) not in app.view._progress._seen_ends
+        assert quote(app).body.unseen == 120
 
 
 @async_test
@@ -353,10 +412,7 @@ async def test_another_request_starts_on_top_and_unread() -> None:
     app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
-        for _ in range(3):
-            await pilot.press("end")
-            await settle(pilot)
-        assert is_read(app)
+        await read_all(app, pilot)
         app.view.show(replace(samples.long_body(LONG), id="act-77"))
         await settle(pilot)
         assert app.view._body.scroll_y == 0
@@ -369,22 +425,16 @@ async def test_what_changed_above_the_screen_must_be_read_too() -> None:
     app = PromptApp(samples.long_body(LONG))
     async with app.run_test(size=(60, 15)) as pilot:
         await settle(pilot)
-        for _ in range(3):
-            await pilot.press("end")
-            await settle(pilot)
-        assert is_read(app)
+        await read_all(app, pilot)
         for changed in (("mallory@evil.example", LONG), ("team@example.com", f"and delete everything\n{LONG}")):
             rows = (Row("To", changed[0]), Row("Subject", "Weekly recap"), Row("Body", changed[1], multiline=True))
             app.view.show(item(prompt(rows=rows), id_="act-9", revision=2))
             await settle(pilot)
             assert not found(app, "evil.example") + found(app, "delete everything")
             assert not is_read(app)
-            assert app.view.changed_above
-            for key in ("home", "home", "home", "end", "end", "end"):
-                await pilot.press(key)
-                await settle(pilot)
-            assert is_read(app)
-            assert not app.view.changed_above
+            assert app.view.unread.changed
+            await read_all(app, pilot)
+            assert not app.view.unread.changed
 
 
 @async_test
@@ -494,10 +544,12 @@ async def test_a_huge_body_opens_scrolls_and_ends() -> None:
         await pilot.press("end")
         for _ in range(1000):
             await pilot.pause(0.02)
-            if app.view.read_to_end:
+            if quote(app).body.long_text.counted and not quote(app).body.below:
                 break
         assert quote(app).body.long_text.height == 150_001
-        assert is_read(app)
+        assert quote(app).body.below == 0
+        assert not is_read(app)
+        assert app.view.unread.lines > 149_000
 
 
 @async_test

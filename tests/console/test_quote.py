@@ -38,8 +38,11 @@ class Page(App[None]):
         self.ran = True
 
 
-def is_read(app: Page) -> bool:
-    return app.quote.at_end
+def is_at_end(app: Page) -> bool:
+    """Whether the last row is on screen and nothing is folded."""
+    body = app.quote.body
+    folded = body.outline is not None and bool(body.outline.folded)
+    return body.long_text.counted and not folded and body.below == 0
 
 
 async def settled(pilot: Pilot[None]) -> None:
@@ -61,7 +64,7 @@ async def test_what_is_above_and_below_is_said() -> None:
         assert shown[0].split() == ["Body", "100", "lines"]
         assert shown[1].startswith(f"{GUTTER} line 1 ")
         assert shown[11].strip() == "90 more lines ↓"
-        assert not is_read(app)
+        assert not is_at_end(app)
         app.quote.body.focus()
         await pilot.press("down", "pagedown")
         await pilot.pause()
@@ -71,7 +74,7 @@ async def test_what_is_above_and_below_is_said() -> None:
         await pilot.pause()
         assert lines(app)[10].startswith(f"{GUTTER} line 100 ")
         assert lines(app)[11].strip() == "end"
-        assert is_read(app)
+        assert is_at_end(app)
         await pilot.press("home", "up")
         assert app.quote.body.above == 0
 
@@ -81,7 +84,7 @@ async def test_a_quote_that_is_all_visible_is_read_and_has_no_foot() -> None:
     app = Page("one\ntwo")
     async with app.run_test(size=(60, 24)) as pilot:
         await settled(pilot)
-        assert is_read(app)
+        assert is_at_end(app)
         assert lines(app)[0].split() == ["Body", "2", "lines"]
         assert not any("more" in row or row.strip() == "end" for row in lines(app))
 
@@ -163,17 +166,17 @@ async def test_json_folds_by_key_and_by_click() -> None:
         await settled(pilot)
         assert lines(app)[0].split()[-4:] == ["JSON", "·", "19", "lines"]
         assert lines(app)[2].startswith(f'{GUTTER}▾   "event": {{')
-        assert is_read(app)
+        assert is_at_end(app)
         app.quote.body.focus()
         await pilot.press("down", "left")
         await pilot.pause()
         assert lines(app)[2].startswith(f'{GUTTER}▸   "event": {{ … 14 lines … }},')
-        assert not is_read(app)
+        assert not is_at_end(app)
         assert "19 lines" in lines(app)[0]
         await pilot.click(offset=(1, 2))
         await pilot.pause()
         assert lines(app)[3].startswith(f'{GUTTER}      "title": "Review",')
-        assert is_read(app)
+        assert is_at_end(app)
         await pilot.press("down", "down", "left")
         await pilot.pause()
         assert lines(app)[4].startswith(f'{GUTTER}▸     "rooms": [ … 2 lines … ],')

@@ -8,6 +8,8 @@ import pytest
 from aileron_tui.console.screens.help import HelpScreen
 from aileron_tui.console.screens.raw import MAX_COPIED, RawScreen, fields
 from aileron_tui.console.widgets.json_view import JsonView, json_text
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.jsontext import Json
 from tests.console.history_gate import item
 from tests.console.screen_app import SIZES, ScreenApp, async_test, lines, text, unsafe, wait_until
 from tests.hostile import HOSTILE
@@ -129,3 +131,24 @@ async def test_wide_letters_never_run_over_the_edge() -> None:
             await pilot.pause()
             for y in range(view.size.height):
                 assert view.render_line(y).cell_length == view.scrollable_content_region.width
+
+
+@async_test
+async def test_what_no_row_shows_is_loaded_and_shown() -> None:
+    app = ScreenApp(RawScreen(item(), load=lambda: {"bcc": "\x1b[2Jhidden@example.com"}))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await wait_until(pilot, lambda: "with everything that was fetched just now" in text(app))
+        assert "everything fetched" in text(app)
+        assert "hidden@example.com" in text(app)
+        assert not unsafe(app)
+
+
+@async_test
+async def test_the_rest_that_cannot_be_fetched_is_said() -> None:
+    def fail() -> Json:
+        raise AileronError("the preview op failed\x1b[2J")
+
+    app = ScreenApp(RawScreen(item(), load=fail))
+    async with app.run_test(size=(100, 40)) as pilot:
+        await wait_until(pilot, lambda: "the rest cannot be fetched: the preview op failed⟨ESC⟩[2J" in text(app))
+        assert '"draft_id": "r-12345"' in text(app)

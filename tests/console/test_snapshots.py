@@ -35,7 +35,7 @@ RENEW: Final = "UPDATE_SNAPSHOTS"
 HOW: Final = f"If it is meant to look like this, renew the files: {RENEW}=1 make test"
 MOVES: Final = Risk(RiskLevel.NORMAL, '"move_file" is not declared to be harmless')
 EVIL: Final = "Dear colleague,\x1b]52;c;b3duZWQ=\x07 please approve.\n" + "\n" * 40 + "To: boss@example.com"
-READ: Final = "high risk: read it to the end first"
+READ: Final = "to read"
 READY: Final = "ready for your answer"
 ATTRIBUTES: Final = ("bold", "dim", "italic", "underline", "strike", "reverse", "blink", "conceal", "link")
 ROLES: Final = (

@@ -8,6 +8,7 @@ import asyncio
 import importlib
 import inspect
 import io
+import os
 import pkgutil
 import selectors
 import signal
@@ -164,6 +165,35 @@ async def test_scrollbars_can_be_fitted_to_a_virtual_size() -> None:
         assert scroll.show_vertical_scrollbar
         update_scrollbars(scroll, Size(80, 5000))
         assert scroll.vertical_scrollbar.window_virtual_size == 5000
+
+
+def test_textuals_driver_reads_with_our_function() -> None:
+    textual_internals.read_input_with(lambda descriptor, size: b"typed" * (descriptor == 0 < size))
+    try:
+        assert linux_driver.os.read(0, 4096) == b"typed"  # type: ignore[attr-defined]
+        assert "read = os.read" in inspect.getsource(LinuxDriver.run_input_thread)
+    finally:
+        textual_internals.read_input_with(os.read)
+
+
+@async_test
+async def test_what_is_painted_is_known_with_its_clip() -> None:
+    class Page(App[None]):
+        def compose(self) -> ComposeResult:
+            with VerticalScroll(id="part"):
+                yield Static("\n".join("0123456789"), id="text")
+
+    app = Page()
+    async with app.run_test(size=(20, 4), notifications=True) as pilot:
+        await pilot.pause()
+        region, clip = textual_internals.painted_regions(app.screen)[app.query_one("#text")]
+        assert region.height == 10
+        assert region.intersection(clip).height == 4
+        app.notify("covered")
+        await pilot.pause(0.5)
+        assert app.screen.query("Toast")
+        region, clip = textual_internals.painted_regions(app.screen)[app.query_one("#text")]
+        assert region.intersection(clip).height < 4
 
 
 def test_textuals_driver_waits_for_input_with_our_selector() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aileron_tui.core.fieldpath import MISSING, Missing, resolve
+from aileron_tui.core.fieldpath import Location, count_others, find
 from aileron_tui.core.jsontext import Json
 
 HEADERS: Json = [
@@ -28,62 +28,104 @@ ANSWER: Json = {
 
 
 @pytest.mark.parametrize(
-    ("path", "value"),
+    ("path", "values"),
     [
-        ("message.text", "hello"),
-        ("message.size", 0),
-        ("message.read", False),
-        ("message.headers.To", "a@example.com"),
-        ("message.headers.Subject", "first"),
-        ("message.headers.Empty", ""),
-        ("message.headers.After", "x"),
-        ("message.headers.0", "zero"),
-        ("message.headers.1.value", "first"),
-        ("message.headers.5.name", "Bare"),
-        ("message..", "blank"),
-        ("list.0", "a"),
-        ("list.1.k", "v"),
-        ("list.2.0", "b"),
-        ("list.000", "a"),
-        ("list.00000000000000000000000000001.k", "v"),
-        ("ünï", "ok"),
-        ("mixed.a", 1),
-        ("mixed.1", "x"),
-        ("broken.1.value", 2),
-        ("null", MISSING),
-        ("null.x", MISSING),
-        ("", MISSING),
-        (".", MISSING),
-        ("nope", MISSING),
-        ("message.Text", MISSING),
-        ("message.text.x", MISSING),
-        ("message.text.0", MISSING),
-        ("message.headers.to", MISSING),
-        ("message.headers.Null", MISSING),
-        ("message.headers.Bare", MISSING),
-        ("message.headers.99", MISSING),
-        ("message.headers.", MISSING),
-        ("list.3", MISSING),
-        ("list.-1", MISSING),
-        ("list.+1", MISSING),
-        ("list. 1", MISSING),
-        ("list.1_0", MISSING),
-        ("list.٠", MISSING),
-        ("list.²", MISSING),
-        ("list." + "9" * 10_000, MISSING),
-        ("dotted.key", MISSING),
-        ("mixed.b", MISSING),
-        ("broken.a", MISSING),
-        ("numbered.a", MISSING),
-        ("message.", {"": "blank"}),
+        ("message.text", ["hello"]),
+        ("message.size", [0]),
+        ("message.read", [False]),
+        ("message.headers.To", ["a@example.com"]),
+        ("message.headers.Subject", ["first", "second"]),
+        ("message.headers.Empty", [""]),
+        ("message.headers.After", ["x"]),
+        ("message.headers.0", ["zero"]),
+        ("message.headers.1.value", ["first"]),
+        ("message.headers.5.name", ["Bare"]),
+        ("message..", ["blank"]),
+        ("list.0", ["a"]),
+        ("list.1.k", ["v"]),
+        ("list.2.0", ["b"]),
+        ("list.000", ["a"]),
+        ("list.00000000000000000000000000001.k", ["v"]),
+        ("ünï", ["ok"]),
+        ("mixed.a", [1]),
+        ("mixed.1", ["x"]),
+        ("broken.1.value", [2]),
+        ("null", [None]),
+        ("null.x", []),
+        ("", []),
+        (".", []),
+        ("nope", []),
+        ("message.Text", []),
+        ("message.text.x", []),
+        ("message.text.0", []),
+        ("message.headers.to", ["a@example.com"]),
+        ("message.headers. TO ", ["a@example.com"]),
+        ("message.headers.Null", [None]),
+        ("message.headers.Bare", [None]),
+        ("message.headers.99", []),
+        ("message.headers.", []),
+        ("list.3", []),
+        ("list.-1", []),
+        ("list.+1", []),
+        ("list. 1", []),
+        ("list.1_0", []),
+        ("list.٠", []),
+        ("list.²", []),
+        ("list." + "9" * 10_000, []),
+        ("dotted.key", []),
+        ("mixed.b", [2]),
+        ("broken.a", [2]),
+        ("numbered.a", [2]),
+        ("message.", [{"": "blank"}]),
     ],
 )
-def test_the_value_at_a_path(path: str, value: Json | Missing) -> None:
-    assert resolve(ANSWER, path) == value
+def test_the_values_at_a_path(path: str, values: list[Json]) -> None:
+    assert [match.value for match in find(ANSWER, path)] == values
 
 
 def test_a_scalar_result_has_no_paths() -> None:
-    assert resolve(None, "a") is MISSING
-    assert resolve("text", "a") is MISSING
-    assert resolve([], "0") is MISSING
-    assert resolve(["x"], "0") == "x"
+    assert find(None, "a") == []
+    assert find("text", "a") == []
+    assert find([], "0") == []
+    assert [match.value for match in find(["x"], "0")] == ["x"]
+
+
+def test_every_spelling_of_a_header_is_found() -> None:
+    """An agent that writes a draft may add a second recipient in another case, or behind an entry that is no header."""
+    headers: Json = [
+        {"name": "To", "value": "team@example.com"},
+        "noise",
+        {"name": "TO", "value": "second@example.com"},
+        {"name": "to ", "value": "third@example.com"},
+        {"name": "Cc", "value": "other@example.com"},
+    ]
+    found = find({"headers": headers}, "headers.To")
+    assert [match.value for match in found] == ["team@example.com", "second@example.com", "third@example.com"]
+    assert [match.location for match in found] == [("headers", 0), ("headers", 2), ("headers", 3)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown", "count"),
+    [
+        (None, [], 0),
+        ({}, [], 0),
+        ({"a": None, "b": [], "c": {}}, [], 0),
+        ({"a": "", "b": 0, "c": False}, [], 3),
+        ({"a": 1, "b": {"c": 2, "d": [3, 4]}}, [("a",)], 3),
+        ({"a": 1, "b": {"c": 2, "d": [3, 4]}}, [("a",), ("b",)], 0),
+        ({"a": 1, "b": {"c": 2, "d": [3, 4]}}, [("b", "d", 1)], 3),
+        ({"headers": [{"name": "To", "value": "x"}, {"name": "Bcc", "value": "y"}]}, [("headers", 0)], 1),
+        ({"headers": [{"name": "To"}, {"name": "Bcc", "value": None}]}, [], 2),
+        ([{"name": "x", "value": {"a": 1, "b": 2}}], [], 3),
+        ([{"name": "x", "value": 1, "more": 2}], [], 3),
+    ],
+)
+def test_values_that_are_not_shown_are_counted(answer: Json, shown: list[Location], count: int) -> None:
+    assert count_others(answer, shown) == count
+
+
+def test_a_deep_answer_is_counted_without_recursion() -> None:
+    deep: Json = 1
+    for _ in range(5_000):
+        deep = {"a": deep}
+    assert count_others(deep, []) == 1

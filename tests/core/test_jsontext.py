@@ -192,6 +192,43 @@ def test_an_integer_too_long_to_spell_is_shown_all_the_same() -> None:
     assert plain(16**5000) == "0x1" + "0" * 5000
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0e-99999999",
+        "0e99999999",
+        "1e400",
+        "-1E+999999999999",
+        "1e-401",
+        "9" * 401,
+        "1." + "0" * 400,
+        "0e-" + "9" * 300,
+    ],
+)
+def test_a_number_that_would_be_huge_is_refused_when_it_is_read(text: str) -> None:
+    for data in (text, f"[{text}]", f'{{"a":{{"b":{text}}}}}'):
+        with pytest.raises(JsonError, match=r"number"):
+            read(data)
+
+
+@pytest.mark.parametrize("text", ["1e-399", "0e-400", "-0e400", "1.5e300", "5e-324", "1e-200"])
+def test_a_small_text_never_becomes_a_long_one(text: str) -> None:
+    for shown in (plain(read(text)), compact(read(text))):
+        assert shown == text
+        assert float(shown) == float(text)
+
+
+def test_a_huge_key_is_not_repeated_for_each_value_below_it() -> None:
+    """With its whole key in each path, this would take 200 GB."""
+    data = json.dumps({"k" * 2_000_000: [0] * 100_000 + [2**60 + 1]})
+    with pytest.raises(JsonError, match=r"too large") as caught:
+        canonical(read(data))
+    assert len(caught.value.path) < 100
+    with pytest.raises(JsonError, match=r"duplicate key") as caught:
+        read('{"' + "k" * 1_000_000 + '":1,"' + "k" * 1_000_000 + '":2}')
+    assert len(str(caught.value)) < 200
+
+
 def test_paths() -> None:
     assert step("$", "plain_key-1") == "$.plain_key-1"
     assert step("$", "two words") == '$["two words"]'

@@ -68,7 +68,7 @@ def test_every_rule_has_a_case() -> None:
         *("input-name", "input-twice", "input-type", "label", "multiline", "items-type"),
         *("render-label", "render-path", "multiline-label", "undeclared-input", "preview-unused"),
         *("timeout", "timeout-cut", "timeout-unknown-upstream"),
-        *("step-twice", "step-connector", "op-not-granted", "literal-token"),
+        *("step-twice", "step-connector", "op-not-granted", "literal-token", "input-collision"),
         *("host-port", "credential-kind", "credential-key", "credential-header", "credential-format"),
         *("oauth2-url", "oauth2-scope", "idempotency", "spawn", "suite-entry"),
         *("action-twice", "connector-twice", "pin-version", "preview-gated", "preview-not-idempotent"),

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aileron_tui.core.formats import PROMPT_VERSION, NewerFormat
-from aileron_tui.core.jsontext import Json, JsonError, canonical, read
-from aileron_tui.core.prompt import PreviewResult, Prompt, lines, read_prompt
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, read
+from aileron_tui.core.prompt import ConnectorRef, PreviewResult, Prompt, ResolvedStep, lines, read_prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.visible_text import cells
 from tests.core.examples import prompt
 from tests.hostile import HOSTILE
+
+WOULD_RUN = "  would run send_draft · local://samples/mail 1.0.0 · sha256:abababab…"
 
 
 def test_the_worked_example() -> None:
@@ -27,7 +29,56 @@ def test_the_worked_example() -> None:
         "  Body:",
         "    > Here's the recap",
         "    > from this week's standup",
+        WOULD_RUN,
     ]
+
+
+def test_every_step_and_every_input_that_the_agent_did_not_send_is_shown() -> None:
+    first = prompt().steps[0]
+    other = ConnectorRef("local://samples/files", "2.0.0", "sha256:" + "cd" * 32, "unsigned")
+    inputs: JsonObject = {"draft_id": "r-12345", "file_id": "f-1001", "note": "one\ntwo", "all": True}
+    steps = (replace(first, inputs={"draft_id": "r-99999"}), ResolvedStep("clean", "remove", other, inputs))
+    shown = list(lines(replace(prompt(), preview=None, steps=steps)))
+    assert shown[2:] == [
+        "  would run 2 steps",
+        "  Step 1:               send_draft · local://samples/mail 1.0.0 · sha256:abababab…",
+        "  1. draft_id:          r-99999",
+        "  Step 2:               remove · local://samples/files 2.0.0 · sha256:cdcdcdcd…",
+        "  2. file_id:           f-1001",
+        "  2. all:               true",
+        "  2. as the agent sent: draft_id",
+        "  2. note:",
+        "    > one",
+        "    > two",
+    ]
+
+
+def test_static_inputs_of_a_single_step_are_shown() -> None:
+    step = replace(prompt().steps[0], inputs={"draft_id": "r-12345", "base_url": "http://127.0.0.1:8725", "n": 1})
+    asked = replace(prompt(), args={"draft_id": "r-12345", "n": True, "cc": "x"}, steps=(step,), preview=None)
+    assert list(lines(asked))[-4:] == [
+        WOULD_RUN,
+        "  base_url:     http://127.0.0.1:8725",
+        "  n:            1",
+        "  cc, not sent: n/a",
+    ]
+
+
+def test_an_edit_shows_what_the_step_would_send_before_and_after() -> None:
+    def sends(path: str) -> tuple[ResolvedStep, ...]:
+        return (replace(prompt().steps[0], inputs={"path": path}),)
+
+    before = replace(prompt(), preview=None, args={}, inputs=(), steps=sends("/a"))
+    assert list(lines(replace(before, steps=sends("/b")), 0, before))[-2:] == ["- path: /a", "+ path: /b"]
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_text_in_a_step_forges_nothing(text: str) -> None:
+    step = ResolvedStep(text, text, ConnectorRef(text, text, text, text), {text: text, "list": [text]})
+    for steps in ((step,), (step, step)):
+        shown = list(lines(replace(prompt(), steps=steps), 40))
+        assert all(line.startswith(("Approve", " ")) for line in shown)
+        assert not any(character < " " or "\x7f" <= character <= "\x9f" for line in shown for character in line)
 
 
 def test_a_failed_preview_is_said_and_the_inputs_stay() -> None:
@@ -36,18 +87,19 @@ def test_a_failed_preview_is_said_and_the_inputs_stay() -> None:
         "Approve send-draft?",
         "  Draft id: r-12345",
         "  Preview unavailable: Gmail API returned 404",
+        WOULD_RUN,
     ]
 
 
 def test_a_missing_row_is_not_an_empty_one() -> None:
     rows = (Row("Cc", missing=True), Row("Bcc", ""), Row("Body", missing=True, multiline=True))
     shown = list(lines(replace(prompt(), inputs=(), preview=PreviewResult(rows))))
-    assert shown[1:] == ["  Cc:  n/a", "  Bcc: ", "  Body: n/a"]
+    assert shown[1:] == ["  Cc:   n/a", "  Bcc:  ", "  Body: n/a", WOULD_RUN]
 
 
 def test_a_suspicious_address_is_flagged_beside_its_value() -> None:
     shown = list(lines(replace(prompt(), inputs=(Row("To", "boss@p\u0430ypal.com"),), preview=None)))
-    assert len(shown) == 4
+    assert len(shown) == 5
     assert shown[2].startswith("    ! ")
     assert "Cyrillic" in shown[2]
     assert shown[3] == '    · "p\u0430ypal.com" is xn--pypal-4ve.com'
@@ -56,7 +108,15 @@ def test_a_suspicious_address_is_flagged_beside_its_value() -> None:
 def test_an_address_close_to_another_one_in_the_prompt_is_flagged() -> None:
     rows = (Row("To", "boss@corp.example"), Row("Cc", "boss@c0rp.example"))
     shown = list(lines(replace(prompt(), inputs=rows, preview=None)))
-    assert shown[3:] == ['    ! "c0rp.example" is easily mistaken for "corp.example", which was seen before']
+    warning = '    ! "c0rp.example" is easily mistaken for "corp.example", which was seen before'
+    assert shown[3:] == [warning, WOULD_RUN]
+
+
+def test_an_address_that_only_a_step_has_is_compared_with_what_the_agent_sent() -> None:
+    step = replace(prompt().steps[0], inputs={"to": "boss@c0rp.example"})
+    asked = replace(prompt(), inputs=(Row("To", "boss@corp.example"),), args={}, preview=None, steps=(step,))
+    warning = '    ! "c0rp.example" is easily mistaken for "corp.example", which was seen before'
+    assert list(lines(asked))[-2:] == ["  to: boss@c0rp.example", warning]
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())

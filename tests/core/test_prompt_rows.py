@@ -1,8 +1,8 @@
 """The rows of a prompt."""
 
 from aileron_tui.core.action import Input, PreviewDirective
-from aileron_tui.core.jsontext import read, read_object
-from aileron_tui.core.prompt_rows import Row, input_rows, preview_rows
+from aileron_tui.core.jsontext import Json, read, read_object
+from aileron_tui.core.prompt_rows import Row, fold_missing, input_rows, preview_rows
 
 
 def field(
@@ -69,7 +69,7 @@ PREVIEW = PreviewDirective(
 
 def test_previews_keep_the_order_of_render() -> None:
     answer = read('{"size": 1234567, "text": "a\\nb", "tags": ["x"], "headers": [{"name": "To", "value": "t@x.org"}]}')
-    assert preview_rows(PREVIEW, answer) == (
+    assert preview_rows(PREVIEW, answer)[0] == (
         Row("To", "t@x.org"),
         Row("Body", "a\nb", multiline=True),
         Row("Tags", '[\n  "x"\n]', multiline=True),
@@ -78,7 +78,7 @@ def test_previews_keep_the_order_of_render() -> None:
 
 
 def test_a_missing_path_is_one_row_and_the_others_stay() -> None:
-    assert preview_rows(PREVIEW, {"text": None, "tags": "", "size": False}) == (
+    assert preview_rows(PREVIEW, {"text": None, "tags": "", "size": False})[0] == (
         Row("To", missing=True),
         Row("Body", missing=True, multiline=True),
         Row("Tags", "", multiline=True),
@@ -88,9 +88,45 @@ def test_a_missing_path_is_one_row_and_the_others_stay() -> None:
 
 def test_inline_rows_stay_on_one_line() -> None:
     preview = PreviewDirective("get", {}, (("All", "all"),), frozenset())
-    assert preview_rows(preview, {"all": {"b": [1, "x"], "a": None}}) == (Row("All", '{"a":null,"b":[1,"x"]}'),)
+    rows, hidden = preview_rows(preview, {"all": {"b": [1, "x"], "a": None}})
+    assert rows == (Row("All", '{"a":null,"b":[1,"x"]}'),)
+    assert hidden == 0
 
 
 def test_an_answer_that_is_no_object() -> None:
-    assert all(row.missing for row in preview_rows(PREVIEW, None))
-    assert all(row.missing for row in preview_rows(PREVIEW, "text"))
+    assert all(row.missing for row in preview_rows(PREVIEW, None)[0])
+    assert all(row.missing for row in preview_rows(PREVIEW, "text")[0])
+
+
+def test_a_header_that_occurs_twice_has_two_rows() -> None:
+    headers: Json = [
+        {"name": "To", "value": "a@x.org"},
+        {"name": "Bcc", "value": "c@x.org"},
+        {"name": "TO", "value": "b"},
+    ]
+    rows, hidden = preview_rows(PREVIEW, {"headers": headers, "text": "x", "tags": 1, "size": 2, "id": "7"})
+    assert rows[:2] == (Row("To (1 of 2)", "a@x.org"), Row("To (2 of 2)", "b"))
+    assert hidden == 2  # Bcc and id
+
+
+def test_very_many_headers_of_one_name_are_one_block_with_all_of_them() -> None:
+    headers: Json = [{"name": "To", "value": f"{number}@x.org"} for number in range(1000)]
+    rows, _ = preview_rows(PREVIEW, {"headers": headers})
+    assert rows[0].label == "To (1,000 values)"
+    assert rows[0].multiline
+    assert all(f"{number}@x.org" in rows[0].value for number in (0, 500, 999))
+
+
+def test_rows_without_a_value_share_a_line() -> None:
+    rows = [Row("To", "a"), *(Row(label, missing=True) for label in ("Cc", "Bcc", "Reply-To", "X-Very-Long-Header"))]
+    rows.append(Row("Body", missing=True, multiline=True))
+    assert fold_missing(rows) == (
+        Row("To", "a"),
+        Row("Cc, Bcc, Reply-To", missing=True),
+        Row("X-Very-Long-Header, Body", missing=True),
+    )
+
+
+def test_an_empty_value_is_not_a_missing_one() -> None:
+    rows = (Row("Cc", ""), Row("Bcc", missing=True), Row("Reply-To", ""))
+    assert fold_missing(rows) == rows

@@ -16,7 +16,7 @@ from aileron_tui.core.action import _FIELDS as ACTION
 from aileron_tui.core.action import Input, PreviewDirective, read_action
 from aileron_tui.core.bundle import BundledConnector, check_bundle
 from aileron_tui.core.connector import read_connector
-from aileron_tui.core.fieldpath import MISSING, resolve
+from aileron_tui.core.fieldpath import count_others, find
 from aileron_tui.core.findings import Path, Problems, Reading, Severity, TomlSource
 from aileron_tui.core.interpolation import interpolate, missing_args
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact, plain, read
@@ -326,10 +326,10 @@ def test_only_what_fits_is_left(table: dict[str, Any]) -> None:
 @given(JSON, st.text() | st.lists(st.text(max_size=5) | st.sampled_from("abc012"), max_size=5).map(".".join))
 @CALM
 def test_paths_never_raise(value: Json, path: str) -> None:
-    found = resolve(value, path)
-    assert found is not None
+    found = find(value, path)
+    assert count_others(value, [match.location for match in found]) <= count_others(value, [])
     if path == "":
-        assert found is MISSING
+        assert found == []
 
 
 @given(OBJECTS, st.data())
@@ -337,7 +337,7 @@ def test_paths_never_raise(value: Json, path: str) -> None:
 def test_every_object_key_without_a_dot_is_reached(value: JsonObject, data: st.DataObject) -> None:
     for key, item in value.items():
         if "." not in key and key:
-            assert resolve(value, key) == (MISSING if item is None else item)
+            assert [match.value for match in find(value, key)] == [item]
 
 
 TOKENS = st.from_regex(r"[a-z][a-z0-9_]{0,3}", fullmatch=True)
@@ -377,8 +377,10 @@ def test_every_value_that_was_sent_has_one_row(args: JsonObject, declared: list[
 @given(JSON, st.lists(st.tuples(st.text(max_size=3), st.text(max_size=5)), max_size=4))
 @CALM
 def test_every_path_of_a_preview_has_one_row(answer: Json, render: list[tuple[str, str]]) -> None:
-    rows = preview_rows(PreviewDirective("x", {}, tuple(render), frozenset()), answer)
-    assert [row.label for row in rows] == [label for label, _ in render]
+    rows, hidden = preview_rows(PreviewDirective("x", {}, tuple(render), frozenset()), answer)
+    labels = [row.label for row in rows]
+    assert [label for label, _ in render] == labels or any(" of " in label or " values)" in label for label in labels)
+    assert hidden >= 0
     assert all(row.value == "" for row in rows if row.missing)
 
 

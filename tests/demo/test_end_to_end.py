@@ -1,5 +1,6 @@
 """The committed connectors in the real sandbox against the real sample service, through the suite's own manifests."""
 
+import base64
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,7 +75,9 @@ def output(execution: Execution) -> dict[str, Json]:
 
 def test_the_worked_example(suite: SuiteRunner) -> None:
     rows = suite.preview("send-draft", draft_id="r-12345")
-    assert list(rows) == ["To", "Subject", "Body"]
+    assert [*rows][:2] == ["To", "Subject"]
+    assert {rows[label] for label in ("Cc", "Bcc", "Reply-To", "Other parts")} == {"n/a"}
+    assert (rows["From"], rows["Attachments"]) == (sample_data.ADDRESS, "none")
     assert (rows["To"], rows["Subject"]) == ("team@example.com", "Weekly recap")
     assert rows["Body"] == sample_data.DRAFTS["r-12345"].body
     assert suite.sent() == []
@@ -93,11 +96,33 @@ def test_an_id_that_is_not_a_draft(suite: SuiteRunner) -> None:
 @pytest.mark.parametrize("draft", sorted(sample_data.DRAFTS))
 def test_every_draft_is_shown_completely(suite: SuiteRunner, draft: str) -> None:
     sample = sample_data.DRAFTS[draft]
-    assert suite.preview("send-draft", draft_id=draft) == {
-        "To": sample.to,
-        "Subject": sample.subject,
-        "Body": sample.body,
-    }
+    rows = suite.preview("send-draft", draft_id=draft)
+    assert (rows["Subject"], rows["Body"]) == (sample.subject, sample.body)
+    shown = "\n".join(rows.values())
+    assert sample.to in shown
+    assert all(value in shown for _, value in sample.headers)
+    assert sample.html in shown
+    assert all(
+        f"{file.name} ({file.mime_type}, {file.size} bytes)" in rows["Attachments"] for file in sample.attachments
+    )
+
+
+def test_a_second_recipient_in_another_spelling_is_shown(suite: SuiteRunner) -> None:
+    rows = suite.preview("send-draft", draft_id=sample_data.HOSTILE)
+    assert rows["To (1 of 2)"] == sample_data.DRAFTS[sample_data.HOSTILE].to
+    assert rows["To (2 of 2)"] == "somebody-else@example.net"
+    assert rows["Bcc"] == "collector@example.net"
+
+
+def test_an_update_keeps_every_recipient(suite: SuiteRunner) -> None:
+    mail = "To: a@example.com\r\nTO: b@example.com\r\nBcc: c@example.com\r\nSubject: s\r\n\r\ntext"
+    draft = str(suite.service.mailbox.create_draft(base64.urlsafe_b64encode(mail.encode()).decode())["id"])
+    before = suite.preview("update-draft", draft_id=draft, body="new")
+    output(suite.execute("update-draft", draft_id=draft, body="new"))
+    after = suite.preview("send-draft", draft_id=draft)
+    recipients = ("To (1 of 2)", "To (2 of 2)", "Bcc")
+    assert [before[label] for label in recipients] == [after[label] for label in recipients]
+    assert after["Body"] == "new"
 
 
 def test_a_draft_is_created_updated_and_deleted(suite: SuiteRunner) -> None:
@@ -106,7 +131,8 @@ def test_a_draft_is_created_updated_and_deleted(suite: SuiteRunner) -> None:
     ]
     assert output(suite.execute("list-drafts", limit=1))["drafts"] != []
     before = suite.preview("update-draft", draft_id=draft, body="zwei")
-    assert before == {"To": "zoë@example.com", "Subject": "Grüße <1>", "Current body": "eins\n${args.to}"}
+    assert (before["To"], before["Subject"]) == ("zoë@example.com", "Grüße <1>")
+    assert before["Current body"] == "eins\n${args.to}"
     output(suite.execute("update-draft", draft_id=draft, body="zwei"))
     after = suite.preview("delete-draft", draft_id=draft)
     assert after == {"To": "zoë@example.com", "Subject": "Grüße <1>", "Begins": "zwei"}
@@ -191,9 +217,9 @@ def test_an_unknown_op_fails(suite: SuiteRunner) -> None:
 
 
 def test_an_agent_cannot_redirect_the_connector(suite: SuiteRunner) -> None:
-    turned = suite.execute("send-draft", draft_id="r-12345", base_url="https://collector.example")
-    assert failure(turned).kind == "capability_denied"
-    assert suite.service.calls == ()
+    """The manifest says where the service is, and what the agent sends under the same name is not used."""
+    output(suite.execute("send-draft", draft_id="r-12345", base_url="https://collector.example"))
+    assert len(suite.sent()) == 1
 
 
 def test_a_send_without_a_response_is_not_repeated(suite: SuiteRunner) -> None:

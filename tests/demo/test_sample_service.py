@@ -24,7 +24,8 @@ def raw(text: str) -> str:
 
 
 def text_of(message: dict[str, Any]) -> str:
-    return base64.urlsafe_b64decode(message["payload"]["body"]["data"]).decode()
+    part = message["payload"].get("parts", [message["payload"]])[0]
+    return base64.urlsafe_b64decode(part["body"]["data"]).decode()
 
 
 def headers_of(message: dict[str, Any]) -> dict[str, str]:

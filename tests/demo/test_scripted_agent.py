@@ -32,7 +32,7 @@ class Gate:
     def run(self, name: str, args: JsonObject, *, asker: Asker | None = None, wait: int = 0) -> JsonObject:
         self._check()
         assert asker is not None
-        assert asker.agent
+        assert asker.says
         self.calls.append((name, args))
         id_ = f"act-{len(self.calls)}"
         self._given[id_] = next(self._answers, "wait")

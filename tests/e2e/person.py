@@ -1,18 +1,17 @@
 """What a person in front of the console does to answer."""
 
-from tests.e2e.terminal import ENTER, PAGE_DOWN, Terminal
+from tests.e2e.terminal import ENTER, Terminal
 
 READY = "ready for your answer"
-UNREAD = "read it to the end"
+UNREAD = "to read"
 
 
 def read(terminal: Terminal) -> None:
     """Reads a prompt to its end, until an answer counts."""
     terminal.until(lambda text: READY in text or UNREAD in text)
     if UNREAD in terminal.still(0.5):
-        terminal.press(ENTER)
         for _ in range(120):
-            terminal.press(PAGE_DOWN)
+            terminal.press(ENTER)
             if UNREAD not in terminal.still(0.1):
                 break
         terminal.still(1.0)  # what it says may be older than the last key, which an answer must not follow at once

@@ -142,7 +142,7 @@ async def previewed_request(gate: Gate, id_: str) -> JsonObject:
 async def result_of(gate: Gate, id_: str) -> JsonObject:
     """Returns the agent's result once the request has ended."""
     for _ in range(1000):
-        reply = await gate.result(id_)
+        reply = await gate.result(id_, agent="agent-1")
         if reply.body.get("status") not in ("pending_approval", "running"):
             return reply.body
         await asyncio.sleep(0.01)

@@ -72,7 +72,7 @@ def read_disk_state(data: Path) -> DiskState:
     entries_by_request: dict[str, list[Entry]] = {}
     with open_reader(data / LEDGER_FILE) as reader:
         for entry in reader.entries():
-            if entry.request:
+            if entry.request and entry.body.get("gated") is not False:
                 entries_by_request.setdefault(entry.request, []).append(entry)
     return DiskState(
         {id_: _recorded_request(id_, entries) for id_, entries in entries_by_request.items()},

@@ -10,10 +10,11 @@ from typing import Any
 
 import httpx
 
+from aileron_tui.files.agent_tokens import read_token, token_path
 from aileron_tui.gate.gate import Gate
 from aileron_tui.gate.gate_log import GateLog
 from aileron_tui.gate.http_limits import HttpLimits
-from aileron_tui.gate.server import new_token, serving
+from aileron_tui.gate.server import serving
 from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
 from tests.gate.conftest import GateEnv
@@ -75,14 +76,15 @@ class ServedGate:
 @asynccontextmanager
 async def served_gate(env: GateEnv, limits: HttpLimits | None = None) -> AsyncIterator[ServedGate]:
     """Serves a gate, with an approver session for the key of the environment."""
-    token, log = new_token(), io.StringIO()
+    log = io.StringIO()
     async with AsyncExitStack() as stack:
         gate = await stack.enter_async_context(env.gate())
-        url = await stack.enter_async_context(serving(gate, agent_token=token, limits=limits, gate_log=GateLog(log)))
+        url = await stack.enter_async_context(serving(gate, limits=limits, gate_log=GateLog(log)))
         agent, anonymous, approver = [
             await stack.enter_async_context(httpx.AsyncClient(base_url=url, trust_env=False, timeout=20))
             for _ in range(3)
         ]
+        token = read_token(token_path(env.data, "default"))
         agent.headers["Authorization"] = f"Bearer {token}"
         approver.headers["Authorization"] = f"Bearer {await session(approver, env.key)}"
         yield ServedGate(env, gate, url, token, agent, anonymous, approver, log)

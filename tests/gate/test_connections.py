@@ -18,7 +18,7 @@ from tests.gate.conftest import GateEnv, run_async
 from tests.gate.gate_harness import Plan, gate_harness
 from tests.gate.served_gate import DRAFT, SEND, WAITING, ServedGate, error_code, served_gate
 
-FEW = HttpLimits(connections=64, unknown_connections=4, approver_connections=4, agent_minimum_connections=2)
+FEW = HttpLimits(connections=64, unknown_connections=2, approver_connections=4, agent_minimum_connections=2)
 """Leaves 48 connections for agents, 12 for one of them."""
 
 
@@ -47,9 +47,9 @@ def held(served: ServedGate, draft: str) -> bytes:
 
 def test_connections_are_divided_so_that_none_can_use_all() -> None:
     sizes = PoolSizes.within(HttpLimits(), 1_000_000)
-    assert (sizes.unknown, sizes.approvers, sizes.agents.total) == (256, 128, 4096 - 768)
+    assert (sizes.unknown, sizes.approvers, sizes.agents.total) == (128, 128, 4096 - 768)
     few = PoolSizes.within(HttpLimits(), 1024)
-    assert 2 * few.unknown + 2 * few.approvers + few.agents.total <= 1024 - 256
+    assert 4 * few.unknown + 2 * few.approvers + few.agents.total <= 1024 - 256
     assert few.agents.per_agent <= few.agents.total // 4
 
 

@@ -72,7 +72,7 @@ def test_a_stored_outcome_counts_even_if_the_action_is_gone(env: GateEnv) -> Non
 
     async def work() -> None:
         async with env.gate() as gate:
-            assert (await gate.result(id_)).body["status"] == "completed"
+            assert (await gate.result(id_, agent="agent-1")).body["status"] == "completed"
 
     run_async(work())
     with open_reader(env.data / LEDGER_FILE) as reader:

@@ -99,7 +99,7 @@ def test_a_running_request_is_interrupted_and_asked_again(env: GateEnv) -> None:
 
     async def work() -> None:
         async with env.gate() as gate:
-            answer = (await gate.result(id_)).body
+            answer = (await gate.result(id_, agent="agent-1")).body
             error = dig(answer, "failure", "error")
             assert (error["class"], error["retriable"]) == ("outcome_unknown", False)
             (again,) = gate.waiting()
@@ -138,7 +138,7 @@ def test_a_stored_outcome_is_not_lost(env: GateEnv) -> None:
 
     async def work() -> None:
         async with env.gate() as gate:
-            assert (await gate.result(id_)).body["status"] == "completed"
+            assert (await gate.result(id_, agent="agent-1")).body["status"] == "completed"
             assert gate.waiting() == []
 
     run_async(work())
@@ -172,7 +172,7 @@ def test_a_request_whose_action_is_gone_is_withdrawn(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
             assert gate.waiting() == []
-            answer = (await gate.result(id_)).body
+            answer = (await gate.result(id_, agent="agent-1")).body
             assert "changed or removed" in dig(answer, "failure", "error", "message")
 
     run_async(work())
@@ -208,17 +208,21 @@ def test_a_clean_stop_lets_running_ops_finish(env: GateEnv) -> None:
     assert len(env.service.sent) == 1
 
 
-def test_an_upstream_that_closes_the_connection_is_a_failure_and_nothing_is_repeated(env: GateEnv) -> None:
-    async def work() -> None:
+def test_an_upstream_that_closes_the_connection_leaves_the_outcome_unknown(
+    env: GateEnv,
+) -> None:
+    async def work() -> str:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             item = await previewed_request(gate, id_)
             env.service.faults["send"] = ServiceFault.HANG_UP
             await gate.decide(id_, env.decision(item))
             answer = await result_of(gate, id_)
-            assert dig(answer, "failure", "error", "class") == "network_error"
+            assert dig(answer, "failure", "error", "class") == "outcome_unknown"
+            assert dig(answer, "failure", "error", "details", "cause") == "network_error"
+            return id_
 
-    run_async(work())
+    assert outcome(env, run_async(work())) == RequestState.UNKNOWN
     assert len(env.service.sent) == 1
 
 

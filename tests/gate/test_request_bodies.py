@@ -182,7 +182,7 @@ def test_the_length_of_an_agent_name_is_limited(env: GateEnv) -> None:
             pairs = [(key.encode(), value) for key, value in name.items()]
             answer = await served.agent.post(SEND, json=DRAFT, headers=pairs)
             item = await served.previewed_request(answer.json()["approval_id"])
-            assert item["prompt"]["asker"] == {"agent": "zoë 1", "session": "s-9", "folder": "/src", "says": ""}
+            assert item["prompt"]["asker"] == {"agent": "default", "session": "s-9", "folder": "/src", "says": "zoë 1"}
             assert item["session_id"] == "s-9"
 
     run_async(main())

@@ -16,6 +16,7 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.formats import VERSION
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.times import timestamp
+from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.ledger import entry_rules
 from aileron_tui.ledger.entry_check import CheckReport, verify
 from aileron_tui.ledger.full_check import audit
@@ -56,6 +57,7 @@ class Scene:
             "action": action,
             "connector": {"name": "local://samples/mail", "version": "1.0.0", "hash": "sha256:" + "c0" * 32},
             "agent": agent,
+            "says": "",
             "risk": "high",
             "args": {"draft_id": "r-12345", **args},
         }
@@ -127,6 +129,11 @@ class Scene:
         self.ask(request, **args)
         self.show(request)
         return self.decide(request, Verdict.DENY, reason=reason)
+
+    def reopen(self, boot_clock: BootClock | None = None) -> None:
+        """Closes the ledger and opens it again, as a restart does."""
+        self.ledger.close()
+        self.ledger = SqliteLedger(self.ledger.path, clock=self.clock, boot_clock=boot_clock)
 
     def close(self) -> Path:
         self.ledger.close()

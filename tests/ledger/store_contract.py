@@ -46,7 +46,14 @@ OpenReader = Callable[[Path], LedgerReader]
 
 
 def request(action: str = "send-draft", **more: Any) -> JsonObject:
-    return {"action": action, "connector": {"name": "mail"}, "agent": "claude", "risk": "high", "args": {}} | more
+    return {
+        "action": action,
+        "connector": {"name": "mail"},
+        "agent": "claude",
+        "says": "",
+        "risk": "high",
+        "args": {},
+    } | more
 
 
 def enrol(ledger: Ledger) -> UnlockedKey:

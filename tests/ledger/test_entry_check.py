@@ -225,7 +225,8 @@ def test_an_expired_decision(scene: Scene) -> None:
     scene.decide("act-1", expires=timestamp(START))
     scene.clock.now = scene.clock.now.replace(hour=12)
     scene.ask("act-2")
-    scene.decide("act-2", time=timestamp(START), expires=timestamp(START.replace(minute=5)))
+    statement = scene.statement("act-2", time=timestamp(START), expires=timestamp(START.replace(minute=5)))
+    scene.forged_decision("act-2", statement)
     assert found(check(scene.close())) == (5, Damage.SIGNATURE)
 
 

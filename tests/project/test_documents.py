@@ -33,11 +33,15 @@ BLOCK = re.compile(r"^ *```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"`(aileron-tui(?: [^`]*)?)`")
 
 NO_TERMINAL = "terminal"
-"""Marks a command that opens a screen: here it must get as far as the check for a terminal. tests/e2e does the rest."""
+"""Marks a command that needs a terminal: here it must get as far as the check for one. Other tests do the rest."""
 
 RUN: dict[str, int | str] = {
     "aileron-tui": NO_TERMINAL,
     "aileron-tui --url http://127.0.0.1:54321 --token-file ~/.aileron/builder.token": NO_TERMINAL,
+    "aileron-tui agent add laptop-claude": NO_TERMINAL,
+    "aileron-tui agent list": 0,
+    "aileron-tui agent revoke laptop-claude": NO_TERMINAL,
+    "aileron-tui agent rotate laptop-claude": NO_TERMINAL,
     "aileron-tui doctor": 0,
     "aileron-tui gate": 0,
     "aileron-tui history --source here": 1,  # there is no such source in an empty home
@@ -123,7 +127,8 @@ def home(tmp_path: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     monkeypatch.delenv("AILERON_API_URL", raising=False)
     monkeypatch.delenv("AILERON_TOKEN", raising=False)
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("aileron_tui.cli.commands.key.protect_process", lambda: None)  # pytest stays debuggable
+    for module in ("agent", "key"):  # pytest stays debuggable
+        monkeypatch.setattr(f"aileron_tui.cli.commands.{module}.protect_process", lambda: None)
     monkeypatch.setattr("aileron_tui.cli.commands.key.ask_new_passphrase", lambda _: bytearray(b"correct horse"))
     return home
 

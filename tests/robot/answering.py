@@ -44,6 +44,8 @@ def _typing(operator: Operator, case: Case) -> None:
     if "y yes" in operator.terminal.text:
         operator.terminal.press("y")  # it should not have asked
     operator.terminal.still(0.6)
+    operator.ready(8.0)  # until all that was typed has arrived
+    operator.report.why = ""
     if early and (operator.effects() or operator.ended()):
         operator.differ(f"what was typed counted: {operator.ended()}")
         return

@@ -10,6 +10,19 @@ from tests.robot.case import SIZES, Call, Case, Effect, Order
 from tests.robot.operator import Operator, objection
 from tests.robot.service import Fault
 
+_LATE_SHARE: Final = 0.04  # each takes more than half a minute
+_FAULTS: Final = (
+    Fault.NONE,
+    Fault.REFUSED,
+    Fault.MISSING,
+    Fault.ERROR_AFTER,
+    Fault.CUT_AFTER,
+    Fault.CUT_AFTER,
+    Fault.CUT_BEFORE,
+    Fault.HALF_REPLY,
+    Fault.HALF_REPLY,
+    Fault.GARBAGE,
+)
 _RELOAD_SECONDS: Final = 2.6
 
 
@@ -195,20 +208,7 @@ def _answer_after_install(operator: Operator, case: Case) -> None:
 def _outcomes(rng: random.Random, seed: int) -> Case:
     """Replies that are lost, cut, unreadable or refusals: the screen claims only what is so."""
     name = f"task-{seed}"
-    fault = rng.choice(
-        [
-            Fault.REFUSED,
-            Fault.MISSING,
-            Fault.ERROR_AFTER,
-            Fault.CUT_AFTER,
-            Fault.CUT_AFTER,
-            Fault.CUT_BEFORE,
-            Fault.HALF_REPLY,
-            Fault.HALF_REPLY,
-            Fault.GARBAGE,
-            Fault.NONE,
-        ]
-    )
+    fault = Fault.LATE if rng.random() < _LATE_SHARE else rng.choice(_FAULTS)
     op = rng.choice(["create_item", "send_item"])
     steps = [Step(f"{op}_{seed}", {"id": "${args.id}"})]
     where = rng.choice(["only", "only", "first", "second"])

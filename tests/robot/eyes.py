@@ -26,6 +26,7 @@ _TOAST_SECONDS: Final = 12.0
 _QUOTE_MARGIN: Final = 2
 _SIGNS: Final = frozenset("−+")
 _REST_OF_HEADING: Final = re.compile(r"^(?:− as asked, )?(?:\+ )?as edited$")
+_REMARKS: Final = ("⚠", "· ")
 _MAX_PAGES: Final = 80
 _SETTLED: Final = 0.04
 
@@ -72,6 +73,20 @@ class _Frame:
 
     lines: list[list[str]]
     below: int
+
+
+class Window(Terminal):
+    """A terminal whose size changes often."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The screen, line by line. The emulator's own display fails on half of a wide character."""
+        return [text_of(line) for line in cells(self)]
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Makes the window larger or smaller; the program draws it again."""
+        self._screen.erase_in_display(2)
+        super().resize(size)
 
 
 def cells(terminal: Terminal) -> list[list[str]]:
@@ -273,7 +288,8 @@ def _gutter(line: list[str]) -> int:
 
 
 def _is_warning(line: list[str]) -> bool:
-    return text_of(line).lstrip().startswith("⚠")
+    """Whether a line is a warning or a note about the value above it."""
+    return text_of(line).lstrip().startswith(_REMARKS)
 
 
 def _after_warnings(lines: list[list[str]], at: int) -> int:
@@ -287,7 +303,7 @@ def _after_warnings(lines: list[list[str]], at: int) -> int:
 
 def _goes_on(warning: list[str], line: list[str]) -> bool:
     """Whether a line continues a warning, which hangs two columns further in than its sign."""
-    sign = warning.index("⚠")
+    sign = len(text_of(warning)) - len(text_of(warning).lstrip())
     return GUTTER not in line and bool(text_of(line).strip()) and not "".join(line[: sign + 2]).strip()
 
 

@@ -15,10 +15,11 @@ from tests.robot.service import Received
 from tests.robot.session import Session
 
 READY: Final = "ready for your answer"
-UNREAD: Final = "read it to the end"
+UNREAD: Final = re.compile(r"read it|to read")
 NOT_YET: Final = "not yet"
 _NOT_SHOWN: Final = re.compile(r"(\d+) fetched (?:field|value)s? not shown")
 _ENDED: Final = re.compile(r"^(?P<pill>.*?) · noth")
+_LONGEST_RUN: Final = 50.0
 DONE, FAILED, UNKNOWN, DENIED = "done", "failed", "unknown", "denied"
 
 
@@ -71,8 +72,8 @@ class Operator:
         self.terminal.still(0.1)
         try:
             (case.script or answer_by_order)(self, case)
-        except (CannotRead, AssertionError, TimeoutError) as error:
-            self.differ(f"the robot got stuck: {error}")
+        except (CannotRead, AssertionError, OSError, ValueError, ArithmeticError) as error:
+            self.differ(f"the robot got stuck: {error!r}")
         self.report.log = [_line(item) for item in self.received()]
         self.report.seconds = time.monotonic() - started
         return self.report
@@ -110,9 +111,9 @@ class Operator:
 
     def approve(self) -> bool:
         """Approves what is on screen, and confirms it; False if the console does not accept it."""
-        for _ in range(6):
+        for tried in range(6):
             if not self.ready(8.0):
-                return False
+                return bool(tried and self.ended()) and self.confirm()
             self.terminal.press("a")
             self._until(lambda: self._asks_twice() or self.ended() or NOT_YET in status(self.terminal), 6)
             if self._asks_twice() or NOT_YET not in status(self.terminal):
@@ -172,7 +173,7 @@ class Operator:
         """Whether the console asks about a request, and nothing is being sent."""
         for _ in range(2):
             line = status(self.terminal)
-            if title_place(self.terminal) is None or not (READY in line or UNREAD in line):
+            if title_place(self.terminal) is None or not (READY in line or UNREAD.search(line)):
                 return False
             self.terminal.still(0.4)
         return title_place(self.terminal) is not None
@@ -257,7 +258,7 @@ class Operator:
         """Waits for the end of the request; if the console asks again, reads and answers that. Gives the pill."""
         order = order or self.case.order
         for _ in range(3):
-            end = time.monotonic() + 20
+            end = time.monotonic() + _LONGEST_RUN
             while time.monotonic() < end and not self._is_over():
                 if self.is_asking():
                     break

@@ -71,7 +71,7 @@ def run_all(keys: Sequence[Key], jobs: int, broken: str = "", *, quiet: bool = T
         tempfile.TemporaryDirectory(prefix="robot-cache-") as cache,
         multiprocessing.get_context("spawn").Pool(max(1, jobs)) as pool,
     ):
-        shares = [(share, broken, Path(cache)) for share in _shares(keys)]
+        shares = [(share, broken, Path(cache)) for share in _shares(keys, jobs)]
         if any(key[0] in SAMPLES for key in keys):
             with sample_config() as config:
                 settings = sandbox_settings(config, Path(cache), PublisherKeyring())
@@ -87,12 +87,13 @@ def run_all(keys: Sequence[Key], jobs: int, broken: str = "", *, quiet: bool = T
     return figures
 
 
-def _shares(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
+def _shares(keys: Sequence[Key], jobs: int) -> Iterator[Sequence[Key]]:
     """The cases of each session; those with the sample connectors have sessions of their own."""
     for samples in (True, False):
         some = [key for key in keys if (key[0] in SAMPLES) is samples]
-        for at in range(0, len(some), CASES_PER_SESSION):
-            yield some[at : at + CASES_PER_SESSION]
+        size = max(1, min(CASES_PER_SESSION, -(-len(some) // max(1, jobs))))
+        for at in range(0, len(some), size):
+            yield some[at : at + size]
 
 
 def run_share(share: tuple[Sequence[Key], str, Path | None]) -> list[Result]:

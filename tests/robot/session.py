@@ -18,9 +18,10 @@ from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, S
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.signing import key_store
 from aileron_tui.surface.key_enrolment import changing_keys
-from tests.e2e.terminal import Terminal, environment
+from tests.e2e.terminal import environment
 from tests.robot import bundle
 from tests.robot.case import Call, Case
+from tests.robot.eyes import Window
 from tests.robot.service import Service
 
 _CONFIG: Final = """
@@ -95,7 +96,7 @@ class Session:
         info = json.loads(line)
         self._address = info["url"].removeprefix("http://")
         self._token = Path(info["agent_token_file"]).read_text("ascii").strip()
-        self.terminal = Terminal([], self.environment, (80, 24))
+        self.terminal = Window([], self.environment, (80, 24))
         self.terminal.until(lambda text: "No requests waiting" in text or "nothing waiting" in text)
         return self
 

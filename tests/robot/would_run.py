@@ -16,6 +16,8 @@ from tests.robot.eyes import Page, Value
 from tests.robot.lookalikes import as_seen
 from tests.robot.service import Spelled, spelled
 
+REQUIRED: Final = True
+"""Whether a prompt that does not name the op is refused."""
 _ABOUT_CONNECTOR: Final = frozenset({"Connector", "Hash", "Signature"})
 _STEP: Final = re.compile(r"^Step (\d+)$")
 _NUMBERED: Final = re.compile(r"^(\d+)\. (.+)$")
@@ -38,7 +40,7 @@ def objection(page: Page, order: Order, labels: Mapping[str, str]) -> str:
     """Why what would run is not what was ordered; "" if it is. `labels` has the label of each input by its name."""
     steps = _steps(page.section("would run"))
     if not steps:
-        return "it does not say what would run"
+        return "it does not say what would run" if REQUIRED else ""
     if len(steps) != len(order.effects):
         return f"{len(steps)} steps would run, {len(order.effects)} were ordered"
     for step, effect in zip(steps, order.effects, strict=True):

@@ -60,7 +60,9 @@ def approver(gate: FakeGate, key: UnlockedKey, found: FoundGate = FOUND) -> Appr
 def test_an_agent_introduces_itself_and_waits() -> None:
     gate = FakeGate(fixed(202, {"status": "pending_approval", "approval_id": "act-1"}))
     with agent(gate) as client:
-        answer = client.run("send-draft", {"draft_id": "r-1"}, asker=Asker("zoë", "s-1", "/a\nb"), wait=5000)
+        answer = client.run(
+            "send-draft", {"draft_id": "r-1"}, asker=Asker(says="zoë", session="s-1", folder="/a\nb"), wait=5000
+        )
     assert answer["approval_id"] == "act-1"
     sent = gate.last
     assert (sent.method, sent.url.path) == ("POST", "/v1/actions/send-draft/run")

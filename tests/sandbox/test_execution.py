@@ -100,7 +100,7 @@ def test_failure_classes_of_the_sandbox_itself(runner: Runner, service: Upstream
     assert (gone["class"], gone["boundary"], gone["retriable"]) == ("network_error", "external", True)
     post = {"url": service.url("/hang/up"), "method": "POST"}
     cut = error(failure(runner, guests.http_guest(post), service.host_port))
-    assert (cut["class"], cut["retriable"]) == ("network_error", False)
+    assert (cut["class"], cut["retriable"], cut["details"]) == ("outcome_unknown", False, {"cause": "network_error"})
     assert len(service.received) == 1
     runner.limits = replace(runner.limits, execute_seconds=0.3)
     late = error(failure(runner, guests.SPIN))
@@ -124,6 +124,6 @@ def test_numbers_keep_their_digits_in_the_result(runner: Runner) -> None:
 
 
 def test_the_classes_are_the_closed_set() -> None:
-    agents = set(FailureKind) - {FailureKind.CONNECTOR_LOAD_FAILED}
+    agents = set(FailureKind) - {FailureKind.CONNECTOR_LOAD_FAILED, FailureKind.OUTCOME_UNKNOWN}
     assert len(agents) == 9
     assert {Failure(kind, "", "").agent_kind for kind in FailureKind} == agents

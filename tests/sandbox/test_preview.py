@@ -205,3 +205,8 @@ def test_an_internal_error_of_the_sandbox_is_one_line_too(
     assert reason == "the sandbox failed in http_request: RuntimeError"
     assert "something" not in caplog.text
     assert line(get(service, "/draft"), service.host_port) == ""
+
+
+@pytest.mark.parametrize("number", [b"0e-99999999", b"1e400", b"9" * 5000, b"1E+99999999999"])
+def test_a_number_of_an_upstream_that_cannot_be_spelled(line: Callable[..., str], number: bytes) -> None:
+    assert line(guests.printing(b'{"output":{"message":{"snippet":' + number + b"}}}")) == "connector crashed"

@@ -33,11 +33,12 @@ class ReceivedRequest:
 
 @dataclass(slots=True)
 class Upstream:
-    """A running service."""
+    """A running service. Requests for `/scripted` get the responses of the paths in `script`, one after another."""
 
     port: int
     scheme: str = "http"
     received: list[ReceivedRequest] = field(default_factory=list)
+    script: list[str] = field(default_factory=list)
 
     @property
     def host_port(self) -> str:
@@ -57,7 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.upstream.received.append(ReceivedRequest(self.command, self.path, dict(self.headers.items()), body))
-        split = urlsplit(self.path)
+        split = urlsplit(self.server.upstream.script.pop(0) if self.path == "/scripted" else self.path)
         query = {key: values[0] for key, values in parse_qs(split.query).items()}
         route = getattr(self, "_" + split.path.strip("/").replace("/", "_"), None)
         if route is None:

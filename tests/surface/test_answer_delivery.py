@@ -7,7 +7,7 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import InvalidReply, NoReply, NotAllowed, NotFound, NotWaiting, PromptChanged, Rejected
@@ -45,6 +45,9 @@ class Gate:
 
     def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         yield None
+
+    def fetched(self, id_: str) -> Json:
+        raise NotImplementedError
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
         raise AssertionError

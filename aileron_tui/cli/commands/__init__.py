@@ -10,6 +10,7 @@ COMMANDS = {
     "deny": "deny a waiting request",
     "watch": "print requests as they arrive, change and end",
     "history": "show, search, verify and export the history",
+    "agent": "add, list and revoke agents and their tokens",
     "key": "create and manage signing keys and approvers",
     "preview": "print the prompt for a call without making a request",
     "lint": "check action, connector and suite manifests",

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     setup = gate_setup(load_config(paths().config), options.manifests)
     log = GateLog(sys.stderr, as_json=options.log_json)
     address = ListenAddress(options.host, options.port, options.allow_remote)
-    asyncio.run(serve(Gate(setup), setup.data, address, output=sys.stdout, gate_log=log))
+    asyncio.run(serve(Gate(setup), setup.data, address, output=sys.stdout, gate_log=log, own_process=True))
     return OK
 
 

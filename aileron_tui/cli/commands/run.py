@@ -30,9 +30,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wait", metavar="SECONDS", type=_seconds, default=0, help="how long to wait for the result; default: 0"
     )
-    parser.add_argument("--agent", metavar="NAME", default="", help="the agent's name, shown in the prompt")
+    parser.add_argument(
+        "--agent", metavar="NAME", default="", help="what the agent calls itself; the prompt marks it as a claim"
+    )
     parser.add_argument("--url", default="", help="the gate to call; default: the gate of this home")
-    parser.add_argument("--token-file", metavar="FILE", type=Path, help="a file with the agent token, for another gate")
+    parser.add_argument(
+        "--token-file", metavar="FILE", type=Path, help="the agent's token file; default: that of the agent default"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,7 +71,8 @@ def _environment_token(found: FoundGate) -> str:
 def _call(client: AgentClient, options: argparse.Namespace, args: JsonObject) -> JsonObject:
     """Calls the action and polls for the result until the time is over."""
     end = time.monotonic() + options.wait
-    asker = Asker(options.agent[:_LONGEST_NAME], os.environ.get(SESSION_VARIABLE, "")[:_LONGEST_NAME], _folder())
+    session = os.environ.get(SESSION_VARIABLE, "")[:_LONGEST_NAME]
+    asker = Asker(says=options.agent[:_LONGEST_NAME], session=session, folder=_folder())
     answer = client.run(options.action, args, asker=asker, wait=min(options.wait, LONGEST_WAIT))
     id_ = answer.get("approval_id")
     while isinstance(id_, str) and _unfinished(answer) and time.monotonic() < end:

@@ -13,11 +13,13 @@ from aileron_tui.console.key_hints import KeyHint, dialog_hints, hint
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, foreign_line, trusted
 from aileron_tui.console.screens.dialog import Dialog
+from aileron_tui.console.widgets.limited_input import LimitedInput
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, plain, read
 from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import visible
 
 _MAX_INPUT_LENGTH: Final = 60
+_MAX_TYPED_LENGTH: Final = 10_000
 
 
 class ChoiceButton(RadioButton):
@@ -79,7 +81,7 @@ class EditScreen(Dialog[JsonObject | None]):
             yield TextArea(shown, id=f"field-{number}", soft_wrap=True)
         else:
             # Not selected on focus, or the first key would replace the text.
-            yield Input(shown, id=f"field-{number}", select_on_focus=False)
+            yield LimitedInput(shown, id=f"field-{number}", select_on_focus=False, max_length=_MAX_TYPED_LENGTH)
 
     def action_choose(self) -> None:
         """Selects the highlighted radio button."""

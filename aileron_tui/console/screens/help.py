@@ -20,6 +20,7 @@ from aileron_tui.console.key_names import display
 from aileron_tui.console.key_table import MOUSE, bindings, keys_of, of
 from aileron_tui.console.render import ACCENT, MUTED, STRONG, trusted
 from aileron_tui.console.widgets.key_line import KeyLine
+from aileron_tui.console.widgets.limited_input import LimitedInput
 from aileron_tui.files.paths import bundled
 
 _MIN_WIDTH_FOR_COLUMNS: Final = 56
@@ -109,7 +110,7 @@ class HelpScreen(ModalScreen[None]):
             yield Static(
                 trusted("Keys", STRONG) + trusted("  Enter and space never answer a request.", MUTED), id="help-title"
             )
-            yield Input(placeholder="search", id="help-words", compact=True, max_length=60)
+            yield LimitedInput(placeholder="search", id="help-words", compact=True, max_length=60)
             with VerticalScroll(id="help-keys"):
                 yield KeyTable(self._scope, self._keymap)
             yield KeyLine(partial(footer, KeyScope.HELP, overrides=self._keymap))

@@ -29,6 +29,7 @@ from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets.chart import MAX_DAYS, Chart
 from aileron_tui.console.widgets.history_table import Columns, HistoryTable
 from aileron_tui.console.widgets.key_line import KeyLine
+from aileron_tui.console.widgets.limited_input import LimitedInput
 from aileron_tui.console.widgets.request_detail import RequestDetail
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
@@ -96,7 +97,7 @@ class HistoryScreen(Screen[None]):
         yield Static(id="history-title")
         with Horizontal(id="history-search"):
             yield Static(trusted("/", MUTED), id="history-slash")
-            yield Input(
+            yield LimitedInput(
                 placeholder="search, such as recap since:7d", id="history-words", compact=True, max_length=LONGEST
             )
             yield Static(id="history-outcome")

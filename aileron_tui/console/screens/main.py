@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from aileron_tui.console.port import ConsolePort
     from aileron_tui.console.widgets.prompt_view import PromptView
+    from aileron_tui.core.request import Request
 
 _WIDE, _NARROW = 90, 60
 _SMALLEST: Final = (40, 15)
@@ -43,6 +44,7 @@ _LOW: Final = 20
 _BANNER_LINES: Final = 2
 _SHAPES: Final = frozenset({"-wide", "-narrow", "-folded", "-small"})
 _JUST_AFTER: Final = 0.02
+_MAX_FILTER: Final = 200
 
 
 class Panes(Container, CachedWidget):
@@ -84,17 +86,16 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
 
     def mount_prompt(self) -> None:
         """Adds the prompt and the filter, which load slowly and are not needed in the first frame."""
-        from textual.widgets import Input  # noqa: PLC0415
-
+        from aileron_tui.console.widgets.limited_input import LimitedInput  # noqa: PLC0415
         from aileron_tui.console.widgets.prompt_view import PromptView  # noqa: PLC0415
 
         self.app.stylesheet.read(bundled("styles") / "prompt.tcss")
         self._view = PromptView()
-        too_small = trusted("This window is too small to read a request. Make it at least 40 × 15; d still denies.")
+        too_small = trusted("This window is too small to show a request. Make it at least 40 × 15 to answer.")
         self._banner = TwoSidedLine(id="banner")
         self.mount(self._banner, Static(too_small, id="small"), before="#panes")
         self.query_one("#panes").mount(self._view)
-        self._filter = Input(placeholder="filter", id="filter")
+        self._filter = LimitedInput(placeholder="filter", id="filter", max_length=_MAX_FILTER)
         self.mount(self._filter, before=self.query_one(AnswerBar))
         self.redraw()
 
@@ -116,12 +117,19 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
             name_source = self._several and not self.has_class("-folded")
             brief = self.size.height < _LOW
             self._view.show(request, note=request_note(self.port, request, name_source=name_source, brief=brief))
-        if request and self._view and self._view.ready:
-            self.arming.prompt_shown(request.key, request.digest)
+        if self._view and self._view.ready:
+            self._note_shown(request)
         self._show_header()
         self.show_status()
         if self._clock:
             (self._clock.resume if self.port.board.requests else self._clock.pause)()
+
+    def _note_shown(self, request: "Request | None") -> None:
+        """Notes which request can be answered: the one that is shown and listed. If it was not, the wait restarts."""
+        if request and self.port.board.is_listed(request.key) and not self.has_class("-small"):
+            self.arming.prompt_shown(request.key, request.digest)
+        else:
+            self.arming.prompt_hidden()
 
     def _tick(self) -> None:
         if self._view:
@@ -155,11 +163,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def key_state(self) -> KeyState:
         """What decides which keys can be used now."""
         view = self._view
-        prompt = PromptOnScreen(
-            too_small=self.has_class("-small"),
-            read_to_end=view is not None and view.read_to_end,
-            changed_above=lambda: view is not None and view.ready and view.changed_above,
-        )
+        prompt = PromptOnScreen(self.has_class("-small"), lambda: view.unread if view and view.ready else None)
         return key_state(self.port, self.answers, self._vaults, prompt)
 
     # layout
@@ -207,9 +211,10 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         (self._view if self._view and waiting.has_focus else waiting).focus()
 
     def action_focus_prompt(self) -> None:
-        """Focuses the prompt, so that it can be scrolled."""
+        """Focuses the prompt and scrolls to what must still be read."""
         if self._view:
             self._view.focus()
+            self._view.read_on()
 
     def on_descendant_focus(self) -> None:
         """Updates the status line, which differs while the filter has the focus."""
@@ -219,8 +224,14 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         """Shows the request now that the prompt is mounted."""
         self.redraw()
 
+    def on_prompt_view_lines_read(self) -> None:
+        """Updates the status line, which says how much is left to read."""
+        self.show_status()
+
     def on_prompt_view_read_to_end(self) -> None:
-        """Updates the status line, because high risk can be approved now."""
+        """Remembers that the request was read, also for a batch."""
+        if self._view and (request := self._view.request):
+            self.port.board.record_read(request)
         self.show_status()
 
     # the filter

@@ -1,5 +1,6 @@
 """Opens the history, raw view, log and help. Each screen is loaded only when it is opened."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -24,7 +25,11 @@ def open_raw(app: App[Any], port: "ConsolePort", request: "Request") -> None:
     """Opens the raw view of a request."""
     from aileron_tui.console.screens.raw import RawScreen  # noqa: PLC0415
 
-    app.push_screen(RawScreen(request, keymap=port.keymap_in_use))
+    source = port.source(request.source)
+    preview = request.prompt.preview
+    asks = preview is not None and preview.hidden and request.refreshable and request.state.decidable
+    load = partial(source.fetched, request.id) if source is not None and asks else None
+    app.push_screen(RawScreen(request, keymap=port.keymap_in_use, load=load))
 
 
 def open_log(app: App[Any], port: "ConsolePort") -> None:

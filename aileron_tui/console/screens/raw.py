@@ -1,6 +1,6 @@
 """The raw view: the exact call and preview of a request as JSON, with the values that a decision is bound to."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import ClassVar, Final
 
@@ -18,16 +18,18 @@ from aileron_tui.console.key_table import BY_ID, bindings
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, trusted
 from aileron_tui.console.widgets.json_view import JsonView, json_text
 from aileron_tui.console.widgets.key_line import KeyLine
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.files.paths import bundled
 
 MAX_COPIED: Final = 1024 * 1024
+_MAX_NOTE: Final = 200
 
 
-def fields(request: Request) -> JsonObject:
-    """The values to show, starting with the call."""
+def fields(request: Request, fetched: Json = None) -> JsonObject:
+    """The values to show, starting with the call; `fetched` is everything that the preview op returned."""
     prompt = request.prompt
     preview: Json = prompt.preview.fields() if prompt.preview else None
     shown = prompt.fields()
@@ -39,11 +41,13 @@ def fields(request: Request) -> JsonObject:
         "args": prompt.args,
         **({"edit": request.edit} if request.edit else {}),
         "preview": "fetching" if request.fetching else preview,
+        **({"everything fetched": fetched} if fetched is not None else {}),
         "id": request.id,
         **({"source": request.source} if request.source else {}),
         "digest": request.digest,
         "head": request.head,
         "instance": request.instance,
+        **({"steps": shown["steps"]} if prompt.steps else {}),
         "connector": shown["connector"],
         "asker": shown["asker"],
         "risk": shown["risk"],
@@ -65,13 +69,21 @@ class RawScreen(Screen[None]):
     class TextReady(Message):
         """The text is ready."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, note: str = "") -> None:
             super().__init__()
             self.text = text
+            self.note = note
 
-    def __init__(self, request: Request, *, keymap: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        request: Request,
+        *,
+        keymap: Mapping[str, str] | None = None,
+        load: Callable[[], Json] | None = None,
+    ) -> None:
         super().__init__()
         self._request = request
+        self._load = load
         self._keymap = keymap
         self._text = ""
 
@@ -87,13 +99,22 @@ class RawScreen(Screen[None]):
 
     @work(thread=True, exit_on_error=False)
     def _make_text(self) -> None:
-        self.post_message(self.TextReady(json_text(fields(self._request))))
+        note = "fetching the rest…" if self._load else ""
+        self.post_message(self.TextReady(json_text(fields(self._request)), note))
+        if self._load is None:
+            return
+        try:
+            text, note = json_text(fields(self._request, self._load())), "with everything that was fetched just now"
+        except AileronError as error:
+            text, note = json_text(fields(self._request)), f"the rest cannot be fetched: {inline(str(error))}"
+        self.post_message(self.TextReady(text, note))
 
     def on_raw_screen_text_ready(self, event: TextReady) -> None:
         """Shows the text."""
         self._text = event.text
         self.query_one(JsonView).show(event.text)
-        self._show_title(f"{len(event.text):,} characters")
+        size = f"{len(event.text):,} characters"
+        self._show_title(f"{size}, {clip(inline(event.note), _MAX_NOTE)}" if event.note else size)
 
     def _show_title(self, words: str, style: str = MUTED) -> None:
         name = foreign_line(clip(inline(self._request.prompt.action), 40), STRONG)

@@ -10,6 +10,7 @@ from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import foreign_line, trusted
 from aileron_tui.console.screens.dialog import Dialog
+from aileron_tui.console.widgets.limited_input import LimitedInput
 from aileron_tui.surface.arming import Arming
 
 
@@ -25,7 +26,7 @@ class ReasonScreen(Dialog[str | None]):
 
     def parts(self) -> ComposeResult:
         yield Static(trusted("Deny ", "bold") + foreign_line(self._action) + trusted("?", "bold"), classes="question")
-        yield Input(placeholder="reason (optional)", max_length=500)
+        yield LimitedInput(placeholder="reason (optional)", max_length=500)
 
     async def action_submit(self) -> None:
         """Does the same as enter in the field."""

@@ -47,6 +47,11 @@ class Fields(LineWidget):
         self._fields: tuple[Field, ...] = ()
         self._label_width = 0
 
+    @property
+    def content(self) -> object:
+        """The fields."""
+        return self._fields
+
     def show(self, fields: Sequence[Field], label_width: int) -> None:
         """Shows these fields; labels go above their values if `label_width` is 0."""
         if (tuple(fields), label_width) != (self._fields, self._label_width):

@@ -254,7 +254,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
             _cell(outcome(record), _OUTCOME),
             _cell(trusted(took.rjust(_TOOK)), _TOOK),
             _cell(_text(record.surface, _SURFACE, MUTED), _SURFACE),
-            _cell(_text(record.agent, agent, MUTED), agent),
+            _cell(_text(record.asked_by, agent, MUTED), agent),
             _cell(trusted(record.signature, MUTED), _SIGNED),
         )
         return trusted("▸ " if cursor else "  ") + trusted("  ").join(cells)
@@ -269,7 +269,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         parts = [outcome(record, _OUTCOME_ON_TWO_LINES)]
         if record.took is not None:
             parts.append(trusted(f"in {span(record.took)}", MUTED))
-        named = (record.source if self._show_source else "", record.surface, record.agent)
+        named = (record.source if self._show_source else "", record.surface, record.asked_by)
         parts.extend(_text(text, 24, MUTED) for text in named if text)
         if record.signature:
             parts.append(trusted(record.signature, MUTED))

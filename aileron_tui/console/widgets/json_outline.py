@@ -62,6 +62,11 @@ class JsonOutline:
         self._update_shown()
         return True
 
+    def unfold_all(self) -> None:
+        """Shows every line."""
+        self.folded.clear()
+        self._update_shown()
+
     def _update_shown(self) -> None:
         self._shown = []
         number = 0

@@ -1,12 +1,15 @@
 """Widgets that can compute their lines for any width, so that their height is known before they are drawn."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from textual.content import Content
 from textual.geometry import Size
 
 from aileron_tui.console.textual_internals import forget_measured_height
 from aileron_tui.console.widgets.cached_widget import CachedWidget
+
+_FIXED_WIDTH: Final = 200
 
 
 class LineWidget(CachedWidget):
@@ -30,6 +33,11 @@ class LineWidget(CachedWidget):
     def render(self) -> Content:
         """All lines."""
         return Content("\n").join(self.lines_at(self.size.width))
+
+    @property
+    def content(self) -> object:
+        """What the widget says at any width; if it changes, it must be read again."""
+        return tuple(line.plain for line in self.lines_at(_FIXED_WIDTH))
 
     def refresh_lines(self, old_height: int) -> None:
         """Redraws the widget; updates the layout of the screen only if the height is no longer `old_height`."""

@@ -135,6 +135,20 @@ class LongText:
         start = self._row_ends[index - 1] if index else 0
         return next((start + number for number, row in enumerate(self._rows_of(index)) if row.line >= wanted), start)
 
+    def boundary_at(self, y: int, *, after: bool) -> tuple[int, int]:
+        """The position of the line, or part of a long line, that starts at row `y`; else of the next or this one."""
+        if y >= self.height:
+            return len(self._row_ends), 0
+        index, line = self.position_of(y)
+        if not after or self.row_at((index, line)) == y:
+            return index, line
+        last = self.row(self._row_ends[index] - 1)
+        return (index, line + 1) if last and last.line > self._first_line(index) + line else (index + 1, 0)
+
+    def row_at_boundary(self, position: tuple[int, int]) -> int | None:
+        """The row at a position that `boundary_at` returned at any width; None if it is not counted yet."""
+        return self.height if self.counted and position[0] >= len(self._row_ends) else self.row_at(position)
+
     def row_of_line(self, line: int) -> int | None:
         """The row in which a line starts; None if it is not counted yet."""
         index = bisect_right(self._line_ends, line)

@@ -5,9 +5,11 @@ from typing import Final
 
 from textual.containers import VerticalScroll
 from textual.message import Message
+from textual.widget import Widget
 
 from aileron_tui.console.widgets.cached_widget import CachedWidget
 from aileron_tui.console.widgets.quote import Quote
+from aileron_tui.console.widgets.quote_text import QuoteText
 
 _TO_THE_END: Final = 10**9
 
@@ -26,6 +28,21 @@ class PromptScroll(VerticalScroll, CachedWidget, can_focus=False, inherit_bindin
     def on_resize(self) -> None:
         """Reports the new size to the view."""
         self.post_message(self.Resized())
+
+    def scroll_to_row(self, part: Widget, row: int) -> None:
+        """Brings a row of a part into view, below the row before it; the text of a quote also scrolls by itself."""
+        top, parent = part.virtual_region.y, part.parent
+        if isinstance(parent, Quote):
+            top += parent.virtual_region.y
+        first, last, height = row, row + 1, self.size.height
+        if isinstance(part, QuoteText):
+            first = row - part.show_row(row)
+            last = first + 1
+            if part.outer_size.height <= height:
+                first, last = 0, part.outer_size.height
+        y = round(self.scroll_y)
+        if not y <= top + first < top + last <= y + height:
+            self.scroll_to(y=max(0, top + first - 1, top + last - height), animate=False)
 
     def scroll_rows(self, rows: int, quotes: Sequence[Quote], *, pages: bool = False) -> None:
         """Scrolls by rows (or pages). A quote in view scrolls to its end before the body does."""

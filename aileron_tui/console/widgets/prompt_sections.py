@@ -10,7 +10,7 @@ from typing import Final
 from aileron_tui.console.widgets.fields import Field
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.prompt import NOT_AVAILABLE
-from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.prompt_rows import Row, fold_missing
 from aileron_tui.core.values import dataclass
 
 MAX_FIELDS: Final = 100
@@ -46,7 +46,7 @@ def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section
     blocks: list[Block] = []
     overflow: list[Pair] = []
     budget = _MAX_TOTAL_LENGTH
-    for row, old in paired(rows, before):
+    for row, old in paired(fold_missing(rows) if before is None else rows, before):
         longest = max(len(row.value), len(old.value) if old else 0)
         small = len(row.label) <= MAX_LABEL_LENGTH and longest <= MAX_VALUE_LENGTH
         inline = small and (not row.multiline or (old is None and (row.missing or not row.value)))
@@ -59,7 +59,7 @@ def section(rows: Sequence[Row], before: Sequence[Row] | None = None) -> Section
             overflow.append((row, old))
     if overflow:
         edited = any(old for _, old in overflow)
-        text = _signed_lines(overflow) if edited else _lines(row for row, _ in overflow)
+        text = _signed_lines(overflow) if edited else row_lines(row for row, _ in overflow)
         note = "edited, one line each" if edited else "one line each"
         blocks.append(Block(f"{len(overflow):,} more rows", text, note, edited, is_list=True))
     return Section(tuple(fields), tuple(blocks))
@@ -85,14 +85,14 @@ def _blocks(row: Row, old: Row | None) -> list[Block]:
     return [Block(row.label, "\n".join(lines), "edited", is_diff=True)]
 
 
-def _lines(rows: Iterable[Row]) -> str:
+def row_lines(rows: Iterable[Row]) -> str:
     """One line for each row, with newlines replaced by a sign."""
     return "\n".join(f"{_one_line(row.label)}: {_one_line_value(row)}" for row in rows)
 
 
 def _signed_lines(pairs: Iterable[Pair]) -> str:
     """The same with a sign before each line; an edited row appears twice, before and after the edit."""
-    return "\n".join(f"{sign} {_lines([shown])}" for row, old in pairs for sign, shown in signed_rows(row, old))
+    return "\n".join(f"{sign} {row_lines([shown])}" for row, old in pairs for sign, shown in signed_rows(row, old))
 
 
 def _one_line_value(row: Row) -> str:

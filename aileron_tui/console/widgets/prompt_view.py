@@ -16,6 +16,7 @@ from textual.widgets import Static
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, trusted
+from aileron_tui.console.textual_internals import painted_regions
 from aileron_tui.console.widgets import prompt_words as words
 from aileron_tui.console.widgets.cached_widget import CachedWidget
 from aileron_tui.console.widgets.fields import Field, Fields, common_label_width
@@ -25,18 +26,23 @@ from aileron_tui.console.widgets.prompt_scroll import PromptScroll
 from aileron_tui.console.widgets.prompt_sections import Block, Section, section
 from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.console.widgets.quote_heights import share_height
-from aileron_tui.console.widgets.reading_progress import ReadingProgress, at_start
+from aileron_tui.console.widgets.reading_progress import PromptPart, ReadingProgress, Unread
 from aileron_tui.console.widgets.time_left import time_left
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.daemon_kinds import FILLED_IN
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
+from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.step_rows import step_rows
 from aileron_tui.core.times import utc_now
 
 _QUOTE_INDENT: Final = 2
 _LOW_HEIGHT: Final = 16
 _EMPTY: Final = Content("")
 _NO_AGE: Final = (None, "")
+# Facts about the call that need not be read at low and normal risk, unless there is a warning.
+_CLAIMS: Final = frozenset({"claims"})
+_ABOUT_THE_CALL: Final = _CLAIMS | {"runs"}
 
 
 class PromptView(CachedWidget, can_focus=True):
@@ -48,6 +54,7 @@ class PromptView(CachedWidget, can_focus=True):
     PromptView Static { height: auto; width: 1fr; }
     PromptView Quote { margin: 0 0 1 2; }
     PromptView #prompt-cautions { display: none; }
+    PromptView #prompt-last { display: none; }
     PromptView .section { margin: 1 0 0 0; }
     PromptView #prompt-empty { height: 1fr; content-align: center middle; text-align: center; display: none; }
     """
@@ -56,13 +63,19 @@ class PromptView(CachedWidget, can_focus=True):
     class Ready(Message):
         """The view is mounted and can show a request."""
 
+    class LinesRead(Message):
+        """More lines of the prompt have been on screen, or some must be read again."""
+
     class ReadToEnd(Message):
-        """The last line of the prompt and of each quote in it has been on screen."""
+        """Every line that must be read before an approval has been on screen."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.ready = False
         self._progress = ReadingProgress()
+        self._reported: tuple[str, Unread, bool] = ("", Unread(0), False)
+        self._recording = False
+        self._has_warning = False
         self._lookalikes = LookalikeScan(self)
         self._show_when_ready: tuple[Request | None, Content | None] = (None, None)
         self._last_shown: tuple[Request | None, Content | None] = (None, None)
@@ -70,10 +83,10 @@ class PromptView(CachedWidget, can_focus=True):
         self._version = ""
         self._now = utc_now()
         self._cautions = _EMPTY
-        self._sent = self._filled = self._fetched = Section()
+        self._sent = self._filled = self._fetched = self._runs = Section()
         self._title: tuple[Prompt | None, bool, Content] = (None, True, _EMPTY)
         self._age: tuple[Request | None, str] = _NO_AGE
-        self._quotes: dict[str, list[Quote]] = {"sent": [], "filled": [], "fetched": []}
+        self._quotes: dict[str, list[Quote]] = {"sent": [], "filled": [], "fetched": [], "runs": [], "long": []}
 
     def compose(self) -> ComposeResult:
         """A fixed title, and below it the scrolling body."""
@@ -91,8 +104,9 @@ class PromptView(CachedWidget, can_focus=True):
             yield TwoSidedLine(id="prompt-unavailable", classes="section")
             yield TwoSidedLine(id="fetched-head", classes="section")
             yield Fields(id="fetched")
-            yield Fields(trusted("claimed by the agent", STRONG), id="claims", classes="section")
+            yield Fields(trusted("agent says", STRONG), id="claims", classes="section")
             yield Fields(trusted("would run", STRONG), id="runs", classes="section")
+            yield Static(id="prompt-last")
         yield TwoSidedLine(id="prompt-foot")
 
     def on_mount(self) -> None:
@@ -132,24 +146,60 @@ class PromptView(CachedWidget, can_focus=True):
         self._now = utc_now()
         if changed:
             self._version = version
-            # The scroll position is kept, so what is above it may have changed unseen.
-            self._progress.restart({part for part in self._parts() if not at_start(part)} if same else set())
             self._make_sections(request)
             if not same:
+                self._progress.restart()
                 self._body.scroll_to(y=0, animate=False)
                 for quote in self._shown_quotes():
                     quote.body.scroll_to(y=0, animate=False)
         self._draw(note)
 
     @property
-    def read_to_end(self) -> bool:
-        """Whether the whole prompt has been on screen."""
-        return self._progress.is_complete
+    def request(self) -> Request | None:
+        """The request that is shown."""
+        return self._request
 
     @property
-    def changed_above(self) -> bool:
-        """Whether the prompt changed while a later part was shown, and its start has not been on screen since."""
-        return self._progress.has_unseen_start(self._parts())
+    def read_to_end(self) -> bool:
+        """Whether every line that must be read before an approval has been on screen."""
+        return self._is_final and not self.unread.lines
+
+    @property
+    def unread(self) -> Unread:
+        """How many lines must still be on screen before an approval."""
+        return self._progress.unread(self._required_parts()) if self.ready and self._request else Unread(0)
+
+    def read_on(self) -> None:
+        """Scrolls to the first lines that have not been on screen and must be."""
+        if found := self._progress.next_unread(self._required_parts()):
+            self._body.scroll_to_row(*found)
+
+    @property
+    def _is_final(self) -> bool:
+        """Whether nothing is being fetched or scanned that could add to the prompt."""
+        return self._request is not None and not self._request.fetching and not self._lookalikes.is_running
+
+    def _parts(self) -> dict[PromptPart, object]:
+        """Everything in the body that can be read, from top to bottom, and what it says."""
+        parts: dict[PromptPart, object] = {}
+        for child in self._body.displayed_children:
+            if isinstance(child, Quote):
+                parts |= child.parts
+            elif isinstance(child, LineWidget):
+                parts[child] = child.content
+        return parts
+
+    def _required_parts(self) -> list[PromptPart]:
+        """What must be read before an approval: everything if the risk is high or there is a warning.
+
+        What would run need not be read if it only repeats what the agent sent.
+        """
+        request = self._request
+        parts = list(self._parts())
+        if request is None or self._has_warning or request.prompt.risk.level is RiskLevel.HIGH:
+            return parts
+        optional = _ABOUT_THE_CALL if words.sends_only_inputs(request.prompt) else _CLAIMS
+        return [part for part in parts if part.id not in optional]
 
     @on(PromptScroll.Resized)
     def _body_resized(self, event: PromptScroll.Resized) -> None:
@@ -206,13 +256,9 @@ class PromptView(CachedWidget, can_focus=True):
         for quotes in self._quotes.values():
             yield from (quote for quote in quotes if quote.display)
 
-    def _parts(self) -> set[Widget]:
-        """Everything that scrolls: the body, and each quote in it."""
-        return {self._body, *self._shown_quotes()}
-
     def _make_sections(self, request: Request | None) -> None:
         """Sorts values into fields and quotes, and scans them for look-alikes."""
-        self._sent = self._filled = self._fetched = Section()
+        self._sent = self._filled = self._fetched = self._runs = Section()
         if request is not None:
             old = request.edited_from
             sent, filled = words.rows_by_origin(request, request.prompt)
@@ -221,7 +267,9 @@ class PromptView(CachedWidget, can_focus=True):
             if request.prompt.preview is not None:
                 old_rows = old.preview.rows if old and old.preview and not old.preview.unavailable else None
                 self._fetched = section(request.prompt.preview.rows, old_rows)
-        sections = (self._sent, self._filled, self._fetched)
+            old_steps = step_rows(old.steps, old.args) if old else None
+            self._runs = section(step_rows(request.prompt.steps, request.prompt.args), old_steps)
+        sections = (self._sent, self._filled, self._fetched, self._runs)
         texts = [field.value for part in sections for field in part.fields if field.value]
         self._lookalikes.start(texts + [block.text for part in sections for block in part.blocks])
 
@@ -254,6 +302,8 @@ class PromptView(CachedWidget, can_focus=True):
         self._fill_quotes("sent", self._sent.blocks, before="filled-head")
         self._fill_quotes("filled", self._filled.blocks, before="prompt-unavailable")
         self._fill_quotes("fetched", self._fetched.blocks, before="claims")
+        self._fill_quotes("runs", self._runs.blocks, before="prompt-last")
+        self._fill_quotes("long", words.long_texts(request), before="prompt-last")
         self._arrange()
 
     def _draw_cautions(self, request: Request) -> bool:
@@ -284,17 +334,21 @@ class PromptView(CachedWidget, can_focus=True):
         self._age, room = (request, age), self._body_size.width
         head, heading = self._line("fetched-head"), words.fetched_heading(request)
         head.display = bool(heading)
+        head.content_to_read = heading.plain  # the age changes every second
         one_line = Content.assemble(heading, trusted(f" · {age}", MUTED))
         fits = one_line.cell_length <= room
         head.show(*((one_line,) if fits and age else (heading, trusted(age, MUTED))))
 
-    def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str) -> None:
-        """Fills the quotes of a section. Quotes are reused, so that moving through the list mounts no widgets."""
+    def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str = "") -> None:
+        """Fills the quotes of a section. Quotes are reused, so that moving through the list mounts no widgets.
+
+        They are mounted before the widget with the id `before`, by default at the end.
+        """
         quotes = self._quotes[section_]
         new = [Quote() for _ in range(len(blocks) - len(quotes))]
         quotes += new
         if new:
-            self._body.mount_all(new, before=f"#{before}")
+            self._body.mount_all(new, before=f"#{before}" if before else None)
         for index, quote in enumerate(quotes):
             quote.display = index < len(blocks)
             if quote.display:
@@ -303,7 +357,8 @@ class PromptView(CachedWidget, can_focus=True):
         self._warn_in_quotes()
 
     def _warn_in_quotes(self) -> None:
-        for name, part in (("sent", self._sent), ("filled", self._filled), ("fetched", self._fetched)):
+        parts = {"sent": self._sent, "filled": self._filled, "fetched": self._fetched, "runs": self._runs}
+        for name, part in parts.items():
             for quote, block in zip(self._quotes[name], part.blocks, strict=False):
                 found = self._lookalikes.remarks_for(block.text)
                 quote.warn(found.warnings, found.notes)
@@ -315,10 +370,13 @@ class PromptView(CachedWidget, can_focus=True):
         return {
             "sent": tuple(self._with_warnings(field) for field in self._sent.fields),
             "filled": tuple(self._with_warnings(field) for field in self._filled.fields),
-            "fetched": tuple(self._with_warnings(field) for field in self._fetched.fields),
-            "asker": (words.asker_field(request),),
+            "fetched": (
+                *(self._with_warnings(field) for field in self._fetched.fields),
+                *words.not_shown_fields(request),
+            ),
+            "asker": words.asker_fields(request.prompt),
             "claims": words.claim_fields(request.prompt),
-            "runs": words.connector_fields(request.prompt),
+            "runs": (*words.connector_fields(request.prompt), *map(self._with_warnings, self._runs.fields)),
         }
 
     def _with_warnings(self, field: Field) -> Field:
@@ -336,6 +394,14 @@ class PromptView(CachedWidget, can_focus=True):
         label_width = common_label_width([field for part in fields.values() for field in part], width)
         for id_, part in fields.items():
             self.query_one(f"#{id_}", Fields).show(part, label_width)
+        warned = any(field.warnings for part in fields.values() for field in part)
+        self._has_warning = (
+            warned
+            or bool(self._cautions)
+            or self._line("prompt-unavailable").display
+            or any(quote.has_warning for quote in self._shown_quotes())
+        )
+        self._progress.expect(self._parts())
         self._share_height()
 
     def _share_height(self) -> None:
@@ -386,16 +452,23 @@ class PromptView(CachedWidget, can_focus=True):
         below = max(0, round(rows - body.size.height - body.scroll_y))
         text = f"{below:,} more line{'' if below == 1 else 's'} ↓" if below else ""
         self._line("prompt-foot").show(_EMPTY, trusted(text, STRONG))
-        if self._progress.row_count_changed(rows):
-            self.call_after_refresh(self._update_progress)  # the layout may change again
-            return
-        if self.read_to_end or self._lookalikes.is_running or request.fetching or self.app.screen is not self.screen:
-            return
-        if self._progress.record(body, self._parts(), body_at_end=below == 0, layout_done=self._layout_is_done):
-            self.post_message(self.ReadToEnd())
+        if not self._recording:
+            self._recording = True
+            self.call_after_refresh(self._record_painted)
 
-    def _layout_is_done(self) -> bool:
-        return all(widget.has_current_height for widget in self.walk_children(LineWidget))
+    def _record_painted(self) -> None:
+        """Records what has just been painted, unless another screen covers it."""
+        self._recording = False
+        if self._request is None or self.app.screen is not self.screen:
+            return
+        self._progress.record(painted_regions(self.screen))
+        before, now = self._reported, (self._version, self.unread, self.read_to_end)
+        if now == before:
+            return
+        self._reported = now
+        self.post_message(self.LinesRead())
+        if now[2] and (before[0], before[2]) != (now[0], True):
+            self.post_message(self.ReadToEnd())
 
 
 def _version(request: Request) -> str:

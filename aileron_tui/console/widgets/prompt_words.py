@@ -8,8 +8,9 @@ from textual.content import Content
 
 from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WARNING, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.fields import Field
+from aileron_tui.console.widgets.prompt_sections import Block, row_lines
 from aileron_tui.core.daemon_kinds import ACTION, split_by_origin
-from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.prompt import ConnectorRef, Prompt, not_shown
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
@@ -26,6 +27,7 @@ _RISKS: Final = {
 _MAX_NAME: Final = 80
 _MAX_SENTENCE: Final = 400
 _MAX_HASH: Final = 26
+_WIDEST_MARK: Final = 12
 _KNOWN_SIGNATURES: Final = ("signed", "unsigned")
 _HOW_TO_RETRY: Final = ", or press r to try again"
 _HOW_TO_SEE_ALL: Final = "; press v to see everything the daemon sent"
@@ -86,6 +88,14 @@ def fetched_heading(request: Request) -> Content:
     return Content.assemble(trusted("fetched by connector ", STRONG), connector)
 
 
+def not_shown_fields(request: Request) -> tuple[Field, ...]:
+    """How many of the fetched values have no row."""
+    preview = request.prompt.preview
+    if request.fetching or preview is None or not preview.hidden:
+        return ()
+    return (Field("Not shown", None, f"{not_shown(preview.hidden)}; v shows everything"),)
+
+
 def unavailable(request: Request) -> Content:
     """The warning that the preview failed."""
     preview = request.prompt.preview
@@ -99,11 +109,12 @@ def unavailable(request: Request) -> Content:
     )
 
 
-def asker_field(request: Request) -> Field:
-    """Who asks. A daemon only knows the name that the agent gave, so it is shown as a claim."""
-    agent = request.prompt.asker.agent
-    label = "Says it is" if request.daemon and agent else "Asked by"
-    return Field(label, _clipped(agent), "" if agent else "an agent that gave no name")
+def asker_fields(prompt: Prompt) -> tuple[Field, ...]:
+    """Who asks: the name of the agent's token, and what the agent calls itself. A daemon knows only the latter."""
+    says = (Field("Says it is", _clipped(prompt.says)),) if prompt.says else ()
+    if says and not prompt.agent:
+        return says
+    return (Field("Agent", _clipped(prompt.agent), "" if prompt.agent else "an agent that gave no name"), *says)
 
 
 def claim_fields(prompt: Prompt) -> tuple[Field, ...]:
@@ -113,23 +124,63 @@ def claim_fields(prompt: Prompt) -> tuple[Field, ...]:
 
 
 def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
-    """The connector that would run; empty if the request uses no connector."""
+    """The op and the connector that would run; empty if the request uses no connector.
+
+    Of several steps, this is the connector of the first one. The rows of the section name the others.
+    """
     if prompt.kind != ACTION and not prompt.connector.name:
         return ()
     connector = prompt.connector
+    op = (Field("Op", _clipped(prompt.steps[0].op)),) if len(prompt.steps) == 1 else ()
+    others = {step.connector.name: step.connector for step in prompt.steps if step.connector.name != connector.name}
     name = f"{connector.name} {connector.version}".rstrip()
     digest = clip(inline(connector.hash), _MAX_HASH) if connector.hash else None
-    certain = not connector.trust or connector.trust.startswith(_KNOWN_SIGNATURES)
     return (
+        *op,
         Field("Connector", _clipped(name), "" if name else _NOT_GIVEN),
         Field("Hash", digest, "" if digest else _NOT_GIVEN),
-        Field(
-            "Signature",
-            _clipped(connector.trust),
-            "" if connector.trust else _NOT_GIVEN,
-            warnings=() if certain else (_UNCERTAIN_CONNECTOR,),
-        ),
+        _signature_field("Signature", connector),
+        *(_signature_field(f"Signature of {short_name(name)}", other) for name, other in others.items()),
     )
+
+
+def _signature_field(label: str, connector: ConnectorRef) -> Field:
+    certain = not connector.trust or connector.trust.startswith(_KNOWN_SIGNATURES)
+    return Field(
+        label,
+        _clipped(connector.trust),
+        "" if connector.trust else _NOT_GIVEN,
+        warnings=() if certain else (_UNCERTAIN_CONNECTOR,),
+    )
+
+
+def long_texts(request: Request) -> tuple[Block, ...]:
+    """The full text of everything that the prompt shows only the beginning of, so that it can be read."""
+    prompt, preview = request.prompt, request.prompt.preview
+    connector = f"{prompt.connector.name} {prompt.connector.version}".rstrip()
+    texts = (
+        ("Action", prompt.action, _MAX_NAME),
+        ("Risk", prompt.risk.reason, _MAX_SENTENCE),
+        ("Agent", prompt.asker.agent, _MAX_SENTENCE),
+        ("Session", prompt.asker.session, _MAX_SENTENCE),
+        ("Folder", prompt.asker.folder, _MAX_SENTENCE),
+        ("Preview unavailable", preview.unavailable if preview else "", _MAX_SENTENCE),
+        ("Connector", connector, _MAX_SENTENCE),
+        ("Signature", prompt.connector.trust, _MAX_SENTENCE),
+        *(("Caution", caution.text, _MAX_SENTENCE) for caution in request.cautions),
+    )
+    rows = [
+        Row(label, text)
+        for label, text, room in texts
+        if len(text) * _WIDEST_MARK > room and clip(shown := inline(text), room) != shown
+    ]
+    return (Block("Cut off above, here in full", row_lines(rows), "one line each", is_list=True),) if rows else ()
+
+
+def sends_only_inputs(prompt: Prompt) -> bool:
+    """Whether one step would run, and sends nothing but what the agent sent."""
+    sent = list(prompt.args.values())
+    return len(prompt.steps) <= 1 and all(item in sent for step in prompt.steps for item in step.inputs.values())
 
 
 def _clipped(text: str) -> str | None:

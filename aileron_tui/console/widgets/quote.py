@@ -9,6 +9,7 @@ from textual.message import Message
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
 from aileron_tui.console.widgets import json_outline
 from aileron_tui.console.widgets.json_outline import JsonOutline
+from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.console.widgets.quote_text import QuoteText
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.console.widgets.warning_lines import WarningLines
@@ -78,9 +79,15 @@ class Quote(Vertical):
         return self._head.height_at(inner) + self._warnings.height_at(inner) + 1 + self.styles.margin.height
 
     @property
-    def at_end(self) -> bool:
-        """Whether the quote is scrolled to the last row of its text."""
-        return not self._outline_pending and self.body.at_end
+    def has_warning(self) -> bool:
+        """Whether there is a warning about this text."""
+        return bool(self._warnings.warnings)
+
+    @property
+    def parts(self) -> "dict[LineWidget | QuoteText, object]":
+        """The widgets that must be read, and what each says."""
+        warnings: dict[LineWidget | QuoteText, object] = {self._warnings: self._warnings.content}
+        return {self._head: self._label, **(warnings if self._warnings.display else {}), self.body: self._text}
 
     def _load_text(self, *, is_diff: bool = False, is_list: bool = False) -> None:
         text = self._text
@@ -88,6 +95,7 @@ class Quote(Vertical):
             text
         ) <= json_outline.MAX_LENGTH and json_outline.looks_like_json(text)
         outline = None if self._outline_pending else json_outline.outline(text)
+        self.body.is_final = not self._outline_pending
         self.body.show(text, outline, is_diff=is_diff, is_list=is_list)
         if self._outline_pending and self.is_mounted:
             self._make_outline(text)
@@ -105,6 +113,7 @@ class Quote(Vertical):
         event.stop()
         if event.text == self._text and self._outline_pending:
             self._outline_pending = False
+            self.body.is_final = True
             if event.outline is not None and self.body.scroll_y == 0:
                 self.body.show(self._text, event.outline)
             self._update_head_and_foot()

@@ -9,7 +9,7 @@ from rich.style import Style
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -20,6 +20,7 @@ from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import segments
 from aileron_tui.console.widgets.json_outline import JsonOutline
 from aileron_tui.console.widgets.long_text import DrawnRow, LongText
+from aileron_tui.console.widgets.seen_rows import SeenRows
 
 GUTTER: Final = "▎"
 _FIRST_COUNT_SECONDS: Final = 0.008
@@ -66,6 +67,11 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         self._following_end = False
         self._last_growth = 0.0
         self._count_timer: Timer | None = None
+        self.is_final = True
+        self.is_seen = False
+        self._seen = SeenRows()
+        self._seen_positions: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        self._painted_top = 0
 
     def show(
         self, text: str, outline: JsonOutline | None = None, *, is_diff: bool = False, is_list: bool = False
@@ -73,6 +79,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         """Shows another text and keeps the scroll position if possible. If `is_list`, each line is a separate entry."""
         self.outline = outline
         self._cursor = 0
+        self.forget_seen()
         self.is_diff = is_diff or (outline is None and _DIFF.search(text, 0, _DIFF_SEARCH_LENGTH) is not None)
         self._is_list = is_list
         self._set_text(outline.text if outline else text)
@@ -93,11 +100,64 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         """How many rows are above the screen."""
         return round(self.scroll_y)
 
+    # which rows have been on screen
+
+    def forget_seen(self) -> None:
+        """Forgets which rows have been on screen."""
+        self.is_seen = False
+        self._seen.clear()
+        self._seen_positions.clear()
+
+    def rows_painted(self, first: int, last: int) -> None:
+        """These rows of the widget are on screen. Nothing counts while a part of JSON is folded."""
+        if self.is_seen or self._is_folded:
+            return
+        self._restore_seen()
+        height, top = self.long_text.height, self._painted_top
+        self._seen.add(top + first, min(top + last, height))
+        self.is_seen = self.is_final and self.long_text.counted and not self._seen.unseen(height)
+
     @property
-    def at_end(self) -> bool:
-        """Whether the last row is shown and nothing is folded."""
-        folded = self.outline is not None and bool(self.outline.folded)
-        return self.long_text.counted and not folded and self.size.height > 0 and self.below == 0
+    def unseen(self) -> int:
+        """How many of the rows counted so far have not been on screen."""
+        return self._seen.unseen(self.long_text.height)
+
+    @property
+    def first_unseen(self) -> int:
+        """The first row that has not been on screen."""
+        return self._seen.first_unseen
+
+    @property
+    def _is_folded(self) -> bool:
+        return self.outline is not None and bool(self.outline.folded)
+
+    def _keep_seen(self) -> None:
+        """Keeps which lines have been on screen, before the rows change because of another width or a fold."""
+        if self._is_folded:
+            return
+        text = self.long_text
+        self._seen_positions += [
+            (text.boundary_at(one.start, after=True), text.boundary_at(one.stop, after=False))
+            for one in self._seen.ranges
+        ]
+        self._seen.clear()
+
+    def _restore_seen(self) -> None:
+        """Finds the rows of the lines that were kept; those that are not counted yet stay kept."""
+        if not self._seen_positions or self._is_folded:
+            return
+        kept, self._seen_positions = self._seen_positions, []
+        for start, stop in kept:
+            rows = self.long_text.row_at_boundary(start), self.long_text.row_at_boundary(stop)
+            if rows[0] is None or rows[1] is None:
+                self._seen_positions.append((start, stop))
+            else:
+                self._seen.add(rows[0], rows[1])
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Notes which row is painted at the top."""
+        self._painted_top = round(self.scroll_y)
+        return super().render_lines(crop)
 
     def scroll_rows(self, rows: int) -> int:
         """Scrolls by at most this many rows; returns how many it scrolled."""
@@ -107,6 +167,14 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         if after != before:
             self.scroll_to(y=after, animate=False)
         return after - before
+
+    def show_row(self, row: int) -> int:
+        """Scrolls to this row and keeps the row above it in view; unfolds everything. Returns the new top row."""
+        if self.outline is not None and self.outline.folded:
+            self.outline.unfold_all()
+            self._set_text(self.outline.text)
+        before = round(self.scroll_y)
+        return before + self.scroll_rows(max(0, row - 1) - before)
 
     def scroll_to_last_row(self) -> None:
         """Scrolls to the last row, even if it is not counted yet."""
@@ -183,7 +251,10 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _set_folded(self, shown: int, folded: bool) -> bool:
         outline = self.outline
-        if outline is None or not outline.set_folded(shown, folded):
+        if outline is None or outline.fold_at(shown) is None:
+            return False
+        self._keep_seen()
+        if not outline.set_folded(shown, folded):
             return False
         self._cursor = shown
         self._set_text(outline.text)
@@ -206,8 +277,10 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         inner = max(1, width - self._margin_width - 1)
         if inner != self.long_text.width:
             top = round(self.scroll_y)
-            if self.long_text.width and top:
-                self._position_to_restore = self.long_text.position_of(top)
+            if self.long_text.width:
+                self._keep_seen()
+                if top:
+                    self._position_to_restore = self.long_text.position_of(top)
             self.long_text.set_width(inner)
 
     def _count(self) -> None:
@@ -218,6 +291,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
     def _update_scrolling(self) -> None:
         """Makes the rows counted so far reachable, and scrolls to the position to restore or to the end."""
         self._last_growth = monotonic()
+        self._restore_seen()
         if self._count_timer is not None:
             (self._count_timer.pause if self.long_text.counted else self._count_timer.resume)()
         if not self.is_mounted:

@@ -1,71 +1,107 @@
-"""Which parts of a prompt have been on screen."""
+"""How much of a prompt has been on screen."""
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeAlias
 
+from textual.geometry import Region
 from textual.widget import Widget
 
-from aileron_tui.console.widgets.quote import Quote
+from aileron_tui.console.widgets.line_widget import LineWidget
+from aileron_tui.console.widgets.quote_text import QuoteText
+from aileron_tui.console.widgets.seen_rows import SeenRows
+
+PromptPart: TypeAlias = LineWidget | QuoteText
+"""A widget of a prompt whose rows must be read."""
+
+
+class Unread(NamedTuple):
+    """The number of lines that have not been on screen, if it may be higher, and if some of them changed."""
+
+    lines: int
+    at_least: bool = False
+    changed: bool = False
+
+
+class _SeenPart:
+    """What has been on screen of one widget while its content stayed the same."""
+
+    def __init__(self, content: object, *, changed: bool) -> None:
+        self.content = content
+        self.changed = changed
+        self.is_complete = False
+        self.rows = SeenRows()
+        self.width = 0
 
 
 class ReadingProgress:
-    """Records which parts of a prompt have been on screen since it last changed.
+    """Records which rows of a prompt have been painted.
 
-    The parts are the scrolling body of the prompt and each quote in it. The prompt counts as read once the end of every
-    part has been on screen, and also the start of every part that changed while it was scrolled down.
+    A part whose content changes must be read again. At another width, a part that was seen completely stays read.
     """
 
     def __init__(self) -> None:
-        self.is_complete = False
-        self._seen_ends: set[Widget] = set()
-        self._unseen_starts: set[Widget] = set()
-        self._row_count = 0
+        self._parts: dict[PromptPart, _SeenPart] = {}
 
-    def restart(self, unseen_starts: set[Widget]) -> None:
-        """Starts over for a new prompt; `unseen_starts` are parts whose start must be seen again."""
-        self.is_complete = False
-        self._seen_ends.clear()
-        self._unseen_starts = unseen_starts
+    def restart(self) -> None:
+        """Starts over for another request."""
+        for part in self._parts:
+            if isinstance(part, QuoteText):
+                part.forget_seen()
+        self._parts.clear()
 
-    def has_unseen_start(self, parts: set[Widget]) -> bool:
-        """Whether one of these parts changed and its start has not been on screen since."""
-        return not self._unseen_starts.isdisjoint(parts)
+    def expect(self, contents: Mapping[PromptPart, object]) -> None:
+        """Sets the parts of the prompt and what each of them says."""
+        known = self._parts
+        self._parts = {
+            part: known[part]
+            if part in known and known[part].content == content
+            else _SeenPart(content, changed=part in known)
+            for part, content in contents.items()
+        }
 
-    def row_count_changed(self, rows: int) -> bool:
-        """Whether the body's number of rows changed. If so, forgets which ends were seen: they may have moved."""
-        if rows == self._row_count:
-            return False
-        self.is_complete = self.is_complete and rows < self._row_count
-        self._row_count = rows
-        self._seen_ends.clear()
-        return True
+    def record(self, painted: Mapping[Widget, tuple[Region, Region]]) -> None:
+        """Records the rows that are on screen; `painted` gives the region of each widget and how it is clipped."""
+        for part, seen in self._parts.items():
+            if seen.is_complete or part not in painted:
+                continue
+            region, clip = painted[part]
+            visible = region.intersection(clip)
+            if not visible.height or not visible.width:
+                continue
+            first, last = visible.y - region.y, visible.bottom - region.y
+            if isinstance(part, QuoteText):
+                part.rows_painted(first, last)
+                seen.is_complete = part.is_seen
+            elif part.has_current_height:
+                if seen.width != region.width:
+                    seen.width = region.width
+                    seen.rows.clear()
+                seen.rows.add(first, last)
+                seen.is_complete = not seen.rows.unseen(region.height)
 
-    def record(self, body: Widget, parts: set[Widget], *, body_at_end: bool, layout_done: Callable[[], bool]) -> bool:
-        """Records what is on screen now; returns whether this completed the prompt."""
-        missing = parts - self._seen_ends
-        ends = {part for part in missing if (body_at_end if part is body else _end_on_screen(part, body))}
-        starts = {part for part in self._unseen_starts if at_start(part) and _start_on_screen(part, body)}
-        if missing and not ends and not starts:
-            return False
-        if not layout_done():
-            return False
-        self._seen_ends |= ends
-        self._unseen_starts -= starts
-        self.is_complete = missing == ends and not self.has_unseen_start(parts)
-        return self.is_complete
+    def unread(self, parts: Iterable[PromptPart]) -> Unread:
+        """How much of these parts has not been on screen."""
+        lines, at_least, changed = 0, False, False
+        for part in parts:
+            seen = self._parts.get(part)
+            if seen is None or not seen.is_complete:
+                lines += _unread_lines(part, seen)
+                at_least = at_least or (isinstance(part, QuoteText) and not part.long_text.counted)
+                changed = changed or (seen is not None and seen.changed)
+        return Unread(lines, at_least, changed)
+
+    def next_unread(self, parts: Iterable[PromptPart]) -> tuple[PromptPart, int] | None:
+        """The first of these parts that is unread, and its first unread row."""
+        for part in parts:
+            seen = self._parts.get(part)
+            if seen is None or not seen.is_complete:
+                row = part.first_unseen if isinstance(part, QuoteText) else seen.rows.first_unseen if seen else 0
+                return part, row
+        return None
 
 
-def at_start(part: Widget) -> bool:
-    """Whether a part is scrolled to its start."""
-    return not (part.body.above if isinstance(part, Quote) else round(part.scroll_y))
-
-
-def _start_on_screen(part: Widget, body: Widget) -> bool:
-    text = part.body.region if isinstance(part, Quote) else part.region
-    return bool(text.height) and body.region.contains(text.x, text.y)
-
-
-def _end_on_screen(part: Widget, body: Widget) -> bool:
-    if not isinstance(part, Quote) or not part.at_end:
-        return False
-    text = part.body.region
-    return bool(text.height) and body.region.contains(text.x, text.bottom - 1)
+def _unread_lines(part: PromptPart, seen: _SeenPart | None) -> int:
+    if isinstance(part, QuoteText):
+        return max(1, part.unseen)
+    rows = seen.rows if seen and seen.width == part.size.width else SeenRows()
+    return max(1, rows.unseen(part.size.height))

@@ -118,6 +118,7 @@ def _facts(record: SourcedRecord) -> Iterator[tuple[str, Content]]:
         ("error", record.error),
         ("source", record.source),
         ("agent", record.agent),
+        ("says it is", record.says),
         ("connector", record.connector),
         ("risk", record.risk),
         ("id", record.id),

@@ -16,6 +16,12 @@ class TwoSidedLine(LineWidget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._left = self._right = _EMPTY
+        self.content_to_read: str | None = None
+
+    @property
+    def content(self) -> object:
+        """The text that must be read: by default the one on the left."""
+        return self._left.plain if self.content_to_read is None else self.content_to_read
 
     def show(self, left: Content, right: Content = _EMPTY) -> None:
         """Shows these texts; other widgets move only if the height changes."""

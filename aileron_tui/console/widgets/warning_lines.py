@@ -35,17 +35,22 @@ class WarningLines(LineWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._warnings: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
         self.display = False
 
+    @property
+    def content(self) -> object:
+        """The warnings and notes."""
+        return self.warnings, self._notes
+
     def show(self, warnings: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
         """Shows these warnings and notes instead."""
-        if (warnings, notes) != (self._warnings, self._notes):
-            self._warnings, self._notes = warnings, notes
+        if (warnings, notes) != (self.warnings, self._notes):
+            self.warnings, self._notes = warnings, notes
             self.display = bool(warnings or notes)
             self.refresh(layout=True)
 
     def lines_at(self, width: int) -> list[Content]:
         """The lines of all warnings, then of all notes."""
-        return warning_lines(self._warnings, width) + note_lines(self._notes, width)
+        return warning_lines(self.warnings, width) + note_lines(self._notes, width)

@@ -10,6 +10,7 @@ from aileron_tui.ledger.history_filter import HistoryFilter
 
 # Only names written in this module are joined into queries; every value is bound.
 _SELECT: Final = " ".join(("SELECT", ", ".join(f"r.{column.name}" for column in fields(HistoryRecord)), "FROM"))
+_EDITED: Final = [column.name for column in fields(HistoryRecord)].index("edited")
 _FIND: Final = " ".join((_SELECT, "requests r WHERE r.id = ?"))
 _NOTHING: Final = " ".join((_SELECT, "requests r WHERE 0"))
 
@@ -34,7 +35,7 @@ def find(db: sqlite3.Connection, request: str) -> HistoryRecord | None:
 
 
 def _record(row: tuple[Any, ...]) -> HistoryRecord:
-    values = [*row[:-1], bool(row[-1])]
+    values = [*row[:_EDITED], bool(row[_EDITED]), *row[_EDITED + 1 :]]
     return HistoryRecord(*values)
 
 
@@ -66,7 +67,12 @@ def _query(db: sqlite3.Connection, wanted: HistoryFilter, before: int | None) ->
     if before is not None:
         clauses.append(f"{key} < ?")
         values.append(before)
-    for column, choices in (("outcome", wanted.outcomes), ("surface", wanted.surfaces), ("action", wanted.actions)):
+    for column, choices in (
+        ("outcome", wanted.outcomes),
+        ("surface", wanted.surfaces),
+        ("action", wanted.actions),
+        ("agent", wanted.agents),
+    ):
         if choices:
             clauses.append(f"r.{column} IN ({', '.join('?' * len(choices))})")
             values.extend(choices)

@@ -20,7 +20,7 @@ from aileron_tui.ledger.request_status import RequestStanding
 from aileron_tui.ledger.sqlite import history_queries
 from aileron_tui.ledger.sqlite.connection import check_file, connect
 from aileron_tui.ledger.sqlite.failures import translating
-from aileron_tui.ledger.sqlite.schema import OLDEST_READABLE, index_is_current, version
+from aileron_tui.ledger.sqlite.schema import OLDEST_READABLE, adapt_older_index, index_is_current, version
 from aileron_tui.ledger.store import Stored
 
 _BATCH: Final = 500
@@ -37,6 +37,9 @@ _OF_REQUEST: Final = (
 )
 _KEY_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM keys k JOIN entries e ON e.seq = k.seq ORDER BY k.seq"
+)
+_AGENT_CHANGES: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM agents a JOIN entries e ON e.seq = a.seq ORDER BY a.seq"
 )
 
 _NEWEST: Final = "SELECT seq, CAST(ifnull(data, '') AS BLOB) FROM entries ORDER BY seq DESC"
@@ -137,6 +140,16 @@ class SqliteView:
         with translating(self.path):
             return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM keys").fetchone()[0])
 
+    def agent_changes(self) -> tuple[Entry, ...]:
+        """Every entry that adds, rotates or revokes an agent, in order."""
+        with translating(self.path):
+            return tuple(read_entry(self.path, *row) for row in self.db.execute(_AGENT_CHANGES))
+
+    def last_agent_change(self) -> int:
+        """The number of the last entry that added, rotated or revoked an agent, 0 if there is none."""
+        with translating(self.path):
+            return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM agents").fetchone()[0])
+
     def nonce_used(self, nonce: str) -> bool:
         """Whether a recorded decision has this nonce."""
         with translating(self.path):
@@ -188,6 +201,8 @@ class SqliteReader(SqliteView):
                 str(path),
                 "Bring it up to date with `aileron-tui history rebuild`.",
             )
+        with translating(path):
+            adapt_older_index(self.db)
 
     def __enter__(self) -> Self:
         return self
@@ -247,3 +262,9 @@ def head_of(db: sqlite3.Connection, path: Path) -> Head:
     with translating(path):
         row = db.execute(_HEAD).fetchone()
     return Head(row[0], f"sha256:{row[1].hex()}") if row else Head()
+
+
+def hash_of(db: sqlite3.Connection, seq: int) -> str:
+    """The hash of the entry with this number, or ""."""
+    row = db.execute("SELECT CAST(ifnull(hash, '') AS BLOB) FROM entries WHERE seq = ?", (seq,)).fetchone()
+    return f"sha256:{row[0].hex()}" if row else ""

@@ -2,7 +2,7 @@
 
 The index reads these fields of an entry's body. They are optional text unless noted otherwise:
 
-    request.made      action, connector (text or an object with `name`), agent, risk, args (object);
+    request.made      action, connector (text or an object with `name`), agent, says, risk, args (object);
                       of a daemon also `daemon`, `kind`, and `asked`, the time of the request according to the daemon
     decision.made     envelope (DSSE object): verdict, edits, surface, reason and nonce come from the signed statement
     op.failed         error
@@ -22,7 +22,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment
 from aileron_tui.ledger.errors import EntryRefused
 from aileron_tui.ledger.recorded_decision import Decision, edits_of
-from aileron_tui.ledger.request_status import ANSWERED, daemon_of, read_told, written_time
+from aileron_tui.ledger.request_status import ANSWERED, asked_by, daemon_of, read_told, written_time
 
 LONGEST_INDEXED: Final = 16 * 1024
 
@@ -62,6 +62,8 @@ def record(db: sqlite3.Connection, entry: Entry, decision: Decision | None) -> N
             db.execute("UPDATE requests SET outcome = ? WHERE id = ?", (RequestState.RUNNING, entry.request))
         case EntryKind.KEY_ENROLLED | EntryKind.KEY_REVOKED:
             db.execute("INSERT INTO keys VALUES (?)", (entry.seq,))
+        case EntryKind.AGENT_ADDED | EntryKind.AGENT_ROTATED | EntryKind.AGENT_REVOKED:
+            db.execute("INSERT INTO agents VALUES (?)", (entry.seq,))
         case kind if kind in ENDS:
             _ended(db, entry, ENDS[EntryKind(kind)])
 
@@ -72,21 +74,22 @@ def _made(db: sqlite3.Connection, entry: Entry) -> None:
     body = entry.body
     connector = body.get("connector")
     name = _text(connector.get("name")) if isinstance(connector, dict) else _text(connector)
-    action, agent, risk, kind = (_text(body.get(field)) for field in ("action", "agent", "risk", "kind"))
+    action, risk, kind = (_text(body.get(field)) for field in ("action", "risk", "kind"))
+    agent, says = asked_by(body)
     daemon = daemon_of(body)
     asked = (daemon and written_time(body.get("asked"))) or entry.time
     try:
         db.execute(
-            "INSERT INTO requests (seq, id, asked, action, connector, agent, risk, outcome, daemon, kind)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (entry.seq, entry.request, asked, action, name, agent, risk, RequestState.PENDING, daemon, kind),
+            "INSERT INTO requests (seq, id, asked, action, connector, agent, says, risk, outcome, daemon, kind)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (entry.seq, entry.request, asked, action, name, agent, says, risk, RequestState.PENDING, daemon, kind),
         )
     except sqlite3.IntegrityError:
         raise EntryRefused("a request can be made only once", entry.request) from None
     db.execute(
-        "INSERT INTO search (rowid, action, connector, agent, inputs, reason, outcome, edits)"
-        " VALUES (?, ?, ?, ?, ?, '', ?, '')",
-        (entry.seq, action, name, agent, words(body.get("args")), RequestState.PENDING),
+        "INSERT INTO search (rowid, action, connector, agent, says, inputs, reason, outcome, edits)"
+        " VALUES (?, ?, ?, ?, ?, ?, '', ?, '')",
+        (entry.seq, action, name, agent, says, words(body.get("args")), RequestState.PENDING),
     )
 
 

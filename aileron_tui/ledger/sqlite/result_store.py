@@ -4,6 +4,7 @@ A result is stored here before the ledger records the end of the request. So a c
 outcome is known, and the missing entry can be added.
 """
 
+import contextlib
 import sqlite3
 import threading
 from pathlib import Path
@@ -23,6 +24,13 @@ CREATE TABLE IF NOT EXISTS answers (
     delivered INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID
 """
+_FORGET_DELIVERED: Final = (
+    "DELETE FROM answers WHERE request IN (SELECT request FROM answers WHERE delivered = 1 ORDER BY ended LIMIT 100)"
+)
+_LARGEST: Final = 256 * 1024 * 1024
+"""Above this size, delivered results are deleted before their time, the oldest first."""
+
+_INCREMENTAL: Final = 2
 _INDEX: Final = "CREATE INDEX IF NOT EXISTS answers_by_call ON answers (call) WHERE delivered = 0"
 
 
@@ -36,6 +44,7 @@ class SqliteResults:
         self._path = path
         self._guard = threading.Lock()
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._let_shrink()
         for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA secure_delete = ON"):
             self._do(statement)
         self._do(_SCHEMA)
@@ -67,12 +76,45 @@ class SqliteResults:
         """Deletes old results: delivered ones that ended before `delivered`, others that ended before `uncollected`."""
         statement = "DELETE FROM answers WHERE ended < CASE delivered WHEN 1 THEN ? ELSE ? END"
         self._do(statement, delivered, uncollected)
+        while self._size() > _LARGEST and self._do(_FORGET_DELIVERED):
+            pass
+        self._shrink()
+
+    def check(self) -> None:
+        """Checks that results can be stored, by writing to the file."""
+        self._do("PRAGMA user_version = 1")
 
     def close(self) -> None:
         """Closes the connections."""
         with self._guard:
             self._view.close()
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._db.close()
+
+    def _let_shrink(self) -> None:
+        """Makes the file give back the space of deleted results, also if an older version created it."""
+        if self._number("auto_vacuum") != _INCREMENTAL:
+            self._do("PRAGMA auto_vacuum = INCREMENTAL")
+            self._do("VACUUM")
+
+    def _shrink(self) -> None:
+        """Gives back the space of deleted results. `execute` would give back only one page."""
+        with self._guard:
+            try:
+                self._db.executescript("PRAGMA incremental_vacuum;")
+            except sqlite3.Error as error:
+                raise self._failed(error) from None
+
+    def _size(self) -> int:
+        return (self._number("page_count") - self._number("freelist_count")) * self._number("page_size")
+
+    def _number(self, pragma: str) -> int:
+        with self._guard:
+            try:
+                return int(self._db.execute(f"PRAGMA {pragma}").fetchone()[0])
+            except sqlite3.Error as error:
+                raise self._failed(error) from None
 
     def _one(self, query: str, *values: object) -> StoredResult | None:
         try:

@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
-INDEX_VERSION: Final = "3"
+INDEX_VERSION: Final = "4"
 
 _ENTRIES: Final = """
 CREATE TABLE entries (
@@ -26,17 +26,21 @@ BEGIN SELECT RAISE(ABORT, 'entries follow one another without gaps'); END;
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-# `steps` finds the entries of a request, `keys` those that change who may approve. `daemon` names the daemon that runs
-# a request, if it is not the gate; `told` means that the daemon reported the outcome. `edited` means that the inputs
-# were changed before the call was approved, and `edits` has the changed inputs as text for the search.
+# `steps` finds the entries of a request, `keys` those that change who may approve, `agents` those that change agents.
+# `agent` is the name of the agent's token, and `says` is what the agent calls itself; before agents had tokens of their
+# own, only the latter was known. `daemon` names the daemon that runs a request, if it is not the gate; `told` means
+# that the daemon reported the outcome. `edited` means that the inputs were changed before the call was approved, and
+# `edits` has the changed inputs as text for the search.
 INDEX: Final = """
 DROP TABLE IF EXISTS steps;
 DROP TABLE IF EXISTS keys;
+DROP TABLE IF EXISTS agents;
 DROP TABLE IF EXISTS nonces;
 DROP TABLE IF EXISTS requests;
 DROP TABLE IF EXISTS search;
 CREATE TABLE steps (request TEXT, seq INTEGER, PRIMARY KEY (request, seq)) WITHOUT ROWID;
 CREATE TABLE keys (seq INTEGER PRIMARY KEY);
+CREATE TABLE agents (seq INTEGER PRIMARY KEY);
 CREATE TABLE nonces (nonce TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE requests (
     seq       INTEGER PRIMARY KEY,
@@ -58,14 +62,17 @@ CREATE TABLE requests (
     daemon    TEXT NOT NULL DEFAULT '',
     told      INTEGER NOT NULL DEFAULT 0,
     kind      TEXT NOT NULL DEFAULT '',
+    says      TEXT NOT NULL DEFAULT '',
     edited    INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX requests_by_time ON requests (asked, seq);
 CREATE INDEX requests_by_action ON requests (action, seq);
 CREATE INDEX requests_by_outcome ON requests (outcome, seq);
+CREATE INDEX requests_by_agent ON requests (agent, seq);
 CREATE INDEX requests_by_surface ON requests (surface, seq);
 CREATE VIRTUAL TABLE search USING fts5 (
-    action, connector, agent, inputs, reason, outcome, edits, columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
+    action, connector, agent, says, inputs, reason, outcome, edits, columnsize = 0,
+    tokenize = 'unicode61 remove_diacritics 2'
 );
 """
 
@@ -139,8 +146,24 @@ def reset_index(db: sqlite3.Connection) -> None:
 def index_is_current(db: sqlite3.Connection) -> bool:
     """Whether the derived tables have the format of this version."""
     row = db.execute("SELECT value FROM meta WHERE name = 'index'").fetchone()
-    wanted = {"steps", "keys", "nonces", "requests", "search"}
+    wanted = {"steps", "keys", "agents", "nonces", "requests", "search"}
     return row is not None and row[0] == INDEX_VERSION and wanted <= _tables(db)
+
+
+def adapt_older_index(db: sqlite3.Connection) -> None:
+    """Lets a reader, which changes nothing, read an index from before agents had tokens of their own.
+
+    Temporary tables hide those of the same name in the file. What the old index calls the agent is its own claim.
+    """
+    columns = [str(row[1]) for row in db.execute("PRAGMA main.table_info(requests)")]
+    if not columns or "says" in columns:
+        return
+    kept = ", ".join(name for name in columns if name != "agent")
+    db.execute("PRAGMA query_only = OFF")  # the file itself is opened for reading only
+    db.execute("PRAGMA temp_store = MEMORY")
+    db.execute(f"CREATE TEMP VIEW requests AS SELECT {kept}, '' AS agent, agent AS says FROM main.requests")  # noqa: S608  # names of columns only
+    db.execute("CREATE TEMP TABLE agents (seq INTEGER PRIMARY KEY)")
+    db.execute("PRAGMA query_only = ON")
 
 
 def _path(db: sqlite3.Connection) -> Path:

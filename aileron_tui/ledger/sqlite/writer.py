@@ -1,27 +1,33 @@
 """Writes the ledger. Every entry is on disk before it is acknowledged, and all entries form one unbroken chain.
 
 The gate holds the lock and writes as long as it runs. A guest, a short command that runs beside the gate, may also
-record key and configuration changes, because it must be possible to revoke a key at any moment. That is safe because
-every append reads the head inside its own transaction, and only one transaction can write at a time.
+record changes of keys, agents and the configuration, because it must be possible to revoke a key or an agent at any
+moment. That is safe because every append reads the head inside its own transaction, and only one transaction can write
+at a time.
 
 The ledger of a daemon has no gate. Any number of consoles share it, each may record any entry, and none can become the
 only writer while another has it open.
 """
 
+import contextlib
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
 
+from aileron_tui.core.agent_change import AGENT_CHANGES
 from aileron_tui.core.entry_chain import ChainWalker, Damage, Entry, encode, link
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.jsontext import JsonError, JsonObject
-from aileron_tui.core.times import timestamp, utc_now
+from aileron_tui.core.times import moment, timestamp, utc_now
+from aileron_tui.files.boot_clock import BootClock
+from aileron_tui.files.boot_clock import boot_clock as machine_boot_clock
 from aileron_tui.files.private_files import private_folder, write_private
 from aileron_tui.ledger import entry_rules
 from aileron_tui.ledger.errors import (
@@ -39,11 +45,12 @@ from aileron_tui.ledger.recorded_decision import decision_of, read_decision
 from aileron_tui.ledger.sqlite import request_index
 from aileron_tui.ledger.sqlite.connection import check_file, connect, is_busy
 from aileron_tui.ledger.sqlite.failures import translated, translating
-from aileron_tui.ledger.sqlite.reader import SqliteView, head_of, read_entry, rows_after
+from aileron_tui.ledger.sqlite.file_identity import FileIdentity, replaced
+from aileron_tui.ledger.sqlite.reader import SqliteView, hash_of, head_of, read_entry, rows_after
 from aileron_tui.ledger.sqlite.schema import index_is_current, migrate, reset_index, version
 from aileron_tui.ledger.store import LARGEST_ENTRY, LOCK_SECONDS, EntryDraft, LedgerView
 
-FOR_GUESTS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED})
+FOR_GUESTS: Final = frozenset({EntryKind.KEY_ENROLLED, EntryKind.KEY_REVOKED, EntryKind.CONFIG_CHANGED, *AGENT_CHANGES})
 
 _BUSY_SECONDS: Final = 10.0
 _PAUSE: Final = 0.002
@@ -51,6 +58,10 @@ _PAUSE: Final = 0.002
 
 class SqliteLedger:
     """The writer. Safe to use from several threads; every append is one durable transaction."""
+
+    _files: FileIdentity
+    _recorded: Head
+    _latest: datetime
 
     def __init__(  # noqa: PLR0913  # every option has a default that suits a gate
         self,
@@ -61,10 +72,12 @@ class SqliteLedger:
         shared: bool = False,
         wait: float = LOCK_SECONDS,
         clock: Callable[[], datetime] = utc_now,
+        boot_clock: BootClock | None = None,
     ) -> None:
         private_folder(path.parent)
         self.path = path
         self._clock = clock
+        self._boot_clock = boot_clock or machine_boot_clock()
         self._guest = guest
         self._shared = shared
         self._guard = threading.RLock()
@@ -97,6 +110,11 @@ class SqliteLedger:
         with self._guard:
             return head_of(self._db, self.path)
 
+    @property
+    def latest(self) -> datetime:
+        """The latest time that this process has seen on an entry or on its own clock."""
+        return self._latest
+
     def append(self, kind: EntryKind, body: JsonObject, request: str = "") -> Head:
         """Appends one entry. When this returns, the entry is on disk."""
         return self.append_all([EntryDraft(kind, body, request)])
@@ -110,9 +128,34 @@ class SqliteLedger:
         with self._guard, translating(self.path):
             return self._commit(choose)
 
+    def check(self) -> None:
+        """Checks that the ledger can be written, by writing a value beside the entries."""
+        with self._guard, translating(self.path):
+            self._begin()
+            try:
+                self._check_unchanged(head_of(self._db, self.path))
+                self._db.execute("INSERT OR REPLACE INTO meta VALUES ('checked', ?)", (timestamp(self._clock()),))
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+
+    def check_file(self) -> None:
+        """Checks that the files are still in their place. Raises LedgerReplaced."""
+        self._files.check()
+        self._holder.check()
+
     def close(self) -> None:
-        """Closes the ledger, so that another process may write to it. Closing twice does no harm."""
+        """Closes the ledger, so that another process may write to it. Closing twice does no harm.
+
+        The log is emptied into the file first. While another process has the ledger open, its part of the log stays.
+        """
         with self._guard:
+            if self._holder.is_open:
+                with contextlib.suppress(sqlite3.Error, AileronError):
+                    self.check_file()
+                    self._db.execute("PRAGMA busy_timeout = 1000")
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._db.close()
             self._holder.close()
 
@@ -125,17 +168,40 @@ class SqliteLedger:
     def _commit(self, choose: Callable[[LedgerView], Sequence[EntryDraft]]) -> Head:
         self._begin()
         try:
-            head = self._extend(choose(SqliteView(self._db, self.path)))
+            before = head_of(self._db, self.path)
+            self._check_unchanged(before)
+            head = self._extend(before, choose(SqliteView(self._db, self.path)))
             self._db.execute("COMMIT")
         except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
+            self._roll_back()
             raise
-        if self._shared:
-            self._note_shared()
-        else:
-            self._holder.note(head, guest=self._guest)
+        self._recorded = head
+        self._files.learn()
+        # The entries are on disk, so nothing that goes wrong from here on may say that they are not.
+        with contextlib.suppress(Exception):
+            if self._shared:
+                self._note_shared()
+            else:
+                self._holder.note(head, guest=self._guest)
         return head
+
+    def _roll_back(self) -> None:
+        """Ends a transaction that failed. If even that fails, the next transaction tries again."""
+        if self._db.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")
+
+    def _check_unchanged(self, head: Head) -> None:
+        """Checks that this is still the file that was opened and that it has everything this process recorded.
+
+        Another process may have appended entries, but it cannot have removed any.
+        """
+        self.check_file()
+        last = self._recorded
+        if head.seq < last.seq:
+            raise replaced(self.path, f"{self.path} ends at entry {head.seq}, but {last.seq} was recorded")
+        if last.seq and head != last and hash_of(self._db, last.seq) != last.hash:
+            raise replaced(self.path, f"{self.path} has another entry {last.seq} than the one that was recorded")
 
     def _note_shared(self) -> None:
         """Notes the head while no other process can append. If another process is writing, it notes a later head."""
@@ -153,6 +219,7 @@ class SqliteLedger:
     def _begin(self) -> None:
         """Begins a transaction. With several writers it retries often, because SQLite itself waits too long."""
         deadline = time.monotonic() + _BUSY_SECONDS
+        self._roll_back()
         while True:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -163,10 +230,11 @@ class SqliteLedger:
             else:
                 return
 
-    def _extend(self, drafts: Sequence[EntryDraft]) -> Head:
-        head = head_of(self._db, self.path)
+    def _extend(self, head: Head, drafts: Sequence[EntryDraft]) -> Head:
         seq, previous = head.seq, head.hash
-        now, view = timestamp(self._clock()), SqliteView(self._db, self.path)
+        time_now = self._clock()
+        self._latest = max(self._latest, time_now)
+        now, view = timestamp(time_now), SqliteView(self._db, self.path)
         for draft in drafts:
             if self._guest and draft.kind not in FOR_GUESTS:
                 raise EntryRefused("only the process that holds the ledger can record this", draft.kind)
@@ -177,7 +245,7 @@ class SqliteLedger:
                 limit = f"{len(data):,} bytes, but at most {LARGEST_ENTRY:,} are allowed"
                 raise EntryTooLarge(f"an entry of kind {draft.kind} is too large", limit, "Send less data at once.")
             decision = decision_of(entry)
-            entry_rules.admit(view, entry, decision)
+            entry_rules.admit(view, entry, decision, self._latest, self._boot_clock)
             previous = link(previous, data)
             self._db.execute("INSERT INTO entries VALUES (?, ?, ?)", (seq, data, bytes.fromhex(previous[7:])))
             request_index.record(self._db, entry, decision)
@@ -220,6 +288,9 @@ class SqliteLedger:
                 if not index_is_current(self._db):
                     self._begin()
                     _rebuild(self._db, self.path)
+                self._recorded = head_of(self._db, self.path)
+                self._latest = _time_of_last(self._db, self.path, self._recorded)
+            self._files = FileIdentity(self.path)
         except BaseException:
             self._db.close()
             raise
@@ -285,6 +356,14 @@ def _check_end(db: sqlite3.Connection, path: Path, noted: Head | None) -> None:
                 raise LedgerNewer(fault.detail, f"{path}: entry {seq}", "Update aileron-tui.")
             raise LedgerDamaged(path, f"entry {seq} was changed after it was written")
         walker = ChainWalker(f"sha256:{digest.hex()}", seq)
+
+
+def _time_of_last(db: sqlite3.Connection, path: Path, head: Head) -> datetime:
+    """The time of the last entry, or the earliest possible time."""
+    for seq, data, _ in rows_after(db, head.seq - 1):
+        with contextlib.suppress(ValueError):
+            return moment(read_entry(path, seq, data).time)
+    return datetime.min.replace(tzinfo=UTC)
 
 
 def _rebuild(db: sqlite3.Connection, path: Path) -> None:

@@ -249,7 +249,7 @@ class DaemonLedger:
             "kind": prompt.kind,
             "action": prompt.action,
             "connector": connector.name,
-            "agent": asker.agent,
+            "says": asker.says,
             "session": asker.session,
             "folder": asker.folder,
             "risk": prompt.risk.level,

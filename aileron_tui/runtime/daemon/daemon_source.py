@@ -20,6 +20,7 @@ import httpx
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import (
+    Json,
     JsonError,
     JsonLimits,
     JsonObject,
@@ -151,6 +152,10 @@ class DaemonSource:
             self._record_end(id_, result)
         fields = known.fields | {"error": result.error} if result.error else known.fields
         return replace(known, state=result.state, reason=result.note or result.reason, fields=fields)
+
+    def fetched(self, id_: str) -> Json:
+        """Fails, because a daemon sends only the rows of a preview."""
+        raise AileronError(f"the daemon sends only what is shown of the preview of {id_}")
 
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
         """The request with edits applied. Without edits this fails, because a daemon fetches a preview only once."""

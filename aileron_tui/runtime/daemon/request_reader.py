@@ -262,7 +262,7 @@ def _connector(name: str, action: JsonObject | None) -> ConnectorRef:
 def _asker(id_: str, session: JsonObject | None) -> Asker:
     if not id_ or session is None or session.get("id", id_) != id_:
         return Asker(session=id_)
-    return Asker(_text(session.get("agent")), id_, _text(session.get("working_dir")))
+    return Asker(session=id_, folder=_text(session.get("working_dir")), says=_text(session.get("agent")))
 
 
 def _preview(value: Json) -> PreviewResult | None:

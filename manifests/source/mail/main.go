@@ -29,7 +29,7 @@ func listDrafts(call host.Call) (host.Object, error) {
 	return gmail.Do(call, "GET", []string{"drafts"}, query, nil)
 }
 
-// getDraft adds message.text, the decoded body: what Gmail calls the snippet is only its beginning.
+// getDraft adds what somebody needs to judge the whole draft: its text, its attachments and its other parts.
 func getDraft(call host.Call) (host.Object, error) {
 	id, err := call.Required("id")
 	if err != nil {
@@ -39,10 +39,7 @@ func getDraft(call host.Call) (host.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	message := object(draft["message"])
-	if text, found := plainText(object(message["payload"])); found {
-		message["text"] = text
-	}
+	describe(object(draft["message"]))
 	return draft, nil
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	"aileron.example/samples/host"
@@ -40,19 +42,21 @@ func recompose(call host.Call, payload host.Object) (host.Object, error) {
 	}
 	headers := [][2]string{}
 	for _, name := range kept {
-		value := header(payload, name)
+		values := headerValues(payload, name)
 		if argument := strings.ToLower(name); (name == "To" || name == "Subject") && call.Text(argument) != "" {
 			line, err := call.Line(argument)
 			if err != nil {
 				return nil, err
 			}
-			value = line
+			values = []string{line}
 		}
-		if strings.ContainsAny(value, "\r\n\x00") {
-			return nil, host.Wrong(call.Op, "the draft's "+name+" is not one line")
-		}
-		if value != "" {
-			headers = append(headers, [2]string{name, value})
+		for _, value := range values {
+			if strings.ContainsAny(value, "\r\n\x00") {
+				return nil, host.Wrong(call.Op, "the draft's "+name+" is not one line")
+			}
+			if value != "" {
+				headers = append(headers, [2]string{name, value})
+			}
 		}
 	}
 	if call.Has("body") {
@@ -74,29 +78,90 @@ func raw(headers [][2]string, body string) host.Object {
 	return host.Object{"raw": base64.URLEncoding.EncodeToString([]byte(text.String()))}
 }
 
-// plainText finds the first text/plain part of a message and decodes it.
-func plainText(part host.Object) (string, bool) {
-	if kind, _ := part["mimeType"].(string); kind == "text/plain" {
-		data, _ := object(part["body"])["data"].(string)
-		text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(data, "="))
-		return string(text), err == nil
+// describe adds to a message what its headers do not say: "text" is the first plain text, "attachments" are all files by
+// name, type and size, and "other_parts" is any other text that is sent with it, such as an HTML version.
+func describe(message host.Object) {
+	attachments := []any{}
+	others := []any{}
+	for _, part := range leaves(object(message["payload"])) {
+		kind, _ := part["mimeType"].(string)
+		name, _ := part["filename"].(string)
+		text, readable := decoded(part)
+		_, described := message["text"]
+		switch {
+		case name != "" || !strings.HasPrefix(kind, "text/") || !readable:
+			if name == "" {
+				name = "unnamed"
+			}
+			attachments = append(attachments, fmt.Sprintf("%s (%s, %s bytes)", name, kind, size(part)))
+		case kind == "text/plain" && !described:
+			message["text"] = text
+		default:
+			others = append(others, host.Object{"type": kind, "text": text})
+		}
 	}
-	for _, child := range list(part["parts"]) {
-		if text, found := plainText(object(child)); found {
-			return text, true
+	if len(attachments) > 0 {
+		message["attachments"] = attachments
+	} else {
+		message["attachments"] = "none"
+	}
+	if len(others) > 0 {
+		message["other_parts"] = others
+	}
+}
+
+// leaves are the parts of a message that have content of their own, in order.
+func leaves(part host.Object) []host.Object {
+	children := list(part["parts"])
+	body := object(part["body"])
+	found := []host.Object{}
+	if len(children) == 0 || body["data"] != nil || body["attachmentId"] != nil {
+		found = append(found, part)
+	}
+	for _, child := range children {
+		found = append(found, leaves(object(child))...)
+	}
+	return found
+}
+
+// plainText finds the first plain text of a message that is not an attachment.
+func plainText(payload host.Object) (string, bool) {
+	for _, part := range leaves(payload) {
+		kind, _ := part["mimeType"].(string)
+		if name, _ := part["filename"].(string); kind == "text/plain" && name == "" {
+			return decoded(part)
 		}
 	}
 	return "", false
 }
 
-func header(payload host.Object, name string) string {
+func decoded(part host.Object) (string, bool) {
+	body := object(part["body"])
+	data, _ := body["data"].(string)
+	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(data, "="))
+	return string(text), err == nil && body["attachmentId"] == nil
+}
+
+// size is the size of a part in bytes; what upstream says counts only if the content is not there.
+func size(part host.Object) string {
+	if text, readable := decoded(part); readable && text != "" {
+		return fmt.Sprint(len(text))
+	}
+	if stated, ok := object(part["body"])["size"].(json.Number); ok {
+		return stated.String()
+	}
+	return "unknown"
+}
+
+func headerValues(payload host.Object, name string) []string {
+	values := []string{}
 	for _, entry := range list(payload["headers"]) {
 		if title, _ := object(entry)["name"].(string); strings.EqualFold(title, name) {
 			value, _ := object(entry)["value"].(string)
-			return value
+			values = append(values, value)
 		}
 	}
-	return ""
+	return values
 }
 
 func object(value any) host.Object {

@@ -99,7 +99,7 @@ def item(id_: str = ID, **changes: Any) -> Request:
         "args": {"draft_id": "r-12345"},
         "inputs": (Row("Draft id", "r-12345"),),
         "preview": PreviewResult((Row("To", "team@example.com"),)),
-        "asker": Asker("claude", "01J0ABCDEF", "/src"),
+        "asker": Asker("", "01J0ABCDEF", "/src", "claude"),
         "risk": Risk(RiskLevel.HIGH, "it sends"),
     }
     prompt = Prompt(**fields | {name: value for name, value in changes.items() if name in fields})
@@ -185,7 +185,7 @@ def test_what_is_asked_is_recorded_once_with_what_was_shown(record: DaemonLedger
         "kind": "action",
         "action": "send-draft",
         "connector": {"name": "github://ALRubinger/aileron-connector-google", "version": "", "hash": ""},
-        "agent": "claude",
+        "says": "claude",
         "session": "01J0ABCDEF",
         "folder": "/src",
         "risk": "high",
@@ -220,7 +220,7 @@ def test_all_of_a_list_is_one_commit(record: DaemonLedger, monkeypatch: pytest.M
 
 def test_a_prompt_that_changed_is_recorded_as_shown_again(record: DaemonLedger, folder: Path, key: UnlockedKey) -> None:
     record.record_requests([item()], "console")
-    changed = item(asker=Asker("claude code", "01J0ABCDEF", "/src/project"))
+    changed = item(asker=Asker("", "01J0ABCDEF", "/src/project", "claude code"))
     record.record_requests([changed], "console")
     record.record_requests([item()], "console")
     with DaemonLedger(folder, key) as other:
@@ -563,7 +563,7 @@ def test_texts_without_end_are_cut_and_counted(record: DaemonLedger) -> None:
         action=long,
         kind=long,
         connector=ConnectorRef(long, long, long),
-        asker=Asker(long, long, long),
+        asker=Asker("", long, long, long),
         preview=PreviewResult(unavailable=long),
         instance=long,
         args={long: long} | {str(number): long[:60_000] for number in range(40)},
@@ -571,7 +571,7 @@ def test_texts_without_end_are_cut_and_counted(record: DaemonLedger) -> None:
     record.record_requests([odd], "console")
     body = entries(record)[0]["body"]
     assert len(json.dumps(body, ensure_ascii=False)) < LARGEST_ENTRY
-    assert {"action", "kind", "agent", "session", "folder", "daemon", "args"} <= set(body["cut"])
+    assert {"action", "kind", "says", "session", "folder", "daemon", "args"} <= set(body["cut"])
 
 
 def ids(page: Any) -> list[str]:

@@ -243,9 +243,9 @@ def test_who_asks_is_shown_as_agent_and_folder(daemon: FakeDaemon, folder: Path)
     known, unknown = daemon.register(), daemon.register(session_id="01JNOBODY")
     with Console(daemon, folder) as console:
         asker = console.item(known).prompt.asker
-        assert (asker.agent, asker.folder) == ("claude", "/home/alice/projects/mail")
+        assert (asker.agent, asker.says, asker.folder) == ("", "claude", "/home/alice/projects/mail")
         asker = console.item(unknown).prompt.asker
-        assert (asker.agent, asker.session, asker.folder) == ("", "01JNOBODY", "")
+        assert (asker.says, asker.session, asker.folder) == ("", "01JNOBODY", "")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_an_action_is_read_whole() -> None:
     assert (prompt.kind, prompt.action, prompt.args) == ("action", "send-draft", {"draft_id": "r-12345"})
     assert prompt.inputs == (Row("Draft id", "r-12345"),)
     assert prompt.connector == ConnectorRef(GOOGLE, "1.2.3", HASH)
-    assert prompt.asker == Asker("claude", "01J0ABCDEF", "/home/alice/mail")
+    assert prompt.asker == Asker(session="01J0ABCDEF", folder="/home/alice/mail", says="claude")
     assert prompt.preview == PreviewResult(
         (Row("To", "alice@example.com"), Row("Cc", missing=True), Row("Body", "line one\nline two", multiline=True))
     )

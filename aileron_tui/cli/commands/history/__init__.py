@@ -59,7 +59,7 @@ def _filters(parser: argparse.ArgumentParser) -> None:
         "--search",
         metavar="TEXT",
         default="",
-        help="words to find (word* for a prefix), and since:7d, until:, outcome:done, surface:, action:, source:",
+        help="words to find (word* for a prefix), since:7d, until:, outcome:done, surface:, action:, agent:, source:",
     )
     parser.add_argument("--since", metavar="WHEN", type=_time, help="a date, a time, or how long ago: 30m, 12h, 7d, 2w")
     parser.add_argument("--until", metavar="WHEN", type=_time, help="like --since; that time itself is not included")
@@ -148,6 +148,7 @@ def _filter(options: argparse.Namespace, search: HistorySearch) -> HistoryFilter
         (*options.outcome, *search.outcomes),
         (*options.surface, *search.surfaces),
         (*options.action, *search.actions),
+        search.agents,
     )
 
 

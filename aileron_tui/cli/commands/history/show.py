@@ -56,6 +56,7 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
         "kind": record.kind,
         "connector": record.connector,
         "agent": record.agent,
+        "says it is": record.says,
         "risk": record.risk,
         "surface": record.surface,
         "decided in": "" if record.took is None else span(record.took),

@@ -1,6 +1,7 @@
 """Verifies a ledger or an export."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -8,18 +9,23 @@ from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.exit_codes import FAILED, OK
 from aileron_tui.cli.output import counted, print_json
 from aileron_tui.core.entry_chain import ChainFault, Damage
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
 from aileron_tui.core.visible_text import inline
 from aileron_tui.ledger.entry_check import CheckReport, verify
+from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.export import Exported
+from aileron_tui.ledger.file_names import FILE as LEDGER_NAME
 from aileron_tui.ledger.full_check import audit, audit_export
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import is_ledger, open_reader
+from aileron_tui.runtime.gate_discovery import FILE
 from aileron_tui.signing.recorded_signers import RecordedSigners
 
 
 def run(ledger: Path, options: argparse.Namespace, source: str) -> int:
     """Checks a ledger of this home and prints a report."""
+    if elsewhere := _written_elsewhere(ledger):
+        raise LedgerDamaged(ledger, elsewhere)
     signers = RecordedSigners()
     with local_reader(ledger) as reader:
         expected = _expected(options)
@@ -36,6 +42,26 @@ def run_on_file(path: Path, options: argparse.Namespace) -> int:
     else:
         report = audit_export(Exported(path), signers, _expected(options))
     return _finish(report, signers, options)
+
+
+def _written_elsewhere(ledger: Path) -> str:
+    """Says so if a gate is running on this home whose ledger is no longer this file."""
+    try:
+        gate = read_object((ledger.parent / FILE).read_bytes())
+        pid, written = gate.get("pid"), gate.get("ledger")
+        if not isinstance(pid, int) or not isinstance(written, str):
+            return ""
+        os.kill(pid, 0)
+    except (OSError, OverflowError, JsonError):
+        return ""
+    try:
+        status = ledger.stat()
+        found = f"{status.st_dev}:{status.st_ino}"
+    except OSError:
+        found = ""
+    if found == written or ledger.name != LEDGER_NAME:
+        return ""
+    return f"the gate that is running (process {pid}) wrote another file, which was removed or replaced"
 
 
 def _expected(options: argparse.Namespace) -> list[Head]:

@@ -1,0 +1,33 @@
+"""The files with the tokens of agents, the only place where a token is kept in clear."""
+
+from pathlib import Path
+from typing import Final
+
+from aileron_tui.core.agent_names import DEFAULT_AGENT
+from aileron_tui.files.private_files import PrivateFileError, private_folder, read_private, write_private
+
+_DEFAULT_FILE: Final = "agent.token"
+_FOLDER: Final = "agents"
+_LONGEST: Final = 4096
+
+
+def token_path(data: Path, agent: str) -> Path:
+    """The token file of an agent. The file of `default` has the name from before agents had tokens of their own."""
+    return data / _DEFAULT_FILE if agent == DEFAULT_AGENT else data / _FOLDER / f"{agent}.token"
+
+
+def write_token(path: Path, token: str) -> None:
+    """Writes a token file, which only the user can read; replaces an older one."""
+    private_folder(path.parent)
+    write_private(path, f"{token}\n".encode(), replace=True)
+
+
+def read_token(path: Path) -> str:
+    """The token in a file. Raises PrivateFileError."""
+    try:
+        token = read_private(path, _LONGEST).decode("ascii").strip()
+    except UnicodeDecodeError:
+        raise PrivateFileError(f"{path} does not contain a token") from None
+    if not token:
+        raise PrivateFileError(f"{path} is empty")
+    return token

@@ -1,0 +1,24 @@
+"""A small flood. `python -m tests.gate.flood` runs it at full size and compares the response times."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.gate.flood import FloodSize, flood
+from tests.gate.gate_harness import gate_harness
+from tests.gate.load import MIB
+
+
+@pytest.mark.slow
+def test_a_flood_by_one_agent_refuses_nothing_to_others_and_the_operator(tmp_path: Path, compiled: Path) -> None:
+    (tmp_path / "home").mkdir(0o700)
+    shutil.copytree(compiled, tmp_path / "home" / "cache")
+    with gate_harness(tmp_path) as harness:
+        size = FloodSize(sockets=400, held=300, megabytes=40, requests=1000, unread=20, rounds=20)
+        result = flood(harness, size)
+    quiet, most, after = result.memory
+    assert most < quiet + 300 * MIB, result.report()
+    assert after < quiet + 150 * MIB, result.report()
+    assert result.hostile["requests"]["429"] > 0, "the flood was too small to reach a limit"
+    assert result.hostile["idle connections"]["closed by the gate"] > 0

@@ -1,0 +1,103 @@
+"""Attacks on the files of an open ledger: its writer notices and stops."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.ledger.errors import LedgerReplaced
+from aileron_tui.ledger.file_names import lock_path
+from aileron_tui.ledger.sqlite.reader import SqliteReader
+from aileron_tui.ledger.sqlite.writer import SqliteLedger
+from aileron_tui.signing.approvers import Approvers
+from aileron_tui.signing.key_store import for_this_run
+from tests.ledger.scenes import Scene, check, tampering
+
+
+def _unlink(path: Path) -> None:
+    path.unlink()
+
+
+def _replace_with_copy(path: Path) -> None:
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    copy.rename(path)
+
+
+def _unlink_log(path: Path) -> None:
+    path.with_name(f"{path.name}-wal").unlink()
+
+
+def _unlink_index(path: Path) -> None:
+    path.with_name(f"{path.name}-shm").unlink()
+
+
+def _unlink_lock(path: Path) -> None:
+    lock_path(path).unlink()
+
+
+@pytest.mark.parametrize("attack", [_unlink, _replace_with_copy, _unlink_log, _unlink_index, _unlink_lock])
+def test_a_ledger_that_is_removed_or_replaced_under_its_writer_takes_no_more_entries(
+    scene: Scene, attack: Callable[[Path], None]
+) -> None:
+    scene.approved("act-1")
+    attack(scene.ledger.path)
+    for attempt in (scene.ledger.check, lambda: scene.ask("act-2"), scene.ledger.check_file):
+        with pytest.raises(LedgerReplaced, match=r"removed|replaced"):
+            attempt()
+
+
+def test_a_ledger_that_is_put_back_takes_entries_again(scene: Scene) -> None:
+    path = scene.ledger.path
+    path.rename(path.with_name("elsewhere"))
+    with pytest.raises(LedgerReplaced):
+        scene.ask("act-1")
+    path.with_name("elsewhere").rename(path)
+    scene.approved("act-1")
+    assert check(scene.close(), noted=True).fault is None
+
+
+def test_a_ledger_that_is_rolled_back_under_its_writer_takes_no_more_entries(scene: Scene) -> None:
+    """The entries are removed inside the same file, as a restored backup that keeps the inode would."""
+    scene.approved("act-1")
+    with tampering(scene.ledger.path) as db:
+        db.execute("DELETE FROM entries WHERE seq > 4")
+    with pytest.raises(LedgerReplaced, match="ends at entry 4, but 7 was recorded"):
+        scene.ask("act-2")
+
+
+def test_a_rewritten_entry_under_its_writer_is_noticed(scene: Scene) -> None:
+    scene.approved("act-1")
+    with tampering(scene.ledger.path) as db:
+        db.execute("DELETE FROM entries WHERE seq = 7")
+        db.execute("INSERT INTO entries VALUES (7, x'00', randomblob(32))")
+        db.execute("INSERT INTO entries VALUES (8, x'00', randomblob(32))")
+    with pytest.raises(LedgerReplaced, match="has another entry 7"):
+        scene.ask("act-2")
+
+
+def test_a_key_that_another_process_enrols_is_no_replacement(scene: Scene) -> None:
+    scene.approved("act-1")
+    with SqliteLedger(scene.ledger.path, role="key", guest=True) as guest:
+        phone = for_this_run("phone")
+        guest.append(EntryKind.KEY_ENROLLED, Approvers().enrolment("phone", phone.public))
+    scene.approved("act-2")
+    assert check(scene.close(), noted=True).fault is None
+
+
+def test_a_clean_close_leaves_nothing_in_the_log(scene: Scene) -> None:
+    scene.approved("act-1")
+    with SqliteReader(scene.ledger.path) as reader:
+        assert reader.head().seq == 7
+    path = scene.close()
+    assert sorted(file.name for file in path.parent.iterdir()) == [path.name, lock_path(path).name]
+
+
+def test_a_failed_commit_leaves_a_ledger_that_takes_the_next_entry(scene: Scene) -> None:
+    with pytest.raises(ZeroDivisionError):
+        scene.ledger.append_given(lambda _: 1 / 0)  # type: ignore[arg-type, return-value]  # any exception
+    scene.ledger._db.execute("BEGIN")  # as a rollback that failed leaves it
+    scene.approved("act-1")
+    assert check(scene.close(), noted=True).fault is None
