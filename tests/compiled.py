@@ -24,7 +24,13 @@ def shared_cache(factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(done, fcntl.LOCK_EX)
         done.seek(0)
         if not done.read():
-            with sample_config() as config:
-                install(bundled("manifests"), sandbox_settings(config, folder, PublisherKeyring())).sandbox.close()
+            compile_samples(folder)
             done.write("done")
     return folder
+
+
+def compile_samples(folder: Path) -> None:
+    """Compiles the sample connectors into a folder."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with sample_config() as config:
+        install(bundled("manifests"), sandbox_settings(config, folder, PublisherKeyring())).sandbox.close()

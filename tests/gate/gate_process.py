@@ -61,11 +61,11 @@ class GateProcess:
         self._output = output
         self._dead = False
 
-    def ready(self) -> GateAddress | None:
+    def ready(self, seconds: float = START_TIMEOUT) -> GateAddress | None:
         """Waits for the address of the gate; returns None if it died first."""
         line = b""
         while not line.endswith(b"\n"):
-            chunk = self._read(START_TIMEOUT)
+            chunk = self._read(seconds)
             if not chunk:
                 return None
             line += chunk
