@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Many tests wait for clocks and other processes, so more workers than processors are faster.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 4)
 
-.PHONY: help demo test test-all check lint types bench crash load connectors screenshots keys configuration lock clean
+.PHONY: help demo test test-all check lint types bench crash robot load connectors screenshots keys configuration lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ bench: $(READY) ## run the benchmarks, which measure ratios instead of seconds
 crash: $(READY) ## kill a gate and a ledger hundreds of times; takes a while
 	@$(BIN)/python -m tests.ledger.crash --rounds 200
 	@$(BIN)/python -m tests.gate.crash --rounds 500
+
+robot: $(READY) ## let a robot answer 3,000 generated requests by what it reads on screen; takes an hour
+	@$(BIN)/python -m tests.robot --cases 3000
 
 load: $(READY) ## load a gate with many agents and a daemon with many consoles; takes a while
 	@$(BIN)/python -m tests.gate.load

@@ -2,13 +2,14 @@
 
 Run it as `python -m tools.unicode_tables` with Python 3.11, whose `unicodedata` is Unicode 14.0, the oldest
 supported version. Such a table is correct for every later Python too: characters that newer versions of Unicode add are
-shown by their number. It needs two packages that nothing else here needs: `regex` (which characters are pictographs)
-and `confusable-homoglyphs` (Unicode's look-alikes and scripts).
+shown by their number. It needs three packages that nothing else here needs: `regex` (which characters are pictographs),
+`confusable-homoglyphs` (Unicode's look-alikes and scripts) and `publicsuffixlist` (top-level domains).
 """
 
 import importlib
 import importlib.resources
 import json
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -146,8 +147,10 @@ def character_table() -> str:
 
 
 ASCII = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-."
-# Unicode lists the small palochka as an i; fonts draw it as an l.
-DRAWN = {0x04CF: "l"}
+# Unicode lists the small palochka as an i; fonts draw it as an l. It lists the tone six only as a Cyrillic soft sign.
+DRAWN = {0x04CF: "l", 0x0185: "b"}
+SMALL_CAPITAL = re.compile(r"LATIN LETTER SMALL CAPITAL ([A-Z])")
+BASE_LETTER = re.compile(r"LATIN (?:SMALL|CAPITAL) LETTER (?:DOTLESS |LONG |SCRIPT )?([A-Z])(?: WITH .+)?")
 SPOKEN_NAMES = {"NKO": "N'Ko"}
 
 
@@ -167,7 +170,31 @@ def lookalikes() -> dict[int, str]:
         like = [entry["c"] for entry in entries if len(entry["c"]) == 1 and entry["c"] in ASCII]
         if like:
             found[ord(character)] = min(like, key=ASCII.index).lower()
-    return found | DRAWN
+    return small_capitals() | found | DRAWN
+
+
+def small_capitals() -> dict[int, str]:
+    """Small capitals, which look like capitals. Unicode lists only some of them."""
+    named = ((code, SMALL_CAPITAL.fullmatch(unicodedata.name(chr(code), ""))) for code in range(0x80, 0x20000))
+    return {code: match[1].lower() for code, match in named if match}
+
+
+def base_letters() -> dict[int, str]:
+    """Latin letters with a stroke, a hook or the like, which do not decompose, and their base letters."""
+    named = ((code, BASE_LETTER.fullmatch(unicodedata.name(chr(code), ""))) for code in range(0x80, 0x20000))
+    return {
+        code: match[1].lower()
+        for code, match in named
+        if match and unicodedata.normalize("NFKD", chr(code)) == chr(code)
+    }
+
+
+def top_level_domains() -> list[str]:
+    """All top-level domains, with those of other scripts as they are displayed."""
+    lines = (importlib.resources.files("publicsuffixlist") / "public_suffix_list.dat").read_text(encoding="utf-8")
+    rules = lines.partition("===END ICANN DOMAINS===")[0].split("\n")
+    names = {rule.strip().lstrip("*.") for rule in rules if rule.strip() and rule[0] not in "/!"}
+    return sorted(name for name in names if "." not in name)
 
 
 def scripts() -> tuple[list[str], list[tuple[int, int]]]:
@@ -198,6 +225,11 @@ def lookalike_table() -> str:
         "# Each character of ALIKE looks like the one at the same index of ASCII.",
         literal("ALIKE", "".join(escape(code) for code, _ in alike), raw=False),
         literal("ASCII", "".join(ascii_ for _, ascii_ in alike)),
+        "# Each Latin letter of MARKED is the letter at the same index of BASES with a stroke, a hook or the like.",
+        literal("MARKED", "".join(escape(code) for code in base_letters()), raw=False),
+        literal("BASES", "".join(base_letters().values())),
+        "# Top-level domains, from the Public Suffix List (Mozilla Public License 2.0).",
+        "TOP_LEVEL = (\n" + "".join(f"    {line + ' '!a}\n" for line in wrapped(top_level_domains())) + ")\n",
         "# From each character of STARTS on, letters are of the script that SCRIPTS has at the same place.",
         literal("STARTS", starts, raw=False),
         "SCRIPTS = bytes.fromhex(\n"
@@ -206,6 +238,18 @@ def lookalike_table() -> str:
         "NAMES = (\n" + "".join(f'    "{name}",\n' for name in spoken) + ")\n",
     ]
     return "\n".join(parts)
+
+
+def wrapped(words: Iterable[str]) -> Iterator[str]:
+    """Yields lines of words that fit the length of a line as escapes."""
+    line = ""
+    for word in words:
+        if line and len(ascii(f"{line} {word}")) > 110:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    yield line
 
 
 def chunks(text: str, width: int) -> Iterator[str]:

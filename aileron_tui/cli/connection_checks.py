@@ -30,7 +30,7 @@ _NO_DAEMON: Final = "Check that a daemon is running there."
 _NO_GATE: Final = "Check that a gate is running there."
 _FAILING_FIX: Final = "Look at the gate's log and at its disk. It works again by itself once the reason is gone."
 _VAULTS: Final = {
-    "locked": ("locked: approved calls wait until it is unlocked", "Press U in the console."),
+    "locked": ("locked: approved actions wait until it is unlocked", "Press U in the console."),
     "missing": ("missing: actions that need a credential will fail", "Set up the daemon's vault."),
 }
 

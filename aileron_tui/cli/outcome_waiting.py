@@ -46,7 +46,7 @@ def seconds(text: str) -> int:
 def wait_for_outcome(source: "Source", request: Request, limit: int) -> Outcome:
     """Waits until an approved request has ended, for at most `limit` seconds."""
     if request.abandoned:
-        return Outcome(request, FAILED, NO_EFFECT)
+        return Outcome(replace(request, state=RequestState.UNKNOWN), OUTCOME_UNKNOWN, NO_EFFECT)
     if not request.reports_end:
         return Outcome(request, OK, "the daemon does not report how this kind of request ends")
     end, pause, note = time.monotonic() + limit, _FIRST_PAUSE, ""

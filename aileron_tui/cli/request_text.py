@@ -7,6 +7,7 @@ from shlex import quote
 from typing import Final, TextIO
 
 from aileron_tui.cli.output import columns
+from aileron_tui.core.daemon_kinds import FILLED_IN, split_by_origin
 from aileron_tui.core.prompt import lines
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
@@ -37,6 +38,8 @@ def _details(request: Request) -> dict[str, str]:
     hash_ = connector.hash.removeprefix("sha256:")[:12]
     connector_parts = (connector.name, connector.version, f"{hash_}…" if hash_ else "", connector.trust)
     again = request.asked_again
+    prompt = request.prompt
+    filled = split_by_origin(prompt.kind, prompt.args, prompt.inputs)[1] if request.daemon else ()
     return {
         "request": request.id,
         "source": request.source,
@@ -44,6 +47,7 @@ def _details(request: Request) -> dict[str, str]:
         "risk": f"{request.prompt.risk.level}: {request.prompt.risk.reason}",
         "asked by": f"{agent} (the agent's own words)" if agent else "an agent that gave no name",
         "connector": " ".join(filter(None, connector_parts)),
+        "by daemon": f"{', '.join(row.label for row in filled)} ({FILLED_IN}, not by the agent)" if filled else "",
         "digest": request.digest,
         "asked again": f"{again} may have taken effect already" if again else "",
         "reason": request.reason,

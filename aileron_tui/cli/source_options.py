@@ -9,9 +9,11 @@ from pathlib import Path
 from aileron_tui.cli.output import print_error
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.config import Config
 from aileron_tui.files.config_file import load_config
 from aileron_tui.files.paths import paths
 from aileron_tui.signing import key_store
+from aileron_tui.signing.errors import NoKey
 from aileron_tui.signing.secret_memory import protect_process, wipe
 from aileron_tui.signing.terminal_input import ask_passphrase
 from aileron_tui.surface.source_choice import SourceChoice, SourceOptions, choose_sources
@@ -29,9 +31,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def open_sources(options: argparse.Namespace) -> Iterator[OpenSources]:
     """The sources, with an unlocked key. A passphrase is asked for on the terminal."""
-    protect_process()
+    with opened(options, *chosen_sources(options)) as sources:
+        yield sources
+
+
+def chosen_sources(options: argparse.Namespace) -> tuple[Config, list[SourceChoice]]:
+    """The sources that the options name, and the configuration."""
     config = load_config(paths().config)
-    choices = _named(choose_sources(config, SourceOptions(options.url, options.token_file)), options.source)
+    return config, _named(choose_sources(config, SourceOptions(options.url, options.token_file)), options.source)
+
+
+@contextmanager
+def opened(options: argparse.Namespace, config: Config, choices: list[SourceChoice]) -> Iterator[OpenSources]:
+    """These sources, with an unlocked key."""
+    protect_process()
     for choice in choices:
         if choice.note:
             sys.stderr.write(f"note: {inline(choice.note)}\n")
@@ -53,6 +66,14 @@ def _named(choices: list[SourceChoice], name: str) -> list[SourceChoice]:
         hint = f"The configured sources are: {names}." if names else "No sources are configured; omit --source."
         raise AileronError(f'no source named "{name}"', hint=hint)
     return found
+
+
+def has_open_key(name: str | None) -> bool:
+    """Whether there is a key that can be used without a passphrase, or one was named."""
+    try:
+        return name is not None or key_store.choose(paths().keys, None).insecure
+    except NoKey:
+        return False
 
 
 @contextmanager

@@ -25,7 +25,7 @@ class HistoryListState(NamedTuple):
     query: HistoryQuery
 
 
-def title(state: HistoryListState, message: Content) -> Content:
+def title(state: HistoryListState, message: Content, heading: str = "History") -> Content:
     """The title line; `message` says what the last key did."""
     if state.is_loading:
         words = "loading…"
@@ -33,7 +33,7 @@ def title(state: HistoryListState, message: Content) -> Content:
         words = f"{state.loaded:,} loaded, more below"
     else:
         words = f"{state.loaded:,} {'in total' if state.query.all else 'found'}" if state.loaded else ""
-    line = trusted("History", STRONG) + trusted(f"  {words}", MUTED)
+    line = trusted(heading, STRONG) + trusted(f"  {words}", MUTED)
     return line + trusted("  ") + message if message.plain else line
 
 

@@ -7,16 +7,20 @@ the risk, the cautions, and whether the daemon reports how a request ended. To a
 Actions are not listed here, because their manifests declare them. A request of an unknown kind is shown with all args.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from aileron_tui.core.caution import Caution
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.values import dataclass
 
 ACTION: Final = "action"
+
+FILLED_IN: Final = "filled in by the daemon"
+"""The label of values that a daemon filled in, so that they are not taken for what the agent sent."""
 
 NO_EFFECT: Final = "the daemon restarted after the agent asked: nobody waits for the answer, so it has no effect"
 """Why an approval of an abandoned request does nothing."""
@@ -86,11 +90,23 @@ class RequestKind:
         return (field | {"choices": [list(choice) for choice in editable.choices]} if editable.choices else field,)
 
 
-def filled_in_rows(kind: str, args: JsonObject) -> frozenset[int]:
-    """The positions of the rows that the daemon filled in, among the rows for these args."""
+def split_by_origin(kind: str, args: JsonObject, rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """The rows for these args that the agent sent, and those that the daemon filled in.
+
+    The rows of declared args come first and in order, so their positions show what they are. A label does not, because
+    an agent may choose it.
+    """
     arguments = KINDS[kind].arguments if kind in KINDS else ()
     shown = [argument for argument in arguments if has_row(argument, args)]
-    return frozenset(position for position, argument in enumerate(shown) if argument.filled_in)
+    filled = {position for position, argument in enumerate(shown) if argument.filled_in}
+    sent = tuple(row for position, row in enumerate(rows) if position not in filled)
+    return sent, tuple(row for position, row in enumerate(rows) if position in filled)
+
+
+def filled_in(kind: str) -> frozenset[str]:
+    """The names of the args that the daemon fills in."""
+    arguments = KINDS[kind].arguments if kind in KINDS else ()
+    return frozenset(argument.name for argument in arguments if argument.filled_in)
 
 
 def has_row(argument: KindArgument, args: JsonObject) -> bool:
@@ -108,6 +124,8 @@ def restart_caution(kind: str, asked: datetime | None, started: datetime | None)
     if kind == ACTION:
         return
     if asked is None or started is None:
+        if kind == _SHELL.name:
+            return  # by then the shell has stopped waiting, which has its own caution
         text = "it is not known whether the daemon restarted after the agent asked; if so, an approval has no effect"
         yield Caution(text, after=_START_UNKNOWN_AFTER)
     elif is_abandoned(kind, asked, started):

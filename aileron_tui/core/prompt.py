@@ -1,16 +1,17 @@
 """Prompts: what the operator is shown for a request, and the digest that binds a decision to it."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.formats import PROMPT_VERSION, version_of
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
-from aileron_tui.core.lookalikes import warnings
+from aileron_tui.core.lookalikes import known_names, remarks
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import Visible, block, cells, inline, wrap
 
@@ -267,15 +268,16 @@ def row_lines(pairs: Sequence[Pair], width: int = 0) -> Iterator[Visible]:
     Content never reaches that column, so it cannot look edited if it is not.
     """
     short = [pair for pair in pairs if not _is_block(pair)]
+    known = known_names(row.value for row, _ in pairs)
     labels = min(max((cells(inline(row.label)) for row, _ in short), default=0), _LABEL_WIDTH)
     for row, old in short:
         for sign, shown in signed_rows(row, old):
             yield from wrap(_inline_row(shown, labels, sign), width, f"{sign}{' ' * (labels + 3)}")
-        yield from _warning_lines(row, width)
+        yield from _remark_lines(row, known, width)
     for row, old in filter(_is_block, pairs):
         for sign, line in _block_row(row, old):
             yield from wrap(Visible(f"{sign}{line}"), width, f"{sign}{_GUTTER[1:]}")
-        yield from _warning_lines(row, width)
+        yield from _remark_lines(row, known, width)
 
 
 def _is_block(pair: Pair) -> bool:
@@ -309,10 +311,8 @@ def _block_row(row: Row, old: Row | None) -> Iterator[tuple[str, Visible]]:
         yield from ((sign, Visible(f"{_GUTTER[1:]}{line}")) for line in block(shown.value))
 
 
-def _warning_lines(row: Row, width: int) -> Iterator[Visible]:
-    for warning in _unique(warnings(row.value)):
-        yield from wrap(Visible(f"    ! {inline(warning)}"), width, _INDENT)
-
-
-def _unique(items: Iterable[str]) -> Iterator[str]:
-    return iter(dict.fromkeys(items))
+def _remark_lines(row: Row, known: KnownNames, width: int) -> Iterator[Visible]:
+    found = remarks(row.value, known)
+    for sign, sentences in (("!", found.warnings), ("·", found.notes)):
+        for sentence in sentences:
+            yield from wrap(Visible(f"    {sign} {inline(sentence)}"), width, _INDENT)

@@ -30,7 +30,9 @@ _PROOF_FIELDS: Final = ("challenge", "keyid", "signature")
 _REQUESTS_PER_VIEW: Final = 100
 """How many requests shown to a new watcher count as one view."""
 
-_UNRECORDED_CODES: Final = frozenset({"INVALID_STATE", "PREVIEW_PENDING", "invalid_body", "not_found"})
+_UNRECORDED_CODES: Final = frozenset(
+    {"INVALID_STATE", "PREVIEW_PENDING", "CONNECTOR_BUSY", "invalid_body", "not_found"}
+)
 _DECISION_FIELDS: Final = ("approved", "reason", "edited_payload", "envelope")
 
 

@@ -114,6 +114,10 @@ class Sessions:
         session = self._sessions.get(_digest(token))
         return session if session is not None and self.renew(session) else None
 
+    def is_open(self, token: str) -> bool:
+        """Whether a token belongs to a session, which this does not renew."""
+        return _digest(token) in self._sessions
+
     def renew(self, session: Session) -> bool:
         """Whether a session is still valid: not closed, not expired, key not revoked. If so, restarts its idle time."""
         now = self._clock()

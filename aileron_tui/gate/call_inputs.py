@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from aileron_tui.core.action import Input
+from aileron_tui.core.action import Action, Input
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
@@ -38,6 +38,17 @@ def input_errors(inputs: Iterable[Input], args: JsonObject) -> list[tuple[str, s
             name = error.path.removeprefix("$.").partition(".")[0].partition("[")[0]
             errors.append((name, f'"{name}": {error.title}. {error.hint}'.strip()))
     return errors
+
+
+def no_longer_possible(action: Action | None, args: JsonObject) -> str:
+    """Says why a waiting call cannot be approved with the manifests as they are now; "" if it can."""
+    if action is None:
+        return "its action was removed from the manifests"
+    if not action.gated:
+        return "its action was changed and no longer needs approval; call it again"
+    if errors := input_errors(action.inputs, args):
+        return f"its action was changed and its inputs are no longer valid: {'; '.join(text for _, text in errors)}"
+    return ""
 
 
 def fingerprint(agent: str, action: str, args: JsonObject) -> str:

@@ -9,13 +9,15 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.call_inputs import input_errors
+from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.decision_body import SubmittedDecision, read_decision
-from aileron_tui.gate.gate_request import Edit, GateRequest, PreviewState
+from aileron_tui.gate.gate_request import Edit, FetchedPreview, GateRequest, PreviewState
 from aileron_tui.gate.gate_state import OUTBOX, GateState, log
 from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.replies import Reply
@@ -31,6 +33,8 @@ _MAX_DETAIL_LENGTH: Final = 300
 
 PREVIEW_MAX_AGE: Final = timedelta(seconds=10)
 """How old a preview may be at approval; an older one is fetched again and compared."""
+
+_LONGEST_WAIT_FOR_OPS: Final = 10.0
 
 
 class DecisionHandler:
@@ -67,14 +71,17 @@ class DecisionHandler:
         args = request.args | edits
         if errors := input_errors(request.action.inputs, args):
             return replies.invalid_inputs(errors)
-        call = self._gate_state.installed.resolve(request.action, args)
+        action, call = request.action, request.sandbox.resolve(request.action, args)
         try:
-            prompt = request.prompt_for(call, await self._requests.fetch_preview(request, call))
+            fetched = await self._requests.fetch_preview(request, call)
         except AileronError as error:
             return replies.not_recorded(error)
         if request.state is not RequestState.PENDING:
             return self.not_pending(request.id)
-        request.edit = Edit(edits, call, prompt, self._gate_state.clock())
+        if request.action is not action:
+            return self._prompt_changed(request, self._gate_state.request_json(request))
+        prompt = request.prompt_for(call, fetched.result if fetched else None)
+        request.edit = Edit(edits, call, prompt, fetched)
         return Reply(200, {"item": self._edited_request_json(request, prompt)})
 
     def _edited_request_json(self, request: GateRequest, prompt: Prompt) -> JsonObject:
@@ -97,9 +104,8 @@ class DecisionHandler:
         async with request.end_lock:
             if request.state is not RequestState.PENDING:
                 return self._repeated(request, decision)
-            if decision.approved and decision.edits is None and request.preview_state is PreviewState.FETCHING:
-                message = "the preview is still being fetched; review it, then approve"
-                return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
+            if decision.edits is not None and (request.edit is None or request.edit.edits != decision.edits):
+                return self._prompt_changed(request, self._gate_state.request_json(request))
             return await self._apply(request, decision)
 
     async def decide_batch(self, body: JsonObject) -> Reply:
@@ -135,8 +141,21 @@ class DecisionHandler:
             self._verify(request, decision, digest)
         except EnvelopeRefused as refused:
             return await self._refuse(request, refused)
-        if decision.approved and (changed := await self._preview_changed(request, edit)):
-            return changed
+        if not decision.approved:
+            return await self._record(request, decision, digest, edit)
+        if edit is None and request.preview_state is PreviewState.FETCHING:
+            message = "the preview is still being fetched; review it, then approve"
+            return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
+        # Nothing else may begin on its connectors between the last look at the preview and the start of the op.
+        try:
+            async with self._gate_state.activity.exclusive(connector_names(request.call), _LONGEST_WAIT_FOR_OPS):
+                changed = await self._preview_changed(request, edit)
+                return changed or await self._record(request, decision, digest, edit)
+        except TimeoutError:
+            return _busy(request)
+
+    async def _record(self, request: GateRequest, decision: SubmittedDecision, digest: str, edit: Edit | None) -> Reply:
+        """Records a verified decision and applies it."""
         drafts = [EntryDraft(EntryKind.DECIDED, {"envelope": decision.envelope}, request.id)]
         if decision.approved:
             # The approval and the start of the op are one commit: after a crash between the two, it would be unknown
@@ -157,7 +176,7 @@ class DecisionHandler:
         if decision.approved:
             if edit:
                 request.edited_from = request.prompt
-                request.call, request.preview = edit.call, edit.prompt.preview
+                request.call, request.fetched = edit.call, edit.fetched
                 request.revision += 1
             self._op_runner.start(request)
         else:
@@ -167,27 +186,40 @@ class DecisionHandler:
         return _decided(request, decision.approved)
 
     async def _preview_changed(self, request: GateRequest, edit: Edit | None) -> Reply | None:
-        """Fetches the preview again if it is old; returns a reply if it has changed.
+        """Fetches the preview again if it may be stale; returns a reply if what it shows has changed.
 
-        For example, a draft may have been edited since it was shown. A changed preview is a new prompt, which has not
-        been approved.
+        For example, an approved op may have changed the recipient of a draft since it was shown. A changed preview is a
+        new prompt, which has not been approved. Ops that are still running on the connector are waited for, because
+        their effect may not be visible yet.
         """
-        prompt, fetched_at = (edit.prompt, edit.fetched_at) if edit else (request.prompt, request.previewed_at)
-        now = self._gate_state.clock()
-        if prompt.preview is None or fetched_at is None or now - fetched_at < PREVIEW_MAX_AGE:
+        shown = edit.fetched if edit else request.fetched
+        if shown is None or not self._is_stale(request, shown):
             return None
+        name, call = request.connector.name, edit.call if edit else request.call
+        if not await self._gate_state.activity.wait_until_idle(name, _LONGEST_WAIT_FOR_OPS):
+            return _busy(request)
         try:
-            preview = await self._requests.fetch_preview(request, edit.call if edit else request.call)
+            fetched = await self._requests.fetch_preview(request, call)
         except AileronError as error:
             return replies.not_recorded(error)
-        if preview == prompt.preview:
+        if fetched is None or fetched.result == shown.result:
             return None
         if edit:
-            request.edit = Edit(edit.edits, edit.call, request.prompt_for(edit.call, preview), now)
+            request.edit = Edit(edit.edits, edit.call, request.prompt_for(edit.call, fetched.result), fetched)
             return self._prompt_changed(request, self._edited_request_json(request, request.edit.prompt))
-        request.preview, request.previewed_at, request.revision = preview, now, request.revision + 1
+        request.fetched, request.revision = fetched, request.revision + 1
         self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
         return self._prompt_changed(request, self._gate_state.request_json(request))
+
+    def _is_stale(self, request: GateRequest, shown: FetchedPreview) -> bool:
+        """Whether what a preview shows may have changed since it was fetched."""
+        age, activity = self._gate_state.clock() - shown.began_at, self._gate_state.activity
+        return (
+            request.risk.level is RiskLevel.HIGH
+            or not timedelta(0) <= age < PREVIEW_MAX_AGE
+            or activity.is_running(request.connector.name)
+            or activity.changes(request.connector.name) != shown.changes
+        )
 
     def _verify(self, request: GateRequest, decision: SubmittedDecision, digest: str) -> None:
         """Verifies the envelope, and checks that the unsigned fields around it match."""
@@ -252,6 +284,11 @@ class DecisionHandler:
             "decided_at": timestamp(self._gate_state.clock()),
         }
         return event | {"reason": decision.reason} if decision.reason else event
+
+
+def _busy(request: GateRequest) -> Reply:
+    message = f"another op is still running on {request.connector.name}; approve again when it has ended"
+    return replies.error(409, "CONNECTOR_BUSY", message, state=request.state)
 
 
 def _decided(request: GateRequest, approved: bool) -> Reply:

@@ -12,7 +12,7 @@ from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
 
 _MAX_HISTORY: Final = 4096
-_MAX_HISTORY_BYTES: Final = 32 * 1024 * 1024
+_MAX_HISTORY_BYTES: Final = 8 * 1024 * 1024
 _MAX_QUEUED: Final = 4096
 _MAX_QUEUED_BYTES: Final = 64 * 1024 * 1024
 _BATCH_SIZE: Final = 64

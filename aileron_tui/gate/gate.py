@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnds
 from aileron_tui.gate.request_handler import RequestHandler
+from aileron_tui.gate.sandbox_threads import SandboxThreads
 from aileron_tui.ledger.open_store import open_ledger, open_reader, open_results
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.loaded_connectors import SandboxSettings
@@ -72,10 +72,10 @@ class Gate:
     async def start(self) -> None:
         """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
         state, setup = self._gate_state, self._gate_state.setup
-        state.pool = ThreadPoolExecutor(setup.limits.threads, thread_name_prefix="sandbox")
+        state.threads = SandboxThreads(setup.limits.pools)
         settings = sandbox_settings(setup.config, setup.cache, setup.keyring)
         with contextlib.ExitStack() as cleanup:
-            cleanup.callback(state.pool.shutdown, wait=False)
+            cleanup.callback(state.threads.shutdown, wait=False)
             ledger = await asyncio.to_thread(open_ledger, self.ledger_path, boot_clock=state.boot_clock)
             state.observe_time(ledger.latest)
             state.recorder = LedgerRecorder(ledger)
@@ -122,13 +122,13 @@ class Gate:
             log.error("the ledger could not be closed, because a write to it does not return")
         state.outbox_thread.shutdown(wait=False, cancel_futures=True)
         state.outbox.close()
-        state.pool.shutdown(wait=False, cancel_futures=True)
+        state.threads.shutdown(wait=False)
         # Running previews end on their own; the sandbox can only be closed after that.
         with contextlib.suppress(RuntimeError):  # no thread is left; the end of the process closes it
             threading.Thread(target=self._close_sandbox, name="sandbox-closing").start()
 
     def _close_sandbox(self) -> None:
-        self._gate_state.pool.shutdown(wait=True)
+        self._gate_state.threads.shutdown(wait=True)
         self._gate_state.installed.sandbox.close()
 
     async def _keep_up(self) -> None:
@@ -149,17 +149,19 @@ class Gate:
         await recovery.forget_old_results(self._gate_state)
 
     def _reload(self, settings: SandboxSettings) -> Callable[[], Coroutine[Any, Any, None]]:
-        """Reloads the bundle when its folder changes. Waiting requests keep the bundle they were made with."""
+        """Reloads the bundle when its folder changes, and resolves the waiting calls again."""
         state, folder = self._gate_state, self._gate_state.setup.manifests
 
         async def reload() -> None:
             if await asyncio.to_thread(folder_state, folder) == state.installed.folder_state:
                 return
             try:
-                state.installed = await asyncio.to_thread(install, folder, settings)
+                installed = await asyncio.to_thread(install, folder, settings)
                 await state.recorder.record(
                     EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
                 )
+                state.installed = installed
+                await self._requests.resolve_again()
             except AileronError as error:
                 log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
             else:
@@ -195,7 +197,7 @@ class Gate:
             return replies.invalid_inputs(errors)
         args = {key: value for key, value in args.items() if value is not None}  # null means not supplied
         if not action.gated:
-            return await self._op_runner.run_ungated(action, args, asker)
+            return await self._op_runner.run_ungated(action, args, asker, agent)
         return await self._requests.call(action, args, asker, agent, wait)
 
     async def result(self, id_: str) -> Reply:

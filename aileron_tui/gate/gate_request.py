@@ -29,13 +29,22 @@ class PreviewState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class FetchedPreview:
+    """A preview, when its fetch began, and how often ops had begun or ended on its connector until then."""
+
+    result: PreviewResult
+    began_at: datetime
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
     """An edited call: what the operator changed, and the resulting prompt."""
 
     edits: JsonObject
     call: ResolvedCall
     prompt: Prompt
-    fetched_at: datetime
+    fetched: FetchedPreview | None
 
 
 @dataclass(slots=True, eq=False)
@@ -60,8 +69,7 @@ class GateRequest:
     deadline: RequestDeadline
     preview_state: PreviewState
     size: int = 0
-    preview: PreviewResult | None = None
-    previewed_at: datetime | None = None
+    fetched: FetchedPreview | None = None
     state: RequestState = RequestState.PENDING
     revision: int = 0
     polled: bool = False
@@ -93,6 +101,11 @@ class GateRequest:
     def connector(self) -> ConnectorRef:
         """The connector of the first step."""
         return self.call.connector
+
+    @property
+    def preview(self) -> PreviewResult | None:
+        """The preview that the operator is shown."""
+        return self.fetched.result if self.fetched else None
 
     @property
     def expires_at(self) -> datetime:
@@ -167,8 +180,8 @@ class GateRequest:
             item["preview"] = (
                 {"unavailable": unavailable_line(reason)} if reason else {"fields": _rows_json(prompt.preview.rows)}
             )
-        if self.previewed_at:
-            item["previewed_at"] = timestamp(self.previewed_at)
+        if self.fetched:
+            item["previewed_at"] = timestamp(self.fetched.began_at)
         if self.repeats:
             item["asked_again"] = self.repeats
         return item

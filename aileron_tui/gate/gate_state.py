@@ -21,22 +21,32 @@ from aileron_tui.core.visible_text import inline
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.files.boot_clock import boot_clock as machine_boot_clock
 from aileron_tui.files.config import Config
+from aileron_tui.gate.agent_shares import AgentShares, Share
+from aileron_tui.gate.connector_activity import ConnectorActivity, connector_names
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_health import GateHealth
 from aileron_tui.gate.gate_request import GateRequest
+from aileron_tui.gate.http_limits import AgentBuckets
 from aileron_tui.gate.installed_bundle import InstalledBundle
 from aileron_tui.gate.ledger_recorder import LedgerRecorder
+from aileron_tui.gate.sandbox_threads import PoolSize, SandboxThreads, ThreadUse
 from aileron_tui.ledger.errors import ResultsUnusable
 from aileron_tui.ledger.request_deadline import RequestDeadline
 from aileron_tui.ledger.store import LedgerReader, ResultStore, StoredResult
 from aileron_tui.sandbox.connector_package import PublisherKeyring
+from aileron_tui.sandbox.execution import Execution
+from aileron_tui.sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
+
+ENTRY_BYTES: Final = 1024
+"""What the entries of a call take in the ledger, apart from its inputs."""
 
 OUTBOX: Final = "outbox"
 """The part of the gate's health that is about storing results."""
 
 _MAX_RECENTLY_ENDED: Final = 1000
+_MAX_ENDED_BYTES: Final = 4 * 1024 * 1024
 _MAX_UNKNOWN_CALLS: Final = 1000
 _PAUSE_AFTER_FAILURE: Final = 1.0
 
@@ -45,12 +55,43 @@ log: Final = logging.getLogger("aileron_tui.gate")
 
 @dataclass(frozen=True, slots=True)
 class GateLimits:
-    """Limits on waiting requests and on concurrent sandbox calls."""
+    """Limits on waiting requests, on what agents write to the ledger, and on concurrent sandbox calls.
+
+    One agent can use a quarter of the bytes and of the threads. A waiting request takes several times its size in
+    memory, and is in each event that watchers must read in time. Nobody answers 2,000 requests of one agent, but an
+    agent may well make them before somebody looks.
+    """
 
     waiting: int = 10_000
     waiting_per_agent: int = 2_000
-    waiting_bytes: int = 256 * 1024 * 1024
-    threads: int = 100
+    waiting_bytes: int = 16 * 1024 * 1024
+    ledger_bytes_per_second: float = 128.0 * 1024  # per agent
+    ledger_bytes_burst: int = 4 * 1024 * 1024
+    op_threads: int = 64
+    refresh_threads: int = 16
+    preview_threads: int = 16
+    ungated_threads: int = 32
+    ungated_queue: int = 64  # per agent
+
+    @property
+    def waiting_share(self) -> Share:
+        """The share of an agent in the waiting requests; each can make a few, however many wait."""
+        return Share(self.waiting, self.waiting_per_agent, min(self.waiting // 100, self.waiting_per_agent // 4))
+
+    @property
+    def byte_share(self) -> Share:
+        """The share of an agent in the bytes of the waiting requests."""
+        return Share(self.waiting_bytes, self.waiting_bytes // 4, self.waiting_bytes // 16)
+
+    @property
+    def pools(self) -> dict[ThreadUse, PoolSize]:
+        """The threads for each use. Ops and previews wait for a thread however many there are: requests are limited."""
+        return {
+            ThreadUse.OP: PoolSize(self.op_threads, self.op_threads // 4, self.waiting),
+            ThreadUse.REFRESH: PoolSize(self.refresh_threads, self.refresh_threads // 4, self.waiting),
+            ThreadUse.PREVIEW: PoolSize(self.preview_threads, self.preview_threads // 4, self.waiting_per_agent),
+            ThreadUse.UNGATED: PoolSize(self.ungated_threads, self.ungated_threads // 4, self.ungated_queue),
+        }
 
 
 @dataclass(frozen=True)
@@ -72,7 +113,7 @@ class GateState:
     recorder: LedgerRecorder
     outbox: ResultStore
     reader: LedgerReader
-    pool: ThreadPoolExecutor
+    threads: SandboxThreads
 
     def __init__(self, setup: GateSetup, clock: Callable[[], datetime], boot_clock: BootClock | None = None) -> None:
         self.instance = f"gate-{secrets.token_hex(8)}"
@@ -87,8 +128,11 @@ class GateState:
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
         self.unknown_calls: dict[str, str] = {}
-        self._open_counts: dict[str, int] = {}
-        self.bytes_waiting = 0
+        self.activity = ConnectorActivity()
+        self._ended_bytes = 0
+        self.waiting_shares = AgentShares(setup.limits.waiting_share)
+        self.byte_shares = AgentShares(setup.limits.byte_share)
+        self.ledger_rates = AgentBuckets(setup.limits.ledger_bytes_per_second, setup.limits.ledger_bytes_burst)
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -102,10 +146,6 @@ class GateState:
     def pending(self) -> Iterator[GateRequest]:
         """Returns the requests that are waiting for an answer, oldest first."""
         return (request for request in tuple(self.open_requests.values()) if request.is_waiting)
-
-    def open_count(self, agent: str) -> int:
-        """Returns the number of open requests of an agent."""
-        return self._open_counts.get(agent, 0)
 
     def request_json(self, request: GateRequest) -> JsonObject:
         """Returns a request as sent to approvers."""
@@ -125,8 +165,8 @@ class GateState:
         """Adds an open request."""
         self.open_requests[request.id] = request
         self.open_by_call[request.fingerprint] = request
-        self._open_counts[request.agent] = self.open_count(request.agent) + 1
-        self.bytes_waiting += request.size
+        self.waiting_shares.add(request.agent)
+        self.byte_shares.add(request.agent, request.size)
 
     def schedule(self, request: GateRequest, seconds: float, callback: Callable[[], object]) -> None:
         """Calls `callback` after some time, unless the request is answered or ends before then."""
@@ -145,18 +185,17 @@ class GateState:
             return
         if self.open_by_call.get(request.fingerprint) is request:
             del self.open_by_call[request.fingerprint]
-        self.bytes_waiting -= request.size
-        self._open_counts[request.agent] = self.open_count(request.agent) - 1
-        if not self._open_counts[request.agent]:
-            del self._open_counts[request.agent]
+        self.waiting_shares.remove(request.agent)
+        self.byte_shares.remove(request.agent, request.size)
 
     def end(self, request: GateRequest, state: RequestState, result: StoredResult | None) -> None:
         """Marks a request as ended; the end must already be recorded."""
         request.state, request.result = state, result
         self.remove(request)
         self._recently_ended[request.id] = request
-        while len(self._recently_ended) > _MAX_RECENTLY_ENDED:
-            del self._recently_ended[next(iter(self._recently_ended))]
+        self._ended_bytes += request.size
+        while len(self._recently_ended) > _MAX_RECENTLY_ENDED or self._ended_bytes > _MAX_ENDED_BYTES:
+            self._ended_bytes -= self._recently_ended.pop(next(iter(self._recently_ended))).size
         self._note_unknown(request)
         request.ended.set()
         log.info("%s %s is %s", request.id, inline(request.action.name), state)
@@ -225,9 +264,17 @@ class GateState:
 
     # background work
 
-    def in_sandbox(self, work: Callable[[ResolvedCall], T], call: ResolvedCall) -> "asyncio.Future[T]":
-        """Starts a blocking sandbox call on a thread."""
-        return asyncio.get_running_loop().run_in_executor(self.pool, work, call)
+    def in_sandbox(self, use: ThreadUse, agent: str, work: Callable[..., T], *values: Any) -> "asyncio.Future[T]":
+        """Starts a blocking sandbox call for an agent on a thread. If too many wait, the future is ThreadsBusy."""
+        return self.threads.run(use, agent, work, *values)
+
+    def start_op(self, use: ThreadUse, agent: str, sandbox: Sandbox, call: ResolvedCall) -> "asyncio.Future[Execution]":
+        """Starts the op of a call on a thread. Must be called while `activity` is exclusive for its connectors."""
+        names = connector_names(call)
+        execution = self.in_sandbox(use, agent, sandbox.execute, call)
+        self.activity.begin(names)
+        execution.add_done_callback(lambda _: self.activity.end(names))
+        return execution
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs a coroutine in the background; failures are logged."""

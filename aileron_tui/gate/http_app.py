@@ -21,20 +21,24 @@ from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.gate.agent_routes import AgentRoutes
+from aileron_tui.gate.agent_turns import AgentTurns
 from aileron_tui.gate.approver_routes import ApproverRoutes
 from aileron_tui.gate.approver_sessions import Session, Sessions
+from aileron_tui.gate.connection_pools import APPROVER, NOBODY
 from aileron_tui.gate.event_stream import Watchers
 from aileron_tui.gate.gate_log import GateLog
-from aileron_tui.gate.http_limits import HttpLimits, TokenBucket
+from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
 from aileron_tui.gate.http_request import (
+    IDENTIFY,
     AgentCaller,
+    BodyShares,
     ClientDisconnected,
     HttpRequest,
     Refusal,
     json_response,
     not_found,
-    rate_limited,
     reply_response,
+    too_many,
     unauthorized,
 )
 from aileron_tui.gate.origin_check import OriginCheck, path_segments
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 _CLIENT_CLOSED: Final = 499
+_RETRY_SECONDS: Final = 5
 
 
 class GateApp:
@@ -64,12 +69,14 @@ class GateApp:
         self._gate = gate
         self._origin_check = origin_check
         self._agent_digest = _digest(agent_token)
-        self._limits = limits or HttpLimits()
+        self.limits = limits or HttpLimits()
         self._gate_log = gate_log or GateLog()
-        self._bucket = TokenBucket(self._limits.calls_per_second, self._limits.burst)
+        self._rates = AgentBuckets(self.limits.calls_per_second, self.limits.burst)
+        self._turns = AgentTurns(self.limits.turns)
+        self._body_shares = BodyShares(self.limits)
         self._closing = asyncio.Event()
-        self._watchers = Watchers(self._limits.watchers)
-        self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock, self._limits)
+        self._watchers = Watchers(self.limits.watchers)
+        self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock, self.limits)
         approver_routes = ApproverRoutes(gate, self.sessions, self._watchers)
         self.table = RouteTable(
             (
@@ -103,7 +110,7 @@ class GateApp:
             return
         started_at = time.perf_counter()
         raw = Request(scope, receive)
-        http_request = HttpRequest(raw, self._limits)
+        http_request = HttpRequest(raw, self.limits, body_shares=self._body_shares)
         given_id = raw.headers.get("x-request-id", "")
         request_id = given_id if _REQUEST_ID.fullmatch(given_id) else secrets.token_hex(8)
         status = _CLIENT_CLOSED
@@ -142,8 +149,9 @@ class GateApp:
         segments = path_segments(scope["raw_path"])
         http_request.caller = self._caller(http_request.raw)
         route, path_params, allowed_methods = self.table.find(method, segments or [])
+        self._take_connection(http_request)
         if isinstance(http_request.caller, AgentCaller):
-            self._check_rate()
+            self._check_rate(http_request.caller)
         if route is None:
             self._check_access(
                 http_request,
@@ -155,7 +163,25 @@ class GateApp:
             raise not_found("route")
         self._check_access(http_request, route.access)
         http_request.path_params = path_params
+        if isinstance(http_request.caller, AgentCaller):
+            async with self._turns.turn(http_request.caller.name):
+                return await route.handler(http_request)
         return await route.handler(http_request)
+
+    def owner_of_token(self, token: str) -> str:
+        """Returns whose connection one with this token is, without renewing a session."""
+        if self.sessions.is_open(token):
+            return APPROVER
+        caller = self._agent(token)
+        return _owner(caller) if caller else NOBODY
+
+    def _take_connection(self, http_request: HttpRequest) -> None:
+        """Counts the connection as the caller's, which must not have too many."""
+        identify = http_request.raw.scope.get(IDENTIFY)
+        if http_request.caller is not None and identify and (refused := identify(_owner(http_request.caller))):
+            raise Refusal(
+                429, "too_many_connections", refused, {"Retry-After": str(_RETRY_SECONDS), "Connection": "close"}
+            )
 
     def _caller(self, raw: Request) -> AgentCaller | Session | None:
         """Identifies the caller by its token; returns None if the token is missing or unknown."""
@@ -166,9 +192,10 @@ class GateApp:
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
             return None
-        if hmac.compare_digest(_digest(token), self._agent_digest):
-            return AgentCaller()
-        return self.sessions.find(token)
+        return self._agent(token) or self.sessions.find(token)
+
+    def _agent(self, token: str) -> AgentCaller | None:
+        return AgentCaller() if hmac.compare_digest(_digest(token), self._agent_digest) else None
 
     def _check_access(self, http_request: HttpRequest, access: RouteAccess) -> None:
         caller = http_request.caller
@@ -185,9 +212,9 @@ class GateApp:
         elif access is not RouteAccess.HANDSHAKE:
             raise unauthorized()
 
-    def _check_rate(self) -> None:
-        if seconds := self._bucket.take():
-            raise rate_limited("calls", seconds)
+    def _check_rate(self, caller: AgentCaller) -> None:
+        if seconds := self._rates.of(caller.name).take():
+            raise too_many(f"this agent makes too many calls; try again in {seconds} s", seconds)
 
     def _log_request(self, http_request: HttpRequest, status: int, started_at: float, request_id: str) -> None:
         """Logs one line. The path is only logged if it is a known route; the query is never logged."""
@@ -200,6 +227,11 @@ class GateApp:
         self._gate_log.note(
             "http", text, method=method, path=path, status=status, ms=milliseconds, by=caller_name, request=request_id
         )
+
+
+def _owner(caller: AgentCaller | Session) -> str:
+    """Returns the owner of a caller's connection; an agent's name cannot be taken for another kind of owner."""
+    return f"agent {caller.name}" if isinstance(caller, AgentCaller) else APPROVER
 
 
 def _digest(token: str) -> bytes:

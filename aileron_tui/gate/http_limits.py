@@ -24,12 +24,32 @@ class HttpLimits:
     body_seconds: float = 10.0
     max_wait_seconds: int = 300
     calls_per_second: float = 100.0
-    burst: int = 1000
+    burst: int = 300
     writes_per_second: float = 2.0  # per session, for ledger entries that decide nothing
     writes_burst: int = 120
     watchers: int = 64
     heartbeat_seconds: float = 15.0
     send_seconds: float = 20.0
+
+    # Connections. A client sends its headers at once; a few seconds are enough for a slow network. Agents get what
+    # approvers and unknown callers leave, each at most a quarter of it.
+    header_seconds: float = 5.0
+    connections: int = 4096
+    unknown_connections: int = 256
+    approver_connections: int = 128
+    agent_minimum_connections: int = 16
+
+    # One agent: how fast its HTTP requests are read, refused or not, so that refusing costs little; how many of them
+    # are worked on at a time; how many bytes its calls may have on the way in; and how much it may leave unread.
+    reads_per_second: float = 200.0
+    reads_burst: int = 100
+    turns: int = 8
+    body_bytes: int = 64 * 1024 * 1024
+    body_bytes_per_agent: int = 16 * 1024 * 1024
+    body_bytes_minimum: int = 2 * 1024 * 1024
+    body_bytes_per_second: float = 1.0 * 1024 * 1024
+    body_bytes_burst: int = 16 * 1024 * 1024
+    unread_bytes: int = 32 * 1024 * 1024
 
     def json(self, size: int) -> jsontext.JsonLimits:
         """Returns the JSON limits for a body of at most this size."""
@@ -46,20 +66,52 @@ class TokenBucket:
         self._tokens = float(burst)
         self._updated_at = clock()
 
-    def take(self) -> int:
-        """Takes a token and returns 0; if none is available, returns the seconds to wait."""
-        if seconds := self.wait_seconds():
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing was taken lately."""
+        self._refill()
+        return self._tokens >= self._burst
+
+    def take(self, count: int = 1) -> int:
+        """Takes tokens and returns 0; if there are too few, returns the seconds to wait."""
+        if seconds := self.wait_seconds(count):
             return seconds
-        self._tokens -= 1
+        self._tokens -= count
         return 0
 
-    def wait_seconds(self) -> int:
-        """Returns the seconds until a token is available, 0 if one is available now. Takes no token."""
+    def reserve(self) -> float:
+        """Takes a token in any case; returns the seconds to wait before it may be used."""
+        self._refill()
+        self._tokens -= 1
+        return max(0.0, -self._tokens / self._rate)
+
+    def wait_seconds(self, count: int = 1) -> int:
+        """Returns the seconds until so many tokens are available, 0 if they are available now. Takes none."""
+        self._refill()
+        return 0 if self._tokens >= count else max(1, math.ceil((count - self._tokens) / self._rate))
+
+    def _refill(self) -> None:
         now = self._clock()
         self._tokens = min(self._burst, self._tokens + max(0.0, now - self._updated_at) * self._rate)
         self._updated_at = now
-        return 0 if self._tokens >= 1 else max(1, math.ceil((1 - self._tokens) / self._rate))
 
     def charge(self, count: int) -> None:
         """Takes tokens after the fact. The count may become negative, down to minus `burst`."""
         self._tokens = max(-float(self._burst), self._tokens - count)
+
+
+class AgentBuckets:
+    """A token bucket for each agent; those that are full again are forgotten."""
+
+    def __init__(self, rate: float, burst: int) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._buckets: dict[str, TokenBucket] = {}
+
+    def of(self, agent: str) -> TokenBucket:
+        """The bucket of an agent."""
+        bucket = self._buckets.get(agent)
+        if bucket is None:
+            self._buckets = {name: other for name, other in self._buckets.items() if not other.is_full}
+            bucket = self._buckets[agent] = TokenBucket(self._rate, self._burst)
+        return bucket

@@ -3,8 +3,8 @@
 import asyncio
 import json
 import re
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import field
 from typing import Final, NoReturn
 from urllib.parse import parse_qsl
@@ -15,13 +15,16 @@ from starlette.responses import Response
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate import replies
+from aileron_tui.gate.agent_shares import AgentShares, Share
 from aileron_tui.gate.approver_sessions import Session
-from aileron_tui.gate.http_limits import HttpLimits
+from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
 from aileron_tui.gate.replies import Reply
 
 MAX_NAME_LENGTH: Final = 200
 ON_SOCKET: Final = "aileron.on_socket"
 """The key in the ASGI scope that says whether the connection came through the Unix socket for approvers."""
+IDENTIFY: Final = "aileron.identify"
+"""The key in the ASGI scope for a function that gives the connection to its owner, or returns why it cannot."""
 
 _WAIT: Final = re.compile(r'\s*wait\s*=\s*"?\s*(\d{1,9})\s*"?\s*(?:;.*)?', re.ASCII | re.IGNORECASE | re.DOTALL)
 _DRAIN_BYTES: Final = 16 * 1024 * 1024
@@ -47,6 +50,33 @@ class ClientDisconnected(Exception):
 class AgentCaller:
     """A caller with the agent token."""
 
+    name: str = "default"
+
+
+class BodyShares:
+    """The bytes that each agent sends: how many are on the way in, and how many per second."""
+
+    def __init__(self, limits: HttpLimits) -> None:
+        self._limits = limits
+        self._in_flight = AgentShares(Share(limits.body_bytes, limits.body_bytes_per_agent, limits.body_bytes_minimum))
+        self._rates = AgentBuckets(limits.body_bytes_per_second, limits.body_bytes_burst)
+
+    @contextmanager
+    def reading(self, agent: str, expected: int) -> Iterator[Callable[[int], None]]:
+        """Counts a body before it is read; the block calls the value it gets with the size that was read."""
+        if seconds := self._rates.of(agent).take(expected):
+            raise too_many(f"this agent sends too many bytes; try again in {seconds} s", seconds)
+        if not self._in_flight.fits(agent, expected):
+            self._rates.of(agent).charge(-expected)
+            own = self._in_flight.exceeds_own(agent, expected)
+            who = "this agent is" if own else "the agents together are"
+            raise too_many(f"{who} sending too much at once; try again in 1 s", 1)
+        self._in_flight.add(agent, expected)
+        try:
+            yield lambda size: self._rates.of(agent).charge(size - expected)
+        finally:
+            self._in_flight.remove(agent, expected)
+
 
 @dataclass(slots=True)
 class HttpRequest:
@@ -55,6 +85,7 @@ class HttpRequest:
     raw: Request
     limits: HttpLimits
     caller: AgentCaller | Session | None = None
+    body_shares: "BodyShares | None" = None
     path_params: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -127,6 +158,16 @@ class HttpRequest:
             raise Refusal(400, "invalid_request", "Content-Length is not a number", _CLOSE_CONNECTION)
         if int(declared) > size:
             await self._refuse_size(size)
+        if self.body_shares is None or not isinstance(self.caller, AgentCaller):
+            return await self._receive_body(size)
+        # Without a length, the body may become as large as the limit.
+        expected = size if "transfer-encoding" in self.raw.headers else int(declared)
+        with self.body_shares.reading(self.caller.name, expected) as bytes_read:
+            data = await self._receive_body(size)
+            bytes_read(len(data))
+            return data
+
+    async def _receive_body(self, size: int) -> bytes:
         data = bytearray()
         try:
             async with asyncio.timeout(self.limits.body_seconds):
@@ -168,8 +209,12 @@ def invalid_body(error: JsonError) -> Refusal:
 
 def rate_limited(what: str, seconds: int) -> Refusal:
     """The error for exceeding a rate limit."""
-    headers = {"Retry-After": str(seconds)}
-    return Refusal(429, "too_many_requests", f"too many {what}; try again in {seconds} s", headers)
+    return too_many(f"too many {what}; try again in {seconds} s", seconds)
+
+
+def too_many(message: str, seconds: int) -> Refusal:
+    """The error for exceeding a limit; `seconds` is when to try again."""
+    return Refusal(429, "too_many_requests", message, {"Retry-After": str(seconds)})
 
 
 def not_found(what: str) -> Refusal:

@@ -26,7 +26,7 @@ FolderState = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class InstalledBundle:
-    """A bundle whose actions can be called. Open requests keep their bundle when the folder changes."""
+    """A bundle whose actions can be called. Running ops keep their bundle when the folder changes."""
 
     actions: Mapping[str, Action]
     connectors: Mapping[str, Mapping[str, ConnectorRef]]  # by action and by name
@@ -37,7 +37,7 @@ class InstalledBundle:
 
     def resolve(self, action: Action, args: JsonObject) -> ResolvedCall:
         """Resolves a call of one of the actions."""
-        return resolve_call(action, args, self.connectors[action.name])
+        return resolve_call(action, args, self.connectors.get(action.name, {}))
 
     def listing(self) -> JsonObject:
         """Lists the actions for agents, and what could not be loaded."""

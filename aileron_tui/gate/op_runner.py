@@ -12,11 +12,15 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
+from aileron_tui.gate.agent_turns import end_turn
+from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.gate_request import GateRequest
-from aileron_tui.gate.gate_state import GateState, log
+from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import LONGEST_ERROR, RequestEnd
 from aileron_tui.gate.request_handler import RequestHandler
+from aileron_tui.gate.sandbox_threads import ThreadUse
+from aileron_tui.ledger.recorded_args import recorded_args
 from aileron_tui.ledger.store import EntryDraft
 from aileron_tui.sandbox.execution import Execution
 from aileron_tui.sandbox.failure import Boundary, Failure, FailureKind
@@ -45,17 +49,30 @@ class OpRunner:
         self._requests = requests
         self.tasks: set[asyncio.Task[None]] = set()
 
-    async def run_ungated(self, action: Action, args: JsonObject, asker: Asker) -> Reply:
-        """Runs an action that needs no approval."""
+    async def run_ungated(self, action: Action, args: JsonObject, asker: Asker, agent: str) -> Reply:
+        """Runs an action that needs no approval. The ledger has the digest of large inputs instead of the inputs."""
         id_ = f"run-{secrets.token_hex(8)}"
-        start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, "args": args}
-        record, installed = self._gate_state.recorder.record, self._gate_state.installed
+        if self._gate_state.threads.is_full(ThreadUse.UNGATED, agent):
+            waiting = self._gate_state.setup.limits.ungated_queue
+            message = f"{waiting:,} other calls of this agent are waiting to run; try again later"
+            return replies.error(429, "too_many_calls", message)
+        installed = self._gate_state.installed
+        call = installed.resolve(action, args)
+        recorded, size = recorded_args(call.args)
+        if seconds := self._gate_state.ledger_rates.of(agent).take(size + ENTRY_BYTES):
+            message = f"this agent writes too much to the ledger; try again in {seconds} s"
+            return replies.error(429, "too_many_calls", message)
+        start: JsonObject = {"gated": False, "action": action.name, "agent": asker.agent, **recorded}
+        record = self._gate_state.recorder.record
         try:
             await record(EntryDraft(EntryKind.RUNNING, start, id_))
         except AileronError as error:
             return replies.not_recorded(error)
+        end_turn()
+        async with self._gate_state.activity.exclusive(connector_names(call)):
+            execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
         try:
-            execution = await self._gate_state.in_sandbox(installed.sandbox.execute, installed.resolve(action, args))
+            execution = await execution_future
         except Exception as error:  # noqa: BLE001  # whatever it is, the call must get an end
             execution = Execution(action.name, failure=_broken_off(error))
         end = EntryDraft(_end_kind(execution.failure), {"gated": False, **_error_body(execution.failure)}, id_)
@@ -69,10 +86,13 @@ class OpRunner:
         return Reply(200, {"audit_id": f"audit-{id_}", "result": execution.text})
 
     def start(self, request: GateRequest) -> None:
-        """Runs a request whose approval and start have been recorded."""
+        """Runs a request whose approval and start have been recorded.
+
+        Must be called while the activity is exclusive for its connectors.
+        """
         request.state = RequestState.RUNNING
         try:
-            execution_future = self._gate_state.in_sandbox(request.sandbox.execute, request.call)
+            execution_future = self._gate_state.start_op(ThreadUse.OP, request.agent, request.sandbox, request.call)
         except Exception as error:  # noqa: BLE001  # the start is recorded, so the request must get an end
             execution_future = asyncio.get_running_loop().create_future()
             execution_future.set_exception(AileronError("the op was not started", str(error)))
@@ -133,7 +153,8 @@ def _broken_off(error: Exception) -> Failure:
     An AileronError says that the call was not started. After any other exception nobody knows how far it got.
     """
     if isinstance(error, AileronError):
-        return Failure(FailureKind.RESOURCE_LIMIT_EXCEEDED, f"nothing was run: {error}", str(error), Boundary.RUNTIME)
+        kind = FailureKind.RESOURCE_LIMIT_EXCEEDED
+        return Failure(kind, f"nothing was run: {error.title}", error.title, Boundary.RUNTIME, retriable=True)
     log.error("a sandbox call failed", exc_info=error)
     why = f"the sandbox failed: {type(error).__name__}"
     failure = Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, why, why, Boundary.RUNTIME)

@@ -11,7 +11,7 @@ from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.gate import agent_replies
-from aileron_tui.gate.call_inputs import fingerprint, input_errors
+from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import GateState
 from aileron_tui.gate.op_runner import OpRunner
@@ -97,19 +97,18 @@ def result_from_ledger(reader: LedgerReader, record: HistoryRecord) -> StoredRes
 
 
 def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRecord) -> GateRequest | None:
-    """Rebuilds a request from the ledger; returns None if its action is gone or its connector has changed."""
+    """Rebuilds a request from the ledger; returns None if it can no longer be approved."""
     entries = gate_state.reader.of_request(record.id)
     body = entries[0].body
     action = gate_state.installed.actions.get(record.action)
-    args, connector, deadline = body.get("args"), body.get("connector"), read_deadline(body)
-    if action is None or not isinstance(args, dict) or not isinstance(connector, dict) or deadline is None:
+    args, deadline = body.get("args"), read_deadline(body)
+    if action is None or not isinstance(args, dict) or deadline is None:
         return None
     original_args = _original_args(gate_state.reader, body)
     for entry in entries:
         if found := decision_of(entry):
             args = args | (found[0].edits or {})
-    pinned = gate_state.installed.resolve(action, {}).connector
-    if connector.get("hash") != pinned.hash or input_errors(action.inputs, args):
+    if no_longer_possible(action, args):
         return None
     agent, session, folder = (str(body.get(key, "")) for key in ("agent", "session", "folder"))
     request = requests.new_request(action, args, Asker(agent, session, folder), str(body.get("caller", "")), record.id)

@@ -15,11 +15,13 @@ from aileron_tui.core.risk import assess
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
-from aileron_tui.gate.call_inputs import fingerprint
-from aileron_tui.gate.gate_request import GateRequest, PreviewState, new_id
-from aileron_tui.gate.gate_state import GateState, log
+from aileron_tui.gate.agent_turns import end_turn
+from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
+from aileron_tui.gate.gate_request import FetchedPreview, GateRequest, PreviewState, new_id
+from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnd, RequestEnds
+from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 
@@ -45,10 +47,10 @@ class RequestHandler:
                     return Reply(200, result.body)
             request = gate_state.open_by_call.get(call)
             if request is None:
-                if refused := self._limit_reply(agent):
-                    return refused
                 request = self.new_request(action, args, asker, agent)
                 request.repeats = gate_state.unknown_calls.get(call, "")
+                if refused := self._limit_reply(request):
+                    return refused
                 gate_state.add(request)
                 gate_state.spawn(self._record_and_open(request))
             return await self._wait(request, wait)
@@ -68,6 +70,7 @@ class RequestHandler:
         request.waiting_clients += 1
         try:
             await asyncio.shield(request.recorded)
+            end_turn()
             if wait is not None:
                 await asyncio.wait_for(request.ended.wait(), wait)
         except TimeoutError:
@@ -83,14 +86,21 @@ class RequestHandler:
             return Reply(202, request.pending_reply())
         return await self.deliver(request.result) if request.result else Reply(200, request.poll_reply())
 
-    def _limit_reply(self, agent: str) -> Reply | None:
-        limits = self._gate_state.setup.limits
-        if len(self._gate_state.open_requests) >= limits.waiting:
-            message = f"{limits.waiting:,} requests are already waiting; try again when some are answered"
-        elif self._gate_state.open_count(agent) >= limits.waiting_per_agent:
-            message = f"this agent has {limits.waiting_per_agent:,} waiting requests; try again when some are answered"
-        elif self._gate_state.bytes_waiting >= limits.waiting_bytes:
-            message = "the waiting requests are too large in total; try again when some are answered"
+    def _limit_reply(self, request: GateRequest) -> Reply | None:
+        state, agent = self._gate_state, request.agent
+        limits, later = state.setup.limits, "try again when some are answered"
+        if not state.waiting_shares.fits(agent):
+            own = state.waiting_shares.exceeds_own(agent)
+            message = (
+                f"this agent has {limits.waiting_per_agent:,} waiting requests; {later}"
+                if own
+                else f"{limits.waiting:,} requests are already waiting; {later}"
+            )
+        elif not state.byte_shares.fits(agent, request.size):
+            own = state.byte_shares.exceeds_own(agent, request.size)
+            message = f"the waiting requests of {'this agent' if own else 'all agents'} are too large in total; {later}"
+        elif seconds := state.ledger_rates.of(agent).take(request.size + ENTRY_BYTES):
+            message = f"this agent writes too much to the ledger; try again in {seconds} s"
         else:
             return None
         return replies.error(429, "too_many_waiting", message)
@@ -178,7 +188,7 @@ class RequestHandler:
         half = (request.expires_at - request.asked_at).total_seconds() / 2
         if half * 2 > _MIN_WAIT_FOR_REMINDER and left > half:
             gate_state.schedule(request, left - half, lambda: self._remind(request))
-        gate_state.spawn(self.refresh_preview(request))
+        gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
 
     def expire_if_late(self, request: GateRequest) -> None:
         """Ends a request whose deadline has passed. A timer can be early, because clocks are adjusted."""
@@ -199,21 +209,23 @@ class RequestHandler:
         if request.state is RequestState.PENDING:
             self._gate_state.feed.publish("updated", self._gate_state.request_json(request) | {"reminder": True})
 
-    async def refresh_preview(self, request: GateRequest) -> None:
+    async def refresh_preview(self, request: GateRequest, use: ThreadUse = ThreadUse.REFRESH) -> None:
         """Fetches the preview and publishes the updated request."""
         if request.preview_state is not PreviewState.NONE:
-            request.preview_state = PreviewState.FETCHING
+            request.preview_state, call = PreviewState.FETCHING, request.call
+            began_at, changes = self._gate_state.clock(), self._gate_state.activity.changes(call.connector.name)
             try:
-                preview = await self.fetch_preview(request, request.call)
+                fetched = await self.fetch_preview(request, call, use)
             except AileronError as error:
-                preview = PreviewResult(unavailable=f"it could not be recorded: {error}")
+                unavailable = PreviewResult(unavailable=f"it could not be recorded: {error}")
+                fetched = FetchedPreview(unavailable, began_at, changes)
             except Exception as error:  # noqa: BLE001  # without a result it would be fetched for ever
                 log.error("the preview of %s failed", request.id, exc_info=error)
-                preview = PreviewResult(unavailable=f"the gate failed: {type(error).__name__}")
-            if request.state is not RequestState.PENDING:
-                return
-            request.preview, request.preview_state, request.edit = preview, PreviewState.READY, None
-            request.previewed_at = self._gate_state.clock()
+                unavailable = PreviewResult(unavailable=f"the gate failed: {type(error).__name__}")
+                fetched = FetchedPreview(unavailable, began_at, changes)
+            if request.state is not RequestState.PENDING or request.call is not call:
+                return  # if the call was resolved again meanwhile, its own preview is on its way
+            request.fetched, request.preview_state, request.edit = fetched, PreviewState.READY, None
             request.revision += 1
         try:
             await self.record_shown([request])
@@ -222,17 +234,65 @@ class RequestHandler:
         if request.preview_state is not PreviewState.NONE and request.state is RequestState.PENDING:
             self._gate_state.announce(request)
 
-    async def fetch_preview(self, request: GateRequest, call: ResolvedCall) -> PreviewResult | None:
+    async def fetch_preview(
+        self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
+    ) -> FetchedPreview | None:
         """Fetches and records the preview of a call; returns None if the action has no preview."""
-        outcome = await self._gate_state.in_sandbox(request.sandbox.preview, call)
-        if outcome is None:
-            return None
-        shown = outcome.result
+        began_at, changes = self._gate_state.clock(), self._gate_state.activity.changes(call.connector.name)
+        try:
+            outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
+        except ThreadsBusy as busy:
+            shown = PreviewResult(unavailable=busy.title)
+        else:
+            if outcome is None:
+                return None
+            shown = outcome.result
         body = preview_body(shown.fields(), keep=self._gate_state.setup.config.policy.keep_previews)
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
         await self._gate_state.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, request.id))
-        return shown
+        return FetchedPreview(shown, began_at, changes)
+
+    async def resolve_again(self) -> None:
+        """Resolves every waiting call with the bundle that was just loaded. What differs is a new prompt.
+
+        A request that the bundle no longer allows is withdrawn.
+        """
+        changed: list[EntryDraft] = []
+        for request in list(self._gate_state.pending()):
+            action = self._gate_state.installed.actions.get(request.action.name)
+            if why := no_longer_possible(action, request.args):
+                await self.end_unanswered(request, RequestState.WITHDRAWN, why)
+            elif action is not None and await self._resolve_again(request, action):
+                body: JsonObject = {"change": "the manifests were reloaded, so the prompt was made again"}
+                changed.append(EntryDraft(EntryKind.CONFIG_CHANGED, body | {"digest": request.digest}, request.id))
+        if changed:
+            await self._gate_state.recorder.record(*changed)
+
+    async def _resolve_again(self, request: GateRequest, action: Action) -> bool:
+        """Resolves one waiting call again; returns whether anything about it has changed."""
+        gate_state = self._gate_state
+        try:
+            await asyncio.shield(request.recorded)
+        except AileronError:
+            return False
+        async with request.end_lock:
+            if request.state is not RequestState.PENDING:
+                return False
+            call = gate_state.installed.resolve(action, request.args)
+            risk = assess(action, gate_state.setup.config.risk)
+            request.sandbox = gate_state.installed.sandbox
+            if (call, risk) == (request.call, request.risk):
+                return False
+            if request.edited_from:
+                original = gate_state.installed.resolve(action, request.edited_from.args)
+                request.edited_from = request.prompt_for(original, None)
+            request.call, request.risk, request.fetched, request.edit = call, risk, None, None
+            request.preview_state = PreviewState.FETCHING if action.approval.preview else PreviewState.NONE
+            request.revision += 1
+        gate_state.feed.publish("updated", gate_state.request_json(request))
+        gate_state.spawn(self.refresh_preview(request))
+        return True
 
     async def record_shown(self, requests: Sequence[GateRequest], surface: str = "") -> None:
         """Records that requests were shown; does nothing if there are no watchers."""
@@ -246,8 +306,11 @@ class RequestHandler:
         if drafts:
             await self._gate_state.recorder.record(*drafts)
 
-    async def end_unanswered(self, request: GateRequest, state: RequestState) -> None:
-        """Ends a request that expired or was withdrawn, unless it was just answered."""
+    async def end_unanswered(self, request: GateRequest, state: RequestState, why: str = "") -> None:
+        """Ends a request that expired or was withdrawn, unless it was just answered.
+
+        `why` says why the gate withdrew it; by default the agent did.
+        """
         async with request.end_lock:
             if request.state is not RequestState.PENDING:
                 return
@@ -255,5 +318,6 @@ class RequestHandler:
             with contextlib.suppress(AileronError):
                 await asyncio.shield(request.recorded)
             if request.is_recorded:
-                result = agent_replies.ended(request.id, state)
-                await self.ends.finish(request, RequestEnd(state, EntryDraft(kind, {}, request.id), result))
+                result = agent_replies.ended(request.id, state, f"nothing was run: {why}" if why else "")
+                entry = EntryDraft(kind, {"error": why} if why else {}, request.id)
+                await self.ends.finish(request, RequestEnd(state, entry, result))

@@ -11,29 +11,24 @@ import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from aileron_tui import __version__
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.times import timestamp, utc_now
 from aileron_tui.core.values import dataclass
 from aileron_tui.files.private_files import write_private
-from aileron_tui.files.socket_peer import foreign_peer
 from aileron_tui.gate import approver_socket
-from aileron_tui.gate.event_stream import ABORT
+from aileron_tui.gate.gate_connection import GateConnection, GateServer
 from aileron_tui.gate.gate_log import GateLog, GateLogHandler
 from aileron_tui.gate.http_app import GateApp
 from aileron_tui.gate.http_limits import HttpLimits
-from aileron_tui.gate.http_request import ON_SOCKET
 from aileron_tui.gate.origin_check import OriginCheck, authority, is_loopback
 from aileron_tui.ledger.file_names import FILE as LEDGER_NAME
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
     from aileron_tui.gate.gate import Gate
 
 DEFAULT_HOST: Final = "127.0.0.1"
@@ -41,13 +36,11 @@ DEFAULT_PORT: Final = 8722
 DISCOVERY_FILE: Final = "gate.json"
 TOKEN_FILE: Final = "agent.token"  # noqa: S105  # the name of a file
 
-_HEADER_TIMEOUT_SECONDS: Final = 10.0
 _KEEP_ALIVE_SECONDS: Final = 65
 _SHUTDOWN_SECONDS: Final = 3
 _STOP_LIMIT_SECONDS: Final = 60
 """Ops get 35 s, and connections, the ledger and threads the rest."""
 
-_MAX_CONNECTIONS: Final = 2000
 _MAX_HEADERS_SIZE: Final = 32 * 1024
 _LOGGERS: Final = ("aileron_tui", "uvicorn.error")
 
@@ -124,7 +117,7 @@ async def serving(  # noqa: PLR0913  # the last three are optional
 async def _serve(app: GateApp, listeners: Sequence[socket.socket]) -> AsyncIterator[None]:
     config = uvicorn.Config(
         app,
-        http=_Connection,
+        http=GateConnection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -133,10 +126,9 @@ async def _serve(app: GateApp, listeners: Sequence[socket.socket]) -> AsyncItera
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-        limit_concurrency=_MAX_CONNECTIONS,
         h11_max_incomplete_event_size=_MAX_HEADERS_SIZE,
     )
-    server = _GateServer(config)
+    server = GateServer(config, app)
     task = asyncio.create_task(server.serve(sockets=list(listeners)), name="server")
     try:
         while not server.started and not task.done():
@@ -265,58 +257,3 @@ def _log_to(gate_log: GateLog) -> Iterator[None]:
             logger.removeHandler(handler)
             logger.setLevel(level)
             logger.propagate = propagate
-
-
-class _GateServer(uvicorn.Server):
-    """A uvicorn server that installs no signal handlers."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Does nothing, because `run` handles the signals."""
-        yield
-
-
-class _Connection(H11Protocol):
-    """A connection whose client must send the headers of each request within a few seconds, and that can be aborted."""
-
-    _header_timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its parent does
-        """Starts the timer for the first request."""
-        super().connection_made(transport)
-        connection: socket.socket = transport.get_extra_info("socket")
-        on_socket = connection.family == socket.AF_UNIX
-        if on_socket and foreign_peer(connection) is not None:
-            transport.abort()
-            return
-        self.app = _with_connection(self.app, transport, on_socket=on_socket)
-        self._update_header_timer()
-
-    def data_received(self, data: bytes) -> None:
-        """Processes data and updates the timer."""
-        super().data_received(data)
-        self._update_header_timer()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Cancels the timer."""
-        if self._header_timer is not None:
-            self._header_timer.cancel()
-        super().connection_lost(exc)
-
-    def _update_header_timer(self) -> None:
-        cycle: RequestResponseCycle | None = self.cycle
-        idle = cycle is None or cycle.response_complete
-        if not idle and self._header_timer is not None:
-            self._header_timer.cancel()
-            self._header_timer = None
-        elif idle and self._header_timer is None:
-            self._header_timer = self.loop.call_later(_HEADER_TIMEOUT_SECONDS, self.transport.abort)
-
-
-def _with_connection(app: Any, transport: asyncio.Transport, *, on_socket: bool) -> "ASGIApp":
-    async def call(scope: "Scope", receive: "Receive", send: "Send") -> None:
-        scope[ABORT] = transport.abort
-        scope[ON_SOCKET] = on_socket
-        await app(scope, receive, send)
-
-    return call

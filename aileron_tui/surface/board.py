@@ -176,18 +176,18 @@ class Board:
         if under_way and request.reason:
             return Pill(clip(inline(request.reason), _LONGEST_NOTE), Tone.WARN)
         pill = self._under_way(request) if under_way else _PILLS[request.state]
-        if request.abandoned and request.state is RequestState.INTERRUPTED:
-            pill = _NO_EFFECT
         if request.edited_from and not request.state.decidable:
             pill = Pill(f"{pill.words} (edited)", pill.tone, f"{pill.short} (edited)")
         if request.state is RequestState.FAILED and (error := _error(request)):
             pill = Pill(f"{pill.words} {error}", pill.tone, pill.words)
         elif request.state is RequestState.UNKNOWN and (error := _error(request)):
-            pill = Pill(f"{pill.words}: {error}", pill.tone, pill.words)
+            pill = _NO_EFFECT if request.abandoned else Pill(f"{pill.words}: {error}", pill.tone, pill.words)
         if request.vanished:
             return Pill("no longer waiting")
         if request.state in _ANSWERED and not self._is_ours(request):
-            return Pill(f"answered elsewhere: {pill.words}", pill.tone, f"elsewhere: {pill.short}")
+            denied_because = request.state is RequestState.DENIED and clip(inline(request.reason), _LONGEST_NOTE)
+            words = f"answered elsewhere: {pill.words}{f': {denied_because}' if denied_because else ''}"
+            return Pill(words, pill.tone, f"elsewhere: {pill.short}")
         return pill
 
     def _is_ours(self, request: Request) -> bool:

@@ -6,11 +6,13 @@ from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Final
 
+from aileron_tui.core.daemon_kinds import filled_in, split_by_origin
 from aileron_tui.core.edits import arg_rows
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import moment
@@ -71,7 +73,8 @@ class DayTally:
 class ShownPrompt:
     """What the operator was shown, as far as it was kept; `note` says what was not.
 
-    If an edited call was approved, `asked` and `asked_fetched` are the rows of the original call.
+    `inputs` are what the agent sent, `filled` what a daemon filled in. If an edited call was approved, `asked` and
+    `asked_fetched` are the rows of the original call.
     """
 
     inputs: tuple[Row, ...] = ()
@@ -80,6 +83,7 @@ class ShownPrompt:
     note: str = ""
     asked: tuple[Row, ...] | None = None
     asked_fetched: tuple[Row, ...] | None = None
+    filled: tuple[Row, ...] = ()
 
 
 _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name not in ("seq", "took", "edited"))
@@ -138,24 +142,38 @@ def tally(requests: Iterable[SourcedRecord], today: date, days: int) -> tuple[Da
 def shown_in_request(request: Request) -> ShownPrompt:
     """What was shown, from a request that its source still holds."""
     prompt, original = request.prompt, request.edited_from
-    preview, asked = prompt.preview, original.inputs if original else None
+    inputs, filled = _by_origin(request, prompt)
+    preview, asked = prompt.preview, _by_origin(request, original)[0] if original else None
     if preview is None:
-        return ShownPrompt(prompt.inputs, asked=asked)
+        return ShownPrompt(inputs, asked=asked, filled=filled)
     before = original.preview if original else None
     asked_fetched = before.rows if before and not before.unavailable else None
-    return ShownPrompt(prompt.inputs, preview.rows, preview.unavailable, asked=asked, asked_fetched=asked_fetched)
+    return ShownPrompt(
+        inputs, preview.rows, preview.unavailable, asked=asked, asked_fetched=asked_fetched, filled=filled
+    )
+
+
+def _by_origin(request: Request, prompt: Prompt) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    return split_by_origin(prompt.kind, prompt.args, prompt.inputs) if request.daemon else (prompt.inputs, ())
 
 
 def shown_in_ledger(past: JsonObject) -> ShownPrompt:
     """What was shown, from the entries of the ledger: the inputs, and at least a digest of the preview."""
     inputs: tuple[Row, ...] = ()
     fetched: tuple[Row, ...] = ()
+    filled: tuple[Row, ...] = ()
+    by_daemon: frozenset[str] = frozenset()
     unavailable = note = cut = ""
     entries = past.get("entries")
     for entry in entries if isinstance(entries, list) else ():
         match entry:
             case {"kind": EntryKind.REQUESTED, "body": {"args": dict() as args, **others}}:
-                inputs = arg_rows(args)
+                kind = others.get("kind")
+                by_daemon = filled_in(kind) if isinstance(kind, str) and "daemon" in others else frozenset()
+                inputs, filled = (
+                    _sent(args, by_daemon),
+                    arg_rows({name: args[name] for name in args if name in by_daemon}),
+                )
                 cut = CUT if isinstance(whole := others.get("cut"), dict) and "args" in whole else ""
             case {
                 "kind": EntryKind.PREVIEWED,
@@ -169,8 +187,13 @@ def shown_in_ledger(past: JsonObject) -> ShownPrompt:
     notes = " ".join(filter(None, (cut, note)))
     match past.get("edit"):
         case {"asked": dict() as asked, "approved": dict() as approved}:
-            return ShownPrompt(arg_rows(approved), fetched, unavailable, notes, arg_rows(asked))
-    return ShownPrompt(inputs, fetched, unavailable, notes)
+            inputs, before = _sent(approved, by_daemon), _sent(asked, by_daemon)
+            return ShownPrompt(inputs, fetched, unavailable, notes, before, filled=filled)
+    return ShownPrompt(inputs, fetched, unavailable, notes, filled=filled)
+
+
+def _sent(args: JsonObject, by_daemon: frozenset[str]) -> tuple[Row, ...]:
+    return arg_rows({name: value for name, value in args.items() if name not in by_daemon})
 
 
 def _row(label: str, value: str) -> Row:

@@ -16,13 +16,22 @@ from aileron_tui.surface.source_choice import DaemonChoice, EmbeddedGateChoice, 
 
 if TYPE_CHECKING:
     from aileron_tui.core.request import Request
+    from aileron_tui.runtime.daemon.daemon_discovery import Daemon
     from aileron_tui.runtime.daemon.tracker import Tracker
     from aileron_tui.surface.source import Connect, Source
 
 
-def daemon_ledger_folder(name: str) -> Path:
-    """The folder of our own ledger about a daemon."""
-    return paths().data / DAEMONS / (name or "daemon")
+def daemon_ledger_folder(name: str, daemon: "Daemon") -> Path:
+    """The folder of our own ledger about a daemon. Without a name it is called after its address.
+
+    The daemon of this home has a new address each time it starts, so its folder has a fixed name. The name of a source
+    has no colon, so it is never an address.
+    """
+    from aileron_tui.core.address import read_address  # noqa: PLC0415  # not needed before the first frame
+
+    address = read_address(daemon.url)
+    unnamed = "daemon" if daemon.file is not None else f"{address.host}:{address.port}"
+    return paths().data / DAEMONS / (name or unnamed)
 
 
 def source_specs(
@@ -74,10 +83,11 @@ class _DaemonConnection:
         from aileron_tui.runtime.daemon.daemon_source import DaemonSource  # noqa: PLC0415
         from aileron_tui.runtime.daemon.tracker import Tracker  # noqa: PLC0415
 
-        folder, name = daemon_ledger_folder(self.choice.name), self.choice.name
+        daemon, name = self.choice.find(), self.choice.name
+        folder = daemon_ledger_folder(name, daemon)
         tracker, first = self._tracker or Tracker(), self._tracker is None
         source = DaemonSource(
-            self.choice.find(), key, folder, name=name, rules=self.config.risk, surface=self.surface, tracker=tracker
+            daemon, key, folder, name=name, rules=self.config.risk, surface=self.surface, tracker=tracker
         )
         self._tracker = tracker
         if self.at_exit is not None and first:

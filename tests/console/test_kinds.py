@@ -40,6 +40,11 @@ def late() -> Request:
     return item("shell", requested_at="2026-05-12T09:00:00Z")
 
 
+def abandoned() -> Request:
+    """A message that was asked for before the daemon restarted."""
+    return item("comms_send", started=NOW - timedelta(minutes=1), requested_at="2026-05-12T10:00:00Z")
+
+
 def lost() -> Request:
     """An action whose preview failed."""
     return item("action", preview={"unavailable": LOST})
@@ -54,6 +59,7 @@ CASES: Final = {
     **{kind.replace("_", "-"): item(kind) for kind in KINDS},
     "no-credential": bare(),
     "late-shell": late(),
+    "abandoned": abandoned(),
     "no-preview": lost(),
     "deny-only": unfit(),
 }
@@ -250,3 +256,28 @@ async def test_a_request_of_high_risk_is_read_when_its_end_was_seen() -> None:
             app.view.scroll_rows(4)
             await pilot.pause()
         assert app.view.read_to_end
+
+
+@async_test
+async def test_what_the_daemon_filled_in_is_not_called_sent() -> None:
+    """An agent that names an arg after a filled-in one does not move it there."""
+    app = PromptApp(read(asked("comms_draft", args=ARGS["comms_draft"] | {"Service": "lie"})))
+    async with app.run_test(size=TALL) as pilot:
+        await settle(pilot)
+        sent, _, rest = words(app).partition("filled in by the daemon")
+        sent = sent.partition("agent sent")[2]
+        assert "Reply to ▎ 1715508930.0001" in sent
+        assert "Since noon." in sent
+        assert "Service ▎ lie" in sent
+        assert "slack" not in sent
+        for filled in ("Service ▎ slack", "Channel ▎ #support", "Written by ▎ bob", "Is it done?"):
+            assert filled in rest
+        app.view.show(edited(item("comms_draft"), {"draft_body": "No."}))
+        await settle(pilot)
+        assert "Service ▎ slack" in words(app).partition("filled in by the daemon")[2]
+        app.view.show(item("http_request"))
+        await settle(pilot)
+        assert "Credential ▎ example-api" in words(app).partition("filled in by the daemon")[2]
+        app.view.show(item("comms_send"))
+        await settle(pilot)
+        assert "filled in by the daemon" not in words(app)

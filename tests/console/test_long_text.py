@@ -11,11 +11,12 @@ from textual._cells import cell_len
 
 from aileron_tui.console.widgets.json_outline import JsonOutline, outline
 from aileron_tui.console.widgets.long_text import LongText
-from aileron_tui.console.widgets.lookalike_scan import lookalike_warnings
+from aileron_tui.console.widgets.lookalike_scan import lookalike_remarks
 from aileron_tui.console.widgets.prompt_sections import MAX_FIELDS, MAX_QUOTES, Section, section
 from aileron_tui.console.widgets.wrapping import wrap_parts
 from aileron_tui.core.lookalikes import warnings
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.visible_text import MARKS_PER_BASE, block, block_pieces, inline_pieces, repeat_notice
 from tests.hostile import HOSTILE
 
@@ -247,7 +248,8 @@ def test_an_edit_is_old_and_new() -> None:
 
 def test_look_alikes_are_found_in_every_slice() -> None:
     text = "plain words here\n" * 3000 + "pаypal.com" + "\nplain words" * 3000
-    assert lookalike_warnings(text) == warnings("pаypal.com")
-    assert lookalike_warnings(text, lambda: True) == ()
-    assert lookalike_warnings("a " * 600_000)[-1].startswith("only the first")
-    assert len(lookalike_warnings(" ".join(f"p{number}а.com" + " x" * 5000 for number in range(20)))) == 9
+    assert lookalike_remarks(text, KnownNames()).warnings == warnings("pаypal.com")
+    assert lookalike_remarks(text, KnownNames(), lambda: True).warnings == ()
+    assert lookalike_remarks("a " * 600_000, KnownNames()).warnings[-1].startswith("only the first")
+    many = " ".join(f"p{number}а.com" + " x" * 5000 for number in range(20))
+    assert len(lookalike_remarks(many, KnownNames()).warnings) == 9

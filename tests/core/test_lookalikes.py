@@ -2,15 +2,21 @@
 
 import re
 import time
+import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aileron_tui.core import lookalike_table
-from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_HOSTS, MAX_WARNINGS, warnings
+from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_HOSTS, MAX_WARNINGS, known_names, remarks, warnings
+from aileron_tui.core.skeletons import MAX_KNOWN, KnownNames, resembles
 from aileron_tui.core.visible_text import visible
+from tests.core.lookalike_attacks import HOSTS, OTHER_HOSTS, attacks
 from tests.hostile import HOSTILE
+
+ORDINARY = tomllib.loads((Path(__file__).parent / "ordinary_hosts.toml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -18,16 +24,12 @@ from tests.hostile import HOSTILE
     [
         (
             "xn--pple-43d.com",
-            ['xn--pple-43d.com is really "аpple.com"', '"аpple.com" mixes Latin and Cyrillic letters: а=U+0430'],
+            ['"аpple.com" mixes Latin and Cyrillic letters: а=U+0430'],
         ),
         (
             "XN--80AK6AA92E.com.",
-            [
-                'XN--80AK6AA92E.com is really "аррӏе.com"',
-                '"аррӏе.com" is written in Cyrillic but looks like "apple.com"',
-            ],
+            ['"аррӏе.com" is written in Cyrillic but looks like "apple.com"'],
         ),
-        ("https://xn--mnchen-3ya.de/x", ['xn--mnchen-3ya.de is really "münchen.de"']),
         ("xn--zzzzzzzzzz99999.com", ["xn--zzzzzzzzzz99999.com is not a valid international domain name"]),
         ("write to pаypal.com today", ['"pаypal.com" mixes Latin and Cyrillic letters: а=U+0430']),
         ("google.соm", ['"google.соm" mixes Latin and Cyrillic letters: с=U+0441, о=U+043E']),
@@ -138,7 +140,8 @@ def test_a_limit_that_is_reached_is_reported() -> None:
 
 
 def test_a_long_name_is_clipped_with_a_count() -> None:
-    (sentence,) = warnings("а" * 100 + "b.com")
+    invalid, sentence = warnings("а" * 100 + "b.com")
+    assert invalid.endswith(" is not a valid international domain name")  # it is too long
     assert re.fullmatch(r'"а+…⟨\+\d+⟩" mixes Latin and Cyrillic letters: а=U\+0430', sentence)
 
 
@@ -185,3 +188,115 @@ def test_the_table_is_consistent() -> None:
     assert lookalike_table.ASCII.isascii()
     assert sorted(lookalike_table.STARTS) == list(lookalike_table.STARTS)
     assert max(lookalike_table.SCRIPTS) == len(lookalike_table.NAMES) - 1
+
+
+@pytest.mark.parametrize("language", ORDINARY)
+def test_ordinary_names_of_every_language_stay_calm(language: str) -> None:
+    hosts = ORDINARY[language]["hosts"].split()
+    texts = [text for host in hosts for text in (host, f"https://{host}/x", f"info@{host}")]
+    assert len(hosts) + len(ORDINARY[language]["names"]) >= 15
+    for text in (*texts, *ORDINARY[language]["names"]):
+        assert warnings(text) == ()
+
+
+@pytest.mark.parametrize("family", sorted({family for family, _ in attacks()}))
+def test_every_imitation_of_a_well_known_host_is_flagged(family: str) -> None:
+    missed = [host for name, host in attacks(HOSTS) if name == family and not warnings(f"info@{host}")]
+    assert not missed
+
+
+@pytest.mark.parametrize("family", sorted({family for family, _ in attacks()}))
+def test_every_imitation_of_a_host_seen_before_is_flagged(family: str) -> None:
+    known = KnownNames(f"billing@{host}" for host in OTHER_HOSTS.split())
+    missed = [host for name, host in attacks(OTHER_HOSTS) if name == family and not warnings(f"info@{host}", known)]
+    assert not missed
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("münchen.de", ('"münchen.de" is xn--mnchen-3ya.de',)),
+        ("https://MÜNCHEN.de/x", ('"MÜNCHEN.de" is xn--mnchen-3ya.de',)),
+        ("info@россия.рф", ('"россия.рф" is xn--h1alffa9f.xn--p1ai',)),
+        ("例え.jp", ('"例え.jp" is xn--r8jz45g.jp',)),
+        ("https://xn--mnchen-3ya.de/x", ('xn--mnchen-3ya.de is "münchen.de"',)),
+        (
+            "مثال.السعودية",
+            ('"مثال.السعودية" is xn--mgbh0fb.xn--mgberp4a5d4ar', '"مثال.السعودية" is written from right to left'),
+        ),
+        ("Bob@Example.com", ('"Example.com" is example.com in small letters',)),
+        ("plain@example.com, see example.org", ()),
+        ("Отчёт.pdf, résumé.doc", ()),
+    ],
+)
+def test_a_host_that_is_not_plain_ascii_has_a_note_and_no_warning(text: str, notes: tuple[str, ...]) -> None:
+    found = remarks(text)
+    assert (found.notes, found.warnings) == (notes, ())
+
+
+def test_a_flagged_host_has_its_ascii_form_too() -> None:
+    found = remarks("pаypal.com")
+    assert found.notes == ('"pаypal.com" is xn--pypal-4ve.com',)
+    assert found.warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("paypal.שלום.com", '"שלום" is written from right to left, so parts of the host may seem out of order'),
+        ("x@paypaI.com", '"paypaI.com" looks like "paypal", but is not'),
+        ("x@meadowviIIa.com", '"meadowviIIa.com" is meadowviiia.com in small letters'),
+        ("rnicrosoft.com", '"rnicrosoft.com" looks like "microsoft", but is not'),
+        ("https://paypa1-login.com/", '"paypa1-login.com" looks like "paypal", but is not'),
+        ("wirḷd.com", '"wirḷd.com" has unusual letters: ḷ=U+1E37'),
+        ("corp.exạmple.com", '"corp.exạmple.com" has letters that are easily missed: ạ=U+1EA1'),
+        ("x@wind.cöm", '"wind.cöm" ends in "cöm", which is not a top-level domain'),
+        ("x@i❤.ws", '"i❤.ws" is not a valid international domain name: ❤=U+2764'),
+        ("x@win\u0338d.com", '"win̸d.com" contains characters that can hide in it: ⟨U+0338⟩=U+0338'),
+        ("wi\u200dnd.com", '"wi⟨U+200D⟩nd.com" contains characters that can hide in it: ⟨U+200D⟩=U+200D'),
+        ("google.comノlogin.jp", '"google.comノlogin.jp" contains a character that looks like a slash'),
+    ],
+)
+def test_what_a_warning_says(text: str, expected: str) -> None:
+    assert expected in warnings(text)
+
+
+def test_an_address_close_to_another_in_the_same_prompt_is_flagged() -> None:
+    shown = ["boss@corp.example", "ceo@c0rp.example, b0ss@corp.example, ann@corp.example"]
+    known = known_names(shown)
+    assert warnings(shown[0], known) == ()
+    assert warnings(shown[1], known) == (
+        '"c0rp.example" is easily mistaken for "corp.example", which was seen before',
+        '"b0ss@corp.example" is easily mistaken for "boss@corp.example", which was seen before',
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "other"),
+    [
+        ("tom@modem.example", "tom@modern.example"),
+        ("biII@corp.example", "bill@corp.example"),
+        ("bil1@corp.example", "bill@corp.example"),
+        ("vvanda@corp.example", "wanda@corp.example"),
+        ("clora@corp.example", "dora@corp.example"),
+        ("ann@cörp.example", "corp.example"),
+    ],
+)
+def test_an_address_resembles_one_seen_before(address: str, other: str) -> None:
+    known = [other if "@" in other else f"x@{other}"]
+    assert resembles(address, known) in (other, other.rpartition("@")[2])
+    assert resembles(known[0], known) == ""
+    assert resembles(known[0].upper(), known) == ""
+    assert resembles("someone@elsewhere.example", known) == ""
+
+
+def test_the_names_seen_before_are_bounded() -> None:
+    known = KnownNames(f"u{number}@h{number}.example" for number in range(MAX_KNOWN))
+    assert known.resembled_by("u0@h0.examp1e") == ""
+    last = MAX_KNOWN - 1
+    assert known.resembled_by(f"u{last}@h{last}.examp1e") == f"u{last}@h{last}.example"
+
+
+@given(st.text(max_size=40))
+def test_no_name_resembles_itself(text: str) -> None:
+    assert resembles(text, [text]) == ""

@@ -47,9 +47,16 @@ def test_a_missing_row_is_not_an_empty_one() -> None:
 
 def test_a_suspicious_address_is_flagged_beside_its_value() -> None:
     shown = list(lines(replace(prompt(), inputs=(Row("To", "boss@p\u0430ypal.com"),), preview=None)))
-    assert len(shown) == 3
+    assert len(shown) == 4
     assert shown[2].startswith("    ! ")
     assert "Cyrillic" in shown[2]
+    assert shown[3] == '    · "p\u0430ypal.com" is xn--pypal-4ve.com'
+
+
+def test_an_address_close_to_another_one_in_the_prompt_is_flagged() -> None:
+    rows = (Row("To", "boss@corp.example"), Row("Cc", "boss@c0rp.example"))
+    shown = list(lines(replace(prompt(), inputs=rows, preview=None)))
+    assert shown[3:] == ['    ! "c0rp.example" is easily mistaken for "corp.example", which was seen before']
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())

@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.files.private_files import private_folder
+from aileron_tui.signing import key_store
+from aileron_tui.surface.key_enrolment import changing_keys
 from tests.e2e.conftest import Connected
 from tests.e2e.terminal import ENTER
 from tests.e2e.written import CORPUS, LINE, foreign
 
-OK, FAILED, USAGE, NOT_FOUND, INTERRUPTED = 0, 1, 2, 5, 130
+OK, FAILED, USAGE, NOT_FOUND, OUTCOME_UNKNOWN, INTERRUPTED = 0, 1, 2, 5, 6, 130
 
 
 @contextmanager
@@ -144,3 +148,75 @@ def test_hostile_requests_print_no_sequence(connected: Connected) -> None:
             assert terminal.end() == OK
             assert "⟨ESC⟩" in terminal.raw.decode()
             assert foreign(bytes(terminal.raw)) == {}
+
+
+def test_the_list_needs_no_key(connected: Connected) -> None:
+    daemon = connected.daemon
+    first, second = daemon.register(), daemon.register("comms_send")
+    listed = connected.command("list")
+    assert listed.returncode == OK
+    assert first in listed.stdout
+    assert second in listed.stdout
+    assert "Draft id: r-12345" in listed.stdout
+    assert "alice@example.com" not in listed.stdout
+    assert "previews are left out" in listed.stderr
+    items = json.loads(connected.command("list", "--json").stdout)["items"]
+    assert [item["id"] for item in items] == [first, second]
+    assert not any("preview" in item for item in items)
+    assert daemon.token not in listed.stdout + listed.stderr
+    assert connected.command("show", first).returncode == FAILED
+
+    key_store.create(connected.home / "keys", "default", bytearray(b"a long passphrase"))
+    assert first in connected.command("list").stdout  # there is no terminal to ask for a passphrase
+    assert not (connected.home / "data" / "daemons").exists()
+
+
+def test_the_history_is_that_of_the_daemon_in_use(connected: Connected) -> None:
+    connected.make_key()
+    with changing_keys(private_folder(connected.home / "data")) as (ledger, approvers):
+        public = key_store.find(connected.home / "keys", "default").public
+        ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment("default", public, insecure=True))
+    daemon = connected.daemon
+    mine, denied, allowed = daemon.register_many(3)
+    daemon.resolve(denied, approved=False, reason="Not on a Friday.")
+    daemon.resolve(allowed, reason="Asked on the phone.")
+    with connected.console("deny", mine, "--reason", "Mine.") as terminal:
+        assert terminal.end() == OK
+
+    assert "the daemon in use, daemon; use --source gate" in connected.command("history").stderr
+    listed = connected.command("history", "--json")
+    assert mine in [request["id"] for request in json.loads(listed.stdout)["requests"]]
+    assert mine not in connected.command("history", "--source", "gate", "--json").stdout
+    assert connected.command("history", "verify").returncode == OK
+
+    with connected.console() as terminal:
+        terminal.until("No requests waiting")
+        terminal.press("h")
+        terminal.until("History of the daemon  3 in total")
+        terminal.press("j", ENTER)
+        terminal.until("Not on a Friday.")
+    reasons = {
+        request["id"]: (request["reason"], request["surface"])
+        for request in json.loads(connected.command("history", "--json").stdout)["requests"]
+    }
+    assert reasons == {
+        mine: ("Mine.", "cli"),
+        denied: ("Not on a Friday.", "elsewhere"),
+        allowed: ("Asked on the phone.", "elsewhere"),
+    }
+    daemon.stop()
+    assert "the daemon in use" not in connected.command("history").stderr
+
+
+def test_an_approval_that_nobody_waits_for_says_so(connected: Connected) -> None:
+    connected.make_key()
+    daemon = connected.daemon
+    id_ = daemon.register("shell", requested_at="2026-05-12T10:15:30Z")
+    daemon.restart()
+    with connected.console("approve", id_) as terminal:
+        shown = terminal.until("[y/N]")
+        assert "nobody waits for the answer" in " ".join(shown.split())
+        terminal.press("y", ENTER)
+        assert terminal.end() == OUTCOME_UNKNOWN
+        assert "nobody waits for the answer" in " ".join(terminal.text.split())
+    assert daemon.effects(id_) == []

@@ -17,6 +17,7 @@ from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import Asker, read_prompt
+from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.times import timestamp
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
@@ -55,6 +56,7 @@ class GateEnv:
     key: UnlockedKey
     policy: Policy = field(default_factory=Policy)
     limits: GateLimits = field(default_factory=GateLimits)
+    risk: tuple[RiskRule, ...] = ()
 
     @property
     def data(self) -> Path:
@@ -65,7 +67,7 @@ class GateEnv:
             "local://aileron/mail": ConnectorSettings(CredentialSource(env="TEST_MAIL_TOKEN")),
             "local://aileron/files": ConnectorSettings(CredentialSource(env="TEST_FILES_KEY")),
         }
-        return GateSetup(self.data, self.manifests, Config(self.policy, (), connectors), self.cache, self.limits)
+        return GateSetup(self.data, self.manifests, Config(self.policy, self.risk, connectors), self.cache, self.limits)
 
     @asynccontextmanager
     async def gate(self, **options: Any) -> AsyncIterator[Gate]:

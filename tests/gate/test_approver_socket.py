@@ -6,7 +6,7 @@ import socket
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -162,6 +162,20 @@ def test_the_socket_serves_no_agents_and_asks_for_no_host(env: GateEnv, folder: 
                 assert (await client.get("/v1/action-approvals")).json() == {"items": []}
 
     run_async(main())
+
+
+def test_idle_connections_to_the_socket_keep_no_approver_out(env: GateEnv, folder: Path) -> None:
+    env.folder = folder
+    with_key(env)
+
+    def work() -> None:
+        found = discover(data=env.data)
+        with ExitStack() as stack, ApproverClient(found, env.key) as approver:
+            for _ in range(400):
+                stack.enter_context(socket.socket(socket.AF_UNIX)).connect(str(found.socket))
+            assert approver.waiting() == ()
+
+    run_async(in_gate(env, work))
 
 
 def with_key(env: GateEnv) -> None:

@@ -76,6 +76,7 @@ def test_the_worked_example(env: GateEnv) -> None:
     assert kinds(env, id_) == [
         "request.made",
         "preview.fetched",
+        "preview.fetched",  # again when the answer came, because sending is a high risk
         "decision.made",
         "op.started",
         "op.executed",
@@ -289,12 +290,14 @@ def test_more_than_the_limit_is_refused_and_nothing_is_lost(env: GateEnv) -> Non
 
 
 def test_few_but_large_requests_are_limited_too(env: GateEnv) -> None:
-    env.limits = GateLimits(waiting_bytes=100)
+    env.limits = GateLimits(waiting_bytes=800)
 
     async def work() -> None:
         async with env.gate() as gate:
             statuses = [(await ask(gate, draft_id=f"{number}" * 60)).status for number in range(4)]
             assert statuses == [202, 202, 429, 429]
+            other = await gate.call("send-draft", {"draft_id": "x" * 60}, ASKER, agent="b")
+            assert other.status == 202
 
     run_async(work())
 

@@ -162,7 +162,7 @@ def test_agents_receive_nothing_from_the_preview(env: GateEnv) -> None:
                 await look_around(served, id_)
                 if verdict is Verdict.APPROVE:
                     # What an op answers is the agent's to know, and here it holds the draft; so it must fail.
-                    env.service.faults["r-12345"] = ServiceFault.SERVER_ERROR
+                    env.service.faults["send"] = ServiceFault.SERVER_ERROR
                 await served.approver.post(f"{WAITING}/{id_}/decide", json=env.decision(item, verdict, reason="no"))
                 await look_around(served, id_)
                 await served.result(id_)

@@ -179,15 +179,15 @@ def test_a_request_whose_action_is_gone_is_withdrawn(env: GateEnv) -> None:
     assert outcome(env, id_) == RequestState.WITHDRAWN
 
 
-def test_a_changed_folder_is_reloaded_without_losing_requests(env: GateEnv) -> None:
+def test_a_changed_folder_is_reloaded_without_losing_other_requests(env: GateEnv) -> None:
     async def work() -> None:
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             item = await previewed_request(gate, id_)
-            (env.manifests / "actions" / "send-draft.md").unlink()
-            while gate.action("send-draft"):
+            (env.manifests / "actions" / "delete-draft.md").unlink()
+            while gate.action("delete-draft"):
                 await asyncio.sleep(0.05)
-            assert (await ask(gate)).status == 404
+            assert (await ask(gate, "delete-draft")).status == 404
             assert (await gate.decide(id_, env.decision(item))).status == 200
             assert (await result_of(gate, id_))["status"] == "completed"
 
@@ -215,7 +215,7 @@ def test_an_upstream_that_closes_the_connection_leaves_the_outcome_unknown(
         async with env.gate() as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             item = await previewed_request(gate, id_)
-            env.service.faults["*"] = ServiceFault.HANG_UP
+            env.service.faults["send"] = ServiceFault.HANG_UP
             await gate.decide(id_, env.decision(item))
             answer = await result_of(gate, id_)
             assert dig(answer, "failure", "error", "class") == "outcome_unknown"

@@ -2,12 +2,17 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from aileron_tui.cli import source_options
 from aileron_tui.cli.exit_codes import OK
-from aileron_tui.cli.output import print_json, print_lines
+from aileron_tui.cli.output import print_error, print_json, print_lines
 from aileron_tui.cli.request_text import list_lines, list_width
+from aileron_tui.core.errors import AileronError
+from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
+from aileron_tui.files.config import Config
+from aileron_tui.surface.source_choice import DaemonChoice
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,8 +23,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Returns 0, even if nothing is waiting."""
-    with source_options.open_sources(options) as sources:
-        requests = sources.waiting()
+    config, choices = source_options.chosen_sources(options)
+    daemons = [choice for choice in choices if choice.kind == "daemon"]
+    if len(daemons) == len(choices) and not source_options.has_open_key(options.key):
+        requests = _without_key(daemons, config)
+    else:
+        with source_options.opened(options, config, choices) as sources:
+            requests = sources.waiting()
     if options.json:
         print_json({"items": [request.fields for request in requests]})
         return OK
@@ -28,3 +38,26 @@ def run(options: argparse.Namespace) -> int:
         print_lines(*list_lines(request, now, width))
     sys.stderr.write(f"{len(requests)} waiting\n" if requests else "nothing is waiting\n")
     return OK
+
+
+def _without_key(choices: Sequence[DaemonChoice], config: Config) -> tuple[Request, ...]:
+    """The waiting requests of daemons, which need no key to list them. Only gates do."""
+    from aileron_tui.runtime.daemon.daemon_summaries import waiting_summaries  # noqa: PLC0415  # loads the HTTP client
+
+    found: list[Request] = []
+    failures: list[AileronError] = []
+    for choice in choices:
+        try:
+            requests, unreadable = waiting_summaries(choice.find(), name=choice.name, rules=config.risk)
+        except AileronError as error:
+            failures.append(error)
+            continue
+        found += requests
+        if unreadable:
+            sys.stderr.write(f"warning: {unreadable} requests cannot be read\n")
+    if len(failures) == len(choices):
+        raise failures[-1]
+    for failure in failures:
+        print_error(failure)
+    sys.stderr.write("note: listed without a key, so previews are left out\n")
+    return tuple(sorted(found, key=lambda request: (request.requested_at, request.key)))

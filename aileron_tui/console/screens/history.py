@@ -78,8 +78,11 @@ class HistoryScreen(Screen[None]):
             self.shown = shown
             self.request = request
 
-    def __init__(self, reader: HistoryReader, *, keymap: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, reader: HistoryReader, *, keymap: Mapping[str, str] | None = None, heading: str = "History"
+    ) -> None:
         super().__init__()
+        self._heading = heading
         self._reader = reader
         self._keymap = keymap
         self._loader = HistoryLoader(self, reader, self._update_texts)
@@ -183,7 +186,7 @@ class HistoryScreen(Screen[None]):
         elif loader.incomplete:
             error.update(words.incomplete_line(loader.incomplete))
         table.show_end_note(words.end_note(state))
-        self.query_one("#history-title", Static).update(words.title(state, self._message))
+        self.query_one("#history-title", Static).update(words.title(state, self._message, self._heading))
         self.query_one("#history-empty", Static).update(words.empty_text(state))
         self.query_one("#history-outcome", Static).update(words.outcome_filter(loader.query.outcome))
         self.set_class(not table.records, "-empty")

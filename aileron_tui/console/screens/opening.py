@@ -15,7 +15,9 @@ def open_history(app: App[Any], port: "ConsolePort") -> None:
     from aileron_tui.surface.history_reader import HistoryReader  # noqa: PLC0415
 
     reader = HistoryReader(lambda: {name: port.source(name) for name in port.statuses})
-    app.push_screen(HistoryScreen(reader, keymap=port.keymap_in_use))
+    kinds = [port.source_label(name) for name in port.statuses]
+    heading = "History of the daemon" if kinds == ["daemon"] else "History"
+    app.push_screen(HistoryScreen(reader, keymap=port.keymap_in_use, heading=heading))
 
 
 def open_raw(app: App[Any], port: "ConsolePort", request: "Request") -> None:

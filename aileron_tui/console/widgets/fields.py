@@ -13,7 +13,7 @@ from textual.content import Content
 from aileron_tui.console.render import FOREIGN, GUTTER_STYLE, MUTED, STRONG, TextPart, from_parts, trusted
 from aileron_tui.console.widgets.line_widget import LineWidget
 from aileron_tui.console.widgets.quote_text import GUTTER
-from aileron_tui.console.widgets.warning_lines import warning_lines
+from aileron_tui.console.widgets.warning_lines import note_lines, warning_lines
 from aileron_tui.console.widgets.wrapping import wrap_parts
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import cells, inline, inline_pieces
@@ -35,6 +35,7 @@ class Field:
     old: str | None = None
     edited: bool = False
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Fields(LineWidget):
@@ -91,16 +92,20 @@ def _label_beside_value(field: Field, label_width: int, width: int) -> list[Cont
     margin, gap = trusted(" " * _INDENT), trusted("  ")
     lines = [Content.assemble(margin, label, gap, value) for label, value in zip(labels, values, strict=True)]
     indent = trusted(" " * left)
-    return lines + [Content.assemble(indent, line) for line in warning_lines(field.warnings, width - left)]
+    return lines + [Content.assemble(indent, line) for line in _remark_lines(field, width - left)]
 
 
 def _label_above_value(field: Field, width: int) -> list[Content]:
     margin = trusted(" ")
     label_rows = wrap_parts(inline_pieces(field.label), width - 1)
     labels = [Content.assemble(margin, from_parts(row, MUTED)) for row in label_rows]
-    below = [*_value_lines(field, width - _INDENT), *warning_lines(field.warnings, width - _INDENT)]
+    below = [*_value_lines(field, width - _INDENT), *_remark_lines(field, width - _INDENT)]
     indent = trusted(" " * _INDENT)
     return labels + [Content.assemble(indent, line) for line in below]
+
+
+def _remark_lines(field: Field, width: int) -> list[Content]:
+    return warning_lines(field.warnings, width) + note_lines(field.notes, width)
 
 
 def _value_lines(field: Field, width: int) -> list[Content]:

@@ -1,4 +1,4 @@
-"""Look-alike warnings for texts of any length. Long texts are scanned in a thread, so as not to block the console."""
+"""Remarks about look-alikes in texts of any length. Long texts are scanned in a thread, so the console stays free."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,21 +10,23 @@ from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from aileron_tui.console.timers import call_after
-from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_WARNINGS, warnings
+from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_WARNINGS, Remarks, addresses, remarks
+from aileron_tui.core.skeletons import KnownNames
 
 MAX_IMMEDIATE_LENGTH: Final = 4096
 _SLICE: Final = 16 * 1024
 _PAUSE_SECONDS: Final = 0.0005
 _FIRST_PAINT_SECONDS: Final = 0.15
+_NONE: Final = Remarks()
 
 
 class LookalikesFound(Message):
     """The scan of long texts is done."""
 
-    def __init__(self, texts: Sequence[str], warnings: dict[int, tuple[str, ...]]) -> None:
+    def __init__(self, texts: Sequence[str], remarks: dict[int, Remarks]) -> None:
         super().__init__()
         self.texts = texts
-        self.warnings = warnings
+        self.remarks = remarks
 
 
 class LookalikeScan:
@@ -33,29 +35,33 @@ class LookalikeScan:
     def __init__(self, owner: Widget) -> None:
         self._owner = owner
         # Keyed by identity, because hashing a long text is slow. The owner keeps the texts alive.
-        self._warnings: dict[int, tuple[str, ...]] = {}
+        self._remarks: dict[int, Remarks] = {}
+        self._known = KnownNames()
         self._long_texts: Sequence[str] = ()
         self.is_running = False
 
     def start(self, texts: Sequence[str]) -> None:
         """Scans these texts instead of the previous ones: short ones now, long ones in a thread."""
-        self._warnings = {id(text): lookalike_warnings(text) for text in texts if len(text) <= MAX_IMMEDIATE_LENGTH}
+        short = [text for text in texts if len(text) <= MAX_IMMEDIATE_LENGTH]
+        for address in (address for text in short for address in addresses(text)):
+            self._known.add(address)
+        self._remarks = {id(text): remarks(text, self._known) for text in short}
         self._long_texts = [text for text in texts if len(text) > MAX_IMMEDIATE_LENGTH]
         self.is_running = bool(self._long_texts)
         if self._long_texts:
             # The thread starts later so that it does not slow down the first paint.
             call_after(self._owner, _FIRST_PAINT_SECONDS, partial(self._start_thread, self._long_texts))
 
-    def warnings_for(self, text: str | None) -> tuple[str, ...]:
-        """The warnings about one of the texts."""
-        return self._warnings.get(id(text), ())
+    def remarks_for(self, text: str | None) -> Remarks:
+        """The remarks about one of the texts."""
+        return self._remarks.get(id(text), _NONE)
 
     def finish(self, event: LookalikesFound) -> bool:
-        """Stores the warnings about the long texts; returns False if other texts are shown by now."""
+        """Stores the remarks about the long texts; returns False if other texts are shown by now."""
         if event.texts is not self._long_texts:
             return False
         self.is_running = False
-        self._warnings |= event.warnings
+        self._remarks |= event.remarks
         return True
 
     def _start_thread(self, texts: Sequence[str]) -> None:
@@ -71,29 +77,33 @@ class LookalikeScan:
 
     def _scan_in_thread(self, texts: Sequence[str]) -> None:
         worker = get_current_worker()
-        found = {id(text): lookalike_warnings(text, lambda: worker.is_cancelled) for text in texts}
+        found = {id(text): lookalike_remarks(text, self._known, lambda: worker.is_cancelled) for text in texts}
         if not worker.is_cancelled:
             self._owner.post_message(LookalikesFound(texts, found))
 
 
-def lookalike_warnings(text: str, is_cancelled: Callable[[], bool] = bool) -> tuple[str, ...]:
-    """Warnings about hosts and addresses in the text; incomplete if the scan was cancelled.
+def lookalike_remarks(text: str, known: KnownNames, is_cancelled: Callable[[], bool] = bool) -> Remarks:
+    """Remarks about hosts and addresses in the text; incomplete if the scan was cancelled.
 
     Scan a long text in a thread: the pauses let other threads run.
     """
     if len(text) <= _SLICE:
-        return warnings(text)
+        return remarks(text, known)
     found: dict[str, None] = {}
+    notes: dict[str, None] = {}
     for part in _slices(text[:MAX_CHARACTERS]):
         if is_cancelled():
             break
-        found.update(dict.fromkeys(warnings(part)))
+        about = remarks(part, known)
+        found.update(dict.fromkeys(about.warnings))
+        notes.update(dict.fromkeys(about.notes))
         time.sleep(_PAUSE_SECONDS)
         if len(found) > MAX_WARNINGS:
-            return (*list(found)[:MAX_WARNINGS], "there are more warnings of this kind")
+            more = (*list(found)[:MAX_WARNINGS], "there are more warnings of this kind")
+            return Remarks(more, tuple(notes)[:MAX_WARNINGS])
     if len(text) > MAX_CHARACTERS:
         found[f"only the first {MAX_CHARACTERS} characters were checked for look-alikes"] = None
-    return tuple(found)
+    return Remarks(tuple(found), tuple(notes)[:MAX_WARNINGS])
 
 
 def _slices(text: str) -> Iterator[str]:

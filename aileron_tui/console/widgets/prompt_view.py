@@ -28,6 +28,7 @@ from aileron_tui.console.widgets.quote_heights import share_height
 from aileron_tui.console.widgets.reading_progress import ReadingProgress, at_start
 from aileron_tui.console.widgets.time_left import time_left
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
+from aileron_tui.core.daemon_kinds import FILLED_IN
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
@@ -69,10 +70,10 @@ class PromptView(CachedWidget, can_focus=True):
         self._version = ""
         self._now = utc_now()
         self._cautions = _EMPTY
-        self._sent = self._fetched = Section()
+        self._sent = self._filled = self._fetched = Section()
         self._title: tuple[Prompt | None, bool, Content] = (None, True, _EMPTY)
         self._age: tuple[Request | None, str] = _NO_AGE
-        self._quotes: dict[str, list[Quote]] = {"sent": [], "fetched": []}
+        self._quotes: dict[str, list[Quote]] = {"sent": [], "filled": [], "fetched": []}
 
     def compose(self) -> ComposeResult:
         """A fixed title, and below it the scrolling body."""
@@ -85,6 +86,8 @@ class PromptView(CachedWidget, can_focus=True):
             yield Fields(id="asker")
             yield TwoSidedLine(id="sent-head", classes="section")
             yield Fields(id="sent")
+            yield TwoSidedLine(id="filled-head", classes="section")
+            yield Fields(id="filled")
             yield TwoSidedLine(id="prompt-unavailable", classes="section")
             yield TwoSidedLine(id="fetched-head", classes="section")
             yield Fields(id="fetched")
@@ -209,14 +212,16 @@ class PromptView(CachedWidget, can_focus=True):
 
     def _make_sections(self, request: Request | None) -> None:
         """Sorts values into fields and quotes, and scans them for look-alikes."""
-        self._sent = self._fetched = Section()
+        self._sent = self._filled = self._fetched = Section()
         if request is not None:
             old = request.edited_from
-            self._sent = section(request.prompt.inputs, old.inputs if old else None)
+            sent, filled = words.rows_by_origin(request, request.prompt)
+            old_sent, old_filled = words.rows_by_origin(request, old) if old else (None, None)
+            self._sent, self._filled = section(sent, old_sent), section(filled, old_filled)
             if request.prompt.preview is not None:
                 old_rows = old.preview.rows if old and old.preview and not old.preview.unavailable else None
                 self._fetched = section(request.prompt.preview.rows, old_rows)
-        sections = (self._sent, self._fetched)
+        sections = (self._sent, self._filled, self._fetched)
         texts = [field.value for part in sections for field in part.fields if field.value]
         self._lookalikes.start(texts + [block.text for part in sections for block in part.blocks])
 
@@ -241,10 +246,13 @@ class PromptView(CachedWidget, can_focus=True):
         self._show_note(note)
         self._line("prompt-risk").show(words.risk(request.prompt))
         self._line("sent-head").show(words.sent_heading(request))
+        filled = self._filled.fields or self._filled.blocks
+        self._show_if_any("filled-head", trusted(FILLED_IN, STRONG) if filled else _EMPTY)
         self._show_if_any("prompt-unavailable", words.unavailable(request))
         self._draw_cautions(request)
         self._draw_times(request)
-        self._fill_quotes("sent", self._sent.blocks, before="prompt-unavailable")
+        self._fill_quotes("sent", self._sent.blocks, before="filled-head")
+        self._fill_quotes("filled", self._filled.blocks, before="prompt-unavailable")
         self._fill_quotes("fetched", self._fetched.blocks, before="claims")
         self._arrange()
 
@@ -295,9 +303,10 @@ class PromptView(CachedWidget, can_focus=True):
         self._warn_in_quotes()
 
     def _warn_in_quotes(self) -> None:
-        for section_, blocks in (("sent", self._sent.blocks), ("fetched", self._fetched.blocks)):
-            for quote, block in zip(self._quotes[section_], blocks, strict=False):
-                quote.warn(self._lookalikes.warnings_for(block.text))
+        for name, part in (("sent", self._sent), ("filled", self._filled), ("fetched", self._fetched)):
+            for quote, block in zip(self._quotes[name], part.blocks, strict=False):
+                found = self._lookalikes.remarks_for(block.text)
+                quote.warn(found.warnings, found.notes)
 
     def _fields(self) -> dict[str, tuple[Field, ...]]:
         request = self._request
@@ -305,6 +314,7 @@ class PromptView(CachedWidget, can_focus=True):
             return {}
         return {
             "sent": tuple(self._with_warnings(field) for field in self._sent.fields),
+            "filled": tuple(self._with_warnings(field) for field in self._filled.fields),
             "fetched": tuple(self._with_warnings(field) for field in self._fetched.fields),
             "asker": (words.asker_field(request),),
             "claims": words.claim_fields(request.prompt),
@@ -312,8 +322,10 @@ class PromptView(CachedWidget, can_focus=True):
         }
 
     def _with_warnings(self, field: Field) -> Field:
-        found = self._lookalikes.warnings_for(field.value)
-        return Field(field.label, field.value, field.placeholder, field.old, field.edited, found) if found else field
+        found = self._lookalikes.remarks_for(field.value)
+        if not found.warnings and not found.notes:
+            return field
+        return Field(field.label, field.value, field.placeholder, field.old, field.edited, found.warnings, found.notes)
 
     def _arrange(self) -> None:
         """Gives each section its width, then each quote its height."""

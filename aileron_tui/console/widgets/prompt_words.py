@@ -1,5 +1,6 @@
 """The texts of a prompt: the question, the risk, and where each part comes from."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -7,8 +8,9 @@ from textual.content import Content
 
 from aileron_tui.console.render import ACCENT, DANGER, MUTED, STRONG, STRONG_WARNING, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.fields import Field
-from aileron_tui.core.daemon_kinds import ACTION
+from aileron_tui.core.daemon_kinds import ACTION, split_by_origin
 from aileron_tui.core.prompt import Prompt
+from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.time_words import ago
@@ -64,6 +66,11 @@ def sent_heading(request: Request) -> Content:
     return Content.assemble(trusted("agent sent", STRONG), trusted(nothing, MUTED), trusted(edited, WARNING))
 
 
+def rows_by_origin(request: Request, prompt: Prompt) -> tuple[Sequence[Row], Sequence[Row]]:
+    """The rows of this prompt of a request that the agent sent, and those that a daemon filled in."""
+    return split_by_origin(prompt.kind, prompt.args, prompt.inputs) if request.daemon else (prompt.inputs, ())
+
+
 def fetched_heading(request: Request) -> Content:
     """The heading above the preview, or why there is none."""
     prompt = request.prompt
@@ -72,7 +79,8 @@ def fetched_heading(request: Request) -> Content:
         return Content.assemble(trusted("fetching from connector ", STRONG), connector, trusted(" …", STRONG))
     if prompt.preview is None:
         which = "This action has no preview" if prompt.kind == ACTION else "Requests of this kind have no preview"
-        return trusted(f"{which}: you see only what the agent sent.", MUTED)
+        what = "what is above" if rows_by_origin(request, prompt)[1] else "what the agent sent"
+        return trusted(f"{which}: you see only {what}.", MUTED)
     if prompt.preview.unavailable:
         return Content("")
     return Content.assemble(trusted("fetched by connector ", STRONG), connector)

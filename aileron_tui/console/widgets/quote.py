@@ -68,9 +68,9 @@ class Quote(Vertical):
             self._warnings.show(())
             self._load_text(is_diff=is_diff, is_list=is_list)
 
-    def warn(self, warnings: tuple[str, ...]) -> None:
-        """Shows warnings about this text."""
-        self._warnings.show(warnings)
+    def warn(self, warnings: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
+        """Shows warnings and notes about this text."""
+        self._warnings.show(warnings, notes)
 
     def rows_around_text(self, width: int) -> int:
         """The number of rows around the text: head, warnings, foot and margin."""

@@ -12,6 +12,7 @@ from textual.widgets import Static
 from aileron_tui.console.render import GUTTER_STYLE, MUTED, STRONG, WARNING, foreign_line, foreign_lines, trusted
 from aileron_tui.console.widgets.history_table import outcome
 from aileron_tui.console.widgets.line_widget import LineWidget
+from aileron_tui.core.daemon_kinds import FILLED_IN
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outcome
 from aileron_tui.core.prompt import NOT_AVAILABLE
@@ -141,6 +142,10 @@ def shown_prompt_lines(shown: ShownPrompt, full_text_hint: str = BY_COMMAND, wid
     yield from _wrapped(_EMPTY, trusted("agent sent", STRONG) + edited, width)
     inputs = paired(shown.inputs, shown.asked)
     yield from _rows(inputs, full_text_hint, width) if inputs else (trusted("  no inputs", MUTED),)
+    if shown.filled:
+        yield trusted("")
+        yield trusted(FILLED_IN, STRONG)
+        yield from _rows(paired(shown.filled, None), full_text_hint, width)
     if shown.unavailable:
         yield trusted("")
         line = trusted("⚠ Preview unavailable: ", WARNING) + _value(shown.unavailable, full_text_hint)

@@ -236,7 +236,7 @@ def without_effect(result: DaemonResult) -> DaemonResult:
     """What became of an approved request that nobody was waiting for: a daemon only says that it is running."""
     if result.state is not RequestState.RUNNING:
         return result
-    return replace(result, state=RequestState.INTERRUPTED, error=NO_EFFECT, note=NO_EFFECT)
+    return replace(result, state=RequestState.UNKNOWN, error=NO_EFFECT, note=NO_EFFECT)
 
 
 def _fits(result: DaemonResult, verdict: Verdict) -> bool:

@@ -194,7 +194,11 @@ class DaemonClient:
         except NotFound:
             raise WrongPassphrase("this daemon has no vault yet", hint="Create one with `aileron vault`.") from None
         except Rejected as error:
-            if error.status != 409:  # it is already unlocked
+            if error.code == "no_local_vault":
+                raise WrongPassphrase("this daemon has no vault of its own", hint="It needs no passphrase.") from None
+            if error.code == "missing_passphrase":
+                raise WrongPassphrase("the passphrase is empty", hint="Try again.") from None
+            if error.status != 409 or error.body.get("locked") is True:  # 409: it is already unlocked
                 raise
 
     def _get(self, path: str, seconds: float = 30.0) -> JsonObject:

@@ -243,7 +243,9 @@ def test_the_passphrase_does_not_cross_a_network_in_the_clear() -> None:
     [
         (401, "wrong_passphrase", WrongPassphrase),
         (401, "unauthorized", NotAllowed),
-        (404, "vault_missing", WrongPassphrase),
+        (404, "no_local_vault_file", WrongPassphrase),
+        (503, "no_local_vault", WrongPassphrase),
+        (400, "missing_passphrase", WrongPassphrase),
         (400, "invalid_request", Rejected),
         (500, "", Rejected),
     ],

@@ -23,12 +23,12 @@ def test_an_approval_that_nobody_waits_for_is_not_said_to_have_run(tmp_path: Pat
         daemon.restart()
         with Console(daemon, folder) as console:
             assert console.item(id_).cautions_at(utc_now())[0] == NO_EFFECT
-            assert console.decide(id_) is RequestState.INTERRUPTED
-            console.until_state(id_, RequestState.INTERRUPTED)
+            assert console.decide(id_) is RequestState.UNKNOWN
+            console.until_state(id_, RequestState.UNKNOWN)
             assert console.board.pill(id_).words == "no effect: nobody was waiting for the answer"
-            assert console.story(id_)[-2:] == ["decided approve", "told interrupted"]
+            assert console.story(id_)[-2:] == ["decided approve", "told unknown"]
             assert console.entries(id_)[-1].body["error"] == NO_EFFECT
-            assert console.source.item(id_).state is RequestState.INTERRUPTED
+            assert console.source.item(id_).state is RequestState.UNKNOWN
         assert daemon.effects(id_) == []
 
 
@@ -40,7 +40,7 @@ def test_an_approval_elsewhere_that_nobody_waits_for(tmp_path: Path, folder: Pat
             console.item(id_)
             daemon.wait_for_watchers()
             daemon.resolve(id_)
-            console.until_state(id_, RequestState.INTERRUPTED)
+            console.until_state(id_, RequestState.UNKNOWN)
             assert "no effect" in console.board.pill(id_).words
 
 

@@ -7,16 +7,20 @@ from pathlib import Path
 from typing import Final
 
 from aileron_tui.cli.exit_codes import OK
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.time_spans import read_time
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
+from aileron_tui.files.config import Config
+from aileron_tui.files.config_file import load_config
+from aileron_tui.files.paths import paths
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.head import Head, read_head
 from aileron_tui.ledger.history_filter import PAGE, HistoryFilter
 from aileron_tui.surface.history_query import HistorySearch, SearchError, read_outcome, read_search
 from aileron_tui.surface.local_ledgers import choose_ledger, gate_ledger
 
-_SOURCE: Final = "use the ledger of this daemon instead of the gate's"
+_SOURCE: Final = "use the ledger of this daemon, or of the gate (--source gate); default: the source in use"
 _REPEAT: Final = "; can be repeated"
 
 
@@ -79,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         return verify.run_on_file(Path(options.file), options)
     search = read_search(getattr(options, "search", ""), utc_now())
     source = _source(options.source, search)
-    chosen = choose_ledger(source)
+    chosen = choose_ledger(source, _config())
     if chosen.note:
         sys.stderr.write(f"{inline(chosen.note)}\n")
     return _run(options, chosen.path, search, source or "")
@@ -113,6 +117,14 @@ def _run(options: argparse.Namespace, ledger: Path, search: HistorySearch, sourc
 
             return list.run(ledger, options, _filter(options, search))
     return OK
+
+
+def _config() -> Config:
+    """The configuration. The history can be read even if there is an error in it."""
+    try:
+        return load_config(paths().config)
+    except AileronError:
+        return Config()
 
 
 def _source(option: str | None, search: HistorySearch) -> str | None:

@@ -1,0 +1,236 @@
+"""Accepts connections and reads HTTP requests, so that no client can keep others waiting.
+
+A client must send its headers within seconds and must read its response. The HTTP requests of an agent that sends too
+many are left unread for a while.
+"""
+
+import asyncio
+import errno
+import logging
+import re
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from aileron_tui.files.socket_peer import foreign_peer
+from aileron_tui.gate.connection_pools import APPROVER, ConnectionPools, PoolSizes, raise_descriptor_limit
+from aileron_tui.gate.event_stream import ABORT
+from aileron_tui.gate.http_request import IDENTIFY, ON_SOCKET
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from aileron_tui.gate.http_app import GateApp
+
+log: Final = logging.getLogger("aileron_tui.gate")
+
+_ACCEPTS_AT_ONCE: Final = 32
+_RETRY_SECONDS: Final = 0.1
+_NO_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_READ_BYTES: Final = 64 * 1024
+_HEADERS_PEEKED: Final = 8 * 1024
+_STALL_SECONDS: Final = 5.0
+_LEAST_PROGRESS: Final = 64 * 1024
+_TOKEN: Final = re.compile(rb"\r\nauthorization:[ \t]*bearer[ \t]+([!-~]+)", re.IGNORECASE)
+
+
+class GateServer(uvicorn.Server):
+    """A uvicorn server that accepts a few connections at a time, and installs no signal handlers."""
+
+    def __init__(self, config: uvicorn.Config, app: "GateApp") -> None:
+        super().__init__(config)
+        self._gate_app = app
+        self._listeners: list[_Listener] = []
+        self.pools = ConnectionPools(app.limits, PoolSizes.within(app.limits, raise_descriptor_limit()))
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Does nothing, because `run` handles the signals."""
+        yield
+
+    async def startup(self, sockets: "list[socket.socket] | None" = None) -> None:
+        """Starts to accept connections."""
+        self.servers: list[asyncio.Server] = []
+        self._listeners = [_Listener(listener, self._connection, self.pools) for listener in sockets or ()]
+        self.started = True
+
+    async def shutdown(self, sockets: "list[socket.socket] | None" = None) -> None:
+        """Stops accepting connections, then lets the open ones end."""
+        for listener in self._listeners:
+            listener.stop()
+        await super().shutdown(sockets)
+
+    def _connection(self) -> "GateConnection":
+        return GateConnection(self.config, self.server_state, {}, app=self._gate_app, pools=self.pools)
+
+
+class _Listener:
+    """Accepts connections, a few at a time, so that many at once do not delay the open ones."""
+
+    def __init__(
+        self, listener: socket.socket, protocol: "Callable[[], GateConnection]", pools: ConnectionPools
+    ) -> None:
+        self._listener = listener
+        self._protocol = protocol
+        self._pools = pools
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._pause: asyncio.TimerHandle | None = None
+        self._start()
+
+    def stop(self) -> None:
+        """Accepts no more connections."""
+        self._loop.remove_reader(self._listener)
+        if self._pause is not None:
+            self._pause.cancel()
+
+    def _start(self) -> None:
+        self._pause = None
+        self._loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTS_AT_ONCE):
+            try:
+                connection, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _NO_RESOURCES:
+                    raise
+                log.error("cannot accept a connection: %s", error.strerror)
+                self._loop.remove_reader(self._listener)
+                self._pools.close_idle()
+                self._pause = self._loop.call_later(_RETRY_SECONDS, self._start)
+                return
+            connection.setblocking(False)
+            task = self._loop.create_task(self._loop.connect_accepted_socket(self._protocol, connection))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+
+class GateConnection(H11Protocol):
+    """One connection: its owner, and the timers for its headers and its response."""
+
+    def __init__(self, *values: Any, app: "GateApp", pools: ConnectionPools, **options: Any) -> None:
+        super().__init__(*values, **options)
+        self.owner = ""
+        self.on_socket = False
+        self._gate_app = app
+        self._pools = pools
+        self._held = b""
+        self._header_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._stall_timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it can be closed without losing a response; an unknown caller that is still sending can be, too."""
+        if self._awaits_request:
+            return not self._held and not self.unsent_bytes
+        return not self.owner and self.cycle.more_body
+
+    @property
+    def unsent_bytes(self) -> int:
+        """How much of a response the client has not read."""
+        return self.transport.get_write_buffer_size()
+
+    def abort(self) -> None:
+        """Closes the connection at once."""
+        self.transport.abort()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its parent does
+        """Starts the timer for the first request."""
+        super().connection_made(transport)
+        connection: socket.socket = transport.get_extra_info("socket")
+        self.on_socket = connection.family == socket.AF_UNIX
+        self.app = self._call_app
+        transport.max_size = _READ_BYTES  # type: ignore[attr-defined]  # how much asyncio reads at a time
+        self._pools.opened(self)
+        if self.on_socket and foreign_peer(connection) is not None:
+            transport.abort()
+        else:
+            self._update_header_timer()
+
+    def data_received(self, data: bytes) -> None:
+        """Processes data, or leaves it unread for a while if its sender sends too many requests."""
+        if self._awaits_request:
+            owner = self.owner or self._peeked_owner(data)
+            if seconds := self._pools.delay(self, owner):
+                self._held = data
+                self.transport.pause_reading()
+                self._read_timer = self.loop.call_later(seconds, self._read_held)
+                return
+        self._process(data)
+
+    def _read_held(self) -> None:
+        data, self._held, self._read_timer = self._held, b"", None
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
+            self._process(data)
+
+    def _process(self, data: bytes) -> None:
+        self._pools.used(self)
+        super().data_received(data)
+        self._update_header_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Cancels the timers."""
+        self._pools.closed(self)
+        for timer in (self._header_timer, self._read_timer, self._stall_timer):
+            if timer is not None:
+                timer.cancel()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Starts to watch whether the client reads its response."""
+        super().pause_writing()
+        self._watch_progress()
+        self._pools.stalled(self)
+
+    def resume_writing(self) -> None:
+        """Stops watching."""
+        super().resume_writing()
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None
+        self._pools.resumed(self)
+
+    def _check_progress(self, before: int) -> None:
+        if self.unsent_bytes > before - _LEAST_PROGRESS:
+            self.transport.abort()
+        else:
+            self._watch_progress()
+
+    def _watch_progress(self) -> None:
+        seconds = self._gate_app.limits.send_seconds if self.owner == APPROVER else _STALL_SECONDS
+        self._stall_timer = self.loop.call_later(seconds, self._check_progress, self.unsent_bytes)
+
+    @property
+    def _awaits_request(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def _peeked_owner(self, data: bytes) -> str:
+        """Guesses the owner from the token in the headers. Only used to decide who waits; the app checks the token."""
+        found = _TOKEN.search(data, 0, _HEADERS_PEEKED)
+        return self._gate_app.owner_of_token(found[1].decode("ascii")) if found else ""
+
+    def _update_header_timer(self) -> None:
+        if not self._awaits_request and self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
+        elif self._awaits_request and self._header_timer is None:
+            self._header_timer = self.loop.call_later(self._gate_app.limits.header_seconds, self.transport.abort)
+
+    async def _call_app(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        scope[ABORT] = self.transport.abort
+        scope[ON_SOCKET] = self.on_socket
+        scope[IDENTIFY] = self._identify
+        await self._gate_app(scope, receive, send)
+
+    def _identify(self, owner: str) -> str:
+        return self._pools.identify(self, owner)

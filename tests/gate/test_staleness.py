@@ -1,0 +1,253 @@
+"""An approval counts only for what the preview shows now: whatever ran on the connector, and whenever it ran."""
+
+import asyncio
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.risk import RiskLevel, RiskRule
+from aileron_tui.core.states import RequestState
+from aileron_tui.demo.sample_service import ServiceFault
+from aileron_tui.gate.gate import Gate
+from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
+
+MALLORY = "mallory@evil.example"
+
+
+def raw_mail(to: str, subject: str = "Weekly recap", text: str = "Text") -> str:
+    return base64.urlsafe_b64encode(f"To: {to}\r\nSubject: {subject}\r\n\r\n{text}".encode()).decode()
+
+
+def normal_risk(env: GateEnv) -> None:
+    """Makes every action a normal risk, so that a fresh preview is not fetched again anyway."""
+    env.risk = (RiskRule(RiskLevel.NORMAL, action="*"),)
+
+
+async def shown(gate: Gate, action: str, **args: Any) -> JsonObject:
+    """A waiting request with its preview."""
+    return await previewed_request(gate, str((await ask(gate, action, **args)).body["approval_id"]))
+
+
+def recipients(item: Any) -> list[str]:
+    return [field["value"] for field in item["preview"]["fields"] if field["label"] == "To"]
+
+
+def previews(env: GateEnv) -> int:
+    """How often the draft was fetched."""
+    return sum(call.method == "GET" for call in env.service.calls)
+
+
+def test_an_approved_op_that_changes_what_another_prompt_shows(env: GateEnv) -> None:
+    """The first approval gives the draft another recipient, the second would send it there, seconds later."""
+    normal_risk(env)
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            update = await shown(gate, "update-draft", draft_id="r-12345", body="Text", to=MALLORY)
+            assert (await gate.decide(str(update["id"]), env.decision(update))).status == 200
+            assert (await result_of(gate, str(update["id"])))["status"] == "completed"
+            reply = await gate.decide(str(send["id"]), env.decision(send))
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert env.service.sent == ()
+            now = dig(reply.body, "item")
+            assert recipients(now) == [MALLORY]
+            assert now["revision"] > send["revision"]
+            assert (await gate.decide(str(send["id"]), env.decision(now))).status == 200
+
+    run_async(work())
+    assert len(env.service.sent) == 1
+
+
+def test_approvals_in_one_batch_see_each_other(env: GateEnv) -> None:
+    """The op of the first decision is still running when the second one is checked."""
+    normal_risk(env)
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            update = await shown(gate, "update-draft", draft_id="r-12345", body="Text", to=MALLORY)
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            env.service.latency_seconds = 0.3
+            items: list[Any] = [{"id": item["id"], **env.decision(item)} for item in (update, send)]
+            reply = await gate.decide_batch({"items": items})
+            assert (reply.body["approved"], reply.body["skipped"]) == (1, 1)
+            assert dig(reply.body, "items")[1]["error"]["code"] == "PROMPT_CHANGED"
+            assert recipients(dig(reply.body, "items")[1]["item"]) == [MALLORY]
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_two_approvals_at_once_on_one_connector(env: GateEnv) -> None:
+    normal_risk(env)
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            update = await shown(gate, "update-draft", draft_id="r-12345", body="Text", to=MALLORY)
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            env.service.latency_seconds = 0.2
+            first, second = await asyncio.gather(
+                *(gate.decide(str(item["id"]), env.decision(item)) for item in (update, send))
+            )
+            assert (first.status, second.status, code(second)) == (200, 409, "PROMPT_CHANGED")
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_an_op_that_needs_no_approval_makes_a_preview_stale(env: GateEnv) -> None:
+    normal_risk(env)
+    manifest = env.manifests / "actions" / "update-draft.md"
+    before, _, rest = manifest.read_text().partition("[approval]\n")
+    manifest.write_text(before + "+++" + rest.partition("+++")[2])
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            changed = await ask(gate, "update-draft", draft_id="r-12345", body="Text", to=MALLORY)
+            assert changed.status == 200
+            reply = await gate.decide(str(send["id"]), env.decision(send))
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_no_op_begins_between_the_last_look_and_the_start(env: GateEnv) -> None:
+    """The ungated op arrives while the preview is being fetched for the answer."""
+    normal_risk(env)
+    manifest = env.manifests / "actions" / "update-draft.md"
+    before, _, rest = manifest.read_text().partition("[approval]\n")
+    manifest.write_text(before + "+++" + rest.partition("+++")[2])
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            assert (await ask(gate, "list-drafts", limit=1)).status == 200
+            env.service.latency_seconds = 0.3
+            deciding = asyncio.create_task(gate.decide(str(send["id"]), env.decision(send)))
+            await asyncio.sleep(0.1)
+            updating = asyncio.create_task(ask(gate, "update-draft", draft_id="r-12345", body="Text", to=MALLORY))
+            assert (await deciding).status == 200
+            await updating
+            await result_of(gate, str(send["id"]))
+
+    run_async(work())
+    assert [MALLORY in json.dumps(message) for message in map(str, env.service.sent)] == [False]
+
+
+def test_only_a_difference_in_what_is_shown_is_a_new_prompt(env: GateEnv) -> None:
+    """The draft got another subject that no row shows, so the approval counts."""
+    normal_risk(env)
+    manifest = env.manifests / "actions" / "send-draft.md"
+    manifest.write_text(
+        "".join(line for line in manifest.read_text().splitlines(True) if not line.lstrip().startswith('"Subject"'))
+    )
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            env.service.mailbox.update_draft("r-12345", raw_mail("team@example.com", "Weekly recap", "Text"))
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            assert (await ask(gate, "list-drafts", limit=1)).status == 200
+            env.service.mailbox.update_draft("r-12345", raw_mail("team@example.com", "Another one", "Text"))
+            before = previews(env)
+            assert (await gate.decide(str(send["id"]), env.decision(send))).status == 200
+            assert previews(env) == before + 1
+            assert (await result_of(gate, str(send["id"])))["status"] == "completed"
+
+    run_async(work())
+    assert len(env.service.sent) == 1
+
+
+def test_a_fresh_preview_is_not_fetched_again(env: GateEnv) -> None:
+    normal_risk(env)
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            before = previews(env)
+            assert (await gate.decide(str(send["id"]), env.decision(send))).status == 200
+            assert previews(env) == before
+
+    run_async(work())
+
+
+def test_at_high_risk_the_preview_is_always_fetched_again(env: GateEnv) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            env.service.mailbox.update_draft("r-12345", raw_mail(MALLORY))
+            reply = await gate.decide(str(send["id"]), env.decision(send))
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert recipients(dig(reply.body, "item")) == [MALLORY]
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_an_edited_call_is_checked_like_any_other(env: GateEnv) -> None:
+    normal_risk(env)
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            id_ = str((await shown(gate, "send-draft", draft_id="r-18220"))["id"])
+            edits: JsonObject = {"draft_id": "r-12345"}
+            edited = dig((await gate.refresh(id_, {"edited_payload": edits})).body, "item")
+            update = await shown(gate, "update-draft", draft_id="r-12345", body="Text", to=MALLORY)
+            assert (await gate.decide(str(update["id"]), env.decision(update))).status == 200
+            reply = await gate.decide(id_, env.decision(edited, edits=edits))
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            now = dig(reply.body, "item")
+            assert recipients(now) == [MALLORY]
+            assert (await gate.decide(id_, env.decision(now, edits=edits))).status == 200
+            assert (await result_of(gate, id_))["status"] == "completed"
+
+    run_async(work())
+    assert len(env.service.sent) == 1
+
+
+def test_a_preview_that_fails_when_the_answer_comes_is_a_new_prompt(env: GateEnv) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            env.service.faults["r-12345"] = ServiceFault.NOT_FOUND
+            reply = await gate.decide(str(send["id"]), env.decision(send))
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert dig(reply.body, "item", "preview") == {"unavailable": "Preview unavailable: Gmail API returned 404"}
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_ops_on_another_connector_do_not_count(env: GateEnv) -> None:
+    normal_risk(env)
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            assert (await ask(gate, "list-files", limit=1)).status == 200
+            before = previews(env)
+            assert (await gate.decide(str(send["id"]), env.decision(send))).status == 200
+            assert previews(env) == before
+
+    run_async(work())
+
+
+@pytest.mark.parametrize("approved_first", ["rename-file", "delete-file"])
+def test_files_are_checked_too(env: GateEnv, approved_first: str) -> None:
+    normal_risk(env)
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            move = await shown(gate, "move-file", file_id="f-1001", folder_id="d-archive")
+            more = {"name": "harmless.txt"} if approved_first == "rename-file" else {}
+            other = await shown(gate, approved_first, file_id="f-1001", **more)
+            assert (await gate.decide(str(other["id"]), env.decision(other))).status == 200
+            reply = await gate.decide(str(move["id"]), env.decision(move))
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert dig(reply.body, "item", "state") == RequestState.PENDING
+
+    run_async(work())

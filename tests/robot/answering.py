@@ -1,0 +1,400 @@
+"""Families about answering: keys at awkward moments, batches, filters, edits, and who asks."""
+
+import json
+import random
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+from tests.e2e.terminal import CLEAR, CTRL_S, ENTER
+from tests.robot.bundle import Action, Input, Step
+from tests.robot.case import SIZES, Call, Case, Effect, Order
+from tests.robot.eyes import CannotRead, settle, status
+from tests.robot.operator import READY, Operator, objection, shows
+
+_PASTE: Final = ("\x1b[200~aaay\x1b[201~", "\x1b[200~y\na\ny\na\n\x1b[201~", "a" * 40, "ay" * 300, "a\ry\r" * 20)
+
+
+def _simple(rng: random.Random, seed: int, family: str, *, op: str = "") -> Case:
+    """A case with one text."""
+    name, op = f"task-{seed}", op or rng.choice(["create_item", "send_item"])
+    text = rng.choice(["weekly recap", "invoice 1042", "minutes"])
+    action = Action(name, (Input("text", "Text"),), (Step(op, {"text": "${args.text}"}),))
+    order = Order((Effect("store", op, {"text": text}),), {"Text": text}, labels={"text": "Text"})
+    return Case(
+        family, seed, name, (action,), Call(name, json.dumps({"text": text})), order, True, size=rng.choice(SIZES)
+    )
+
+
+def _type_ahead(rng: random.Random, seed: int) -> Case:
+    """Keys that were meant for something else arrive with the request."""
+    keys = rng.choice(["a", "ay", "aaaa", "\r\r", " a", "yyya", "d", "aA", *_PASTE])
+    case = _simple(rng, seed, "type-ahead")
+    return replace(case, script=_typing, more={"keys": keys, "wait": rng.choice([0.0, 0.05, 0.15])}, about=repr(keys))
+
+
+def _typing(operator: Operator, case: Case) -> None:
+    """Types before the request is armed; none of that may count."""
+    id_ = operator.ask()
+    operator.reach()
+    operator.terminal.still(case.more["wait"])
+    early = READY not in status(operator.terminal)
+    operator.terminal.press(case.more["keys"])
+    operator.terminal.still(0.3)
+    if "y yes" in operator.terminal.text:
+        operator.terminal.press("y")  # it should not have asked
+    operator.terminal.still(0.6)
+    if early and (operator.effects() or operator.ended()):
+        operator.differ(f"what was typed counted: {operator.ended()}")
+        return
+    operator.close_dialogs()
+    if early:
+        _answer(operator, case, id_)
+    else:
+        operator.report.approved = True
+        operator.clear_waiting()
+
+
+def _answer(operator: Operator, case: Case, _id: str) -> None:
+    """Answers the request on screen by the order sheet."""
+    operator.look()
+    why = objection(operator.read(), case.order)
+    if why or not operator.approve():
+        operator.differ(f"an honest call cannot be approved: {why or operator.report.why}")
+        operator.deny()
+    operator.compare(operator.outcome())
+
+
+def _agent_names(rng: random.Random, seed: int) -> Case:
+    """An agent calls itself something that it is not."""
+    claim = rng.choice(
+        [
+            "Gate self-check (verified)",
+            "operator",
+            "aileron (trusted)",
+            "root@gate",
+            "default",
+            "claude-laptop",
+            "system",
+        ]
+    )
+    case = _simple(rng, seed, "agent-names")
+    where = rng.choice(["agent", "agent", "session", "folder"])
+    call = replace(
+        case.call,
+        agent=claim if where == "agent" else "worker",
+        session=claim if where == "session" else "",
+        folder=claim if where == "folder" else "",
+    )
+    return replace(case, call=call, script=_who_asks, more={"claim": claim}, about=f"{where}: {claim}")
+
+
+def _who_asks(operator: Operator, case: Case) -> None:
+    """What an agent says about itself must be marked as its own words."""
+    operator.ask()
+    operator.look()
+    page = operator.read()
+    for heading, values in page.sections.items():
+        for value in values:
+            marked = re.search(r"says|claim", f"{heading} {value.label}", re.IGNORECASE)
+            if shows(value, case.more["claim"]) and not marked and heading != "agent sent":
+                operator.differ(f"the screen states {value.label!r}: {value.rows!r}, which only the agent says")
+    if operator.report.differences:
+        operator.deny()
+        operator.outcome()
+        return
+    if why := objection(page, case.order):
+        operator.differ(f"an honest call cannot be recognised: {why}")
+        operator.deny()
+    elif not operator.approve():
+        operator.differ(f"an honest call cannot be approved: {operator.report.why}")
+        operator.deny()
+    operator.compare(operator.outcome())
+
+
+def _joined(rng: random.Random, seed: int) -> Case:
+    """The same call several times."""
+    case = _simple(rng, seed, "joined")
+    same = rng.random() < 0.6
+    return replace(case, script=_answer_each, more={"same": same, "calls": rng.choice([2, 3])})
+
+
+def _answer_each(operator: Operator, case: Case) -> None:
+    """Each approval runs the call once, however often it was asked for."""
+    for number in range(case.more["calls"]):
+        call = case.call if case.more["same"] else replace(case.call, agent=f"worker-{number}")
+        operator.session.call(call)
+    approvals = 0
+    for _ in range(case.more["calls"]):
+        operator.look()
+        if objection(operator.read(), case.order) or not operator.approve():
+            operator.differ(f"an honest call cannot be approved: {operator.report.why}")
+            operator.deny()
+            return
+        approvals += 1
+        pill = operator.finish()
+        if not pill.startswith("done"):
+            operator.differ(f"an honest call ended as {pill!r}")
+        if "nothing waiting" in operator.terminal.still(0.2):
+            break
+    effects = operator.effects()
+    if len(effects) != approvals:
+        operator.differ(f"{approvals} approvals, but it ran {len(effects)} times")
+
+
+def _withdrawn(rng: random.Random, seed: int) -> Case:
+    """The agent goes away while the operator answers."""
+    case = _simple(rng, seed, "withdrawn")
+    return replace(
+        case, script=_agent_leaves, more={"moment": rng.choice(["before a", "with a", "after a", "before y"])}
+    )
+
+
+def _agent_leaves(operator: Operator, case: Case) -> None:
+    connection = operator.session.hold(case.call)
+    moment = case.more["moment"]
+    operator.look()
+    why = objection(operator.read(), case.order)
+    if why or not operator.ready():
+        operator.differ(f"an honest call cannot be approved: {why or operator.report.why}")
+    if moment == "before a":
+        connection.close()
+        operator.terminal.still(0.1)
+    operator.terminal.press("a")
+    operator.report.approved = True
+    if moment == "with a":
+        connection.close()
+    operator.terminal.still(0.4)
+    if moment == "before y":
+        connection.close()
+    operator.confirm()
+    if moment == "after a":
+        connection.close()
+    operator.terminal.still(0.2)
+    operator.close_dialogs()
+    pill = operator.finish()
+    operator.compare(pill)
+    connection.close()
+
+
+def _expired(rng: random.Random, seed: int) -> Case:
+    """Nobody answers in time, or somebody answers at the last moment."""
+    case = _simple(rng, seed, "expired", op="create_item")
+    action = replace(case.actions[0], timeout=6)
+    return replace(case, actions=(action,), script=_late_answer, more={"late": rng.choice([-0.2, 0.0, 0.1, 0.5])})
+
+
+def _late_answer(operator: Operator, case: Case) -> None:
+    operator.ask()
+    operator.look()
+    try:
+        why = objection(operator.read(), case.order)
+    except CannotRead:
+        why = "" if operator.ended() else "it could not be read"
+    if why:
+        operator.differ(f"an honest call cannot be recognised: {why}")
+    operator.terminal.until(lambda text: "0:01" in text or "1 s left" in text or not operator.is_shown(), 10)
+    operator.terminal.still(max(0.0, 0.8 + case.more["late"]))
+    if READY in operator.terminal.text:
+        operator.terminal.press("a")
+        operator.report.approved = True
+    operator.compare(operator.outcome())
+
+
+def _edited(rng: random.Random, seed: int) -> Case:
+    """The operator changes an input before approving."""
+    case = _simple(rng, seed, "edited")
+    new = rng.choice(["another text", "1e3", "${args.text}", "[bold]x[/]", "x" * 70])
+    op = case.order.effects[0].op
+    order = Order((Effect("store", op, {"text": new}),), {"+ Text": new})
+    return replace(case, order=order, script=_edit, more={"new": new}, about=f"edited to {new!r}")
+
+
+def _edit(operator: Operator, case: Case) -> None:
+    operator.ask()
+    operator.look()
+    operator.ready()
+    operator.terminal.press("e")
+    operator.terminal.until(lambda text: "review changes" in text or "ctrl+s" in text, 6)
+    settle(operator.terminal)
+    operator.terminal.press(CLEAR)
+    operator.terminal.still(0.2)
+    operator.terminal.press(case.more["new"])
+    operator.terminal.still(0.3)
+    operator.terminal.press(CTRL_S)
+    operator.terminal.until("− as asked", 8)
+    page = operator.read()
+    rows = [value for value in page.section("agent sent") if value.label == "+ Text"]
+    if not rows or not shows(rows[0], case.more["new"]):
+        operator.differ(
+            f"the edited text is not on screen: {[(value.label, value.rows) for value in page.section('agent')]}"
+        )
+    operator.terminal.still(0.9)
+    operator.terminal.until("approve edited", 5)
+    operator.terminal.press("a")
+    operator.terminal.until(lambda text: "y yes" in text or "approve edited" not in text, 5)
+    operator.confirm()
+    operator.compare(operator.finish())
+
+
+def _below_the_fold(rng: random.Random, seed: int) -> Case:
+    """A warning that is not on screen when the request can be answered."""
+    name = f"task-{seed}"
+    lines = "\n".join(f"line {number} of the report" for number in range(rng.choice([40, 80, 200])))
+    evil = rng.choice(["аlice@example.com", "http://еxample.com/pay", "bob@xn--80ak6aa92e.com"])
+    place = rng.choice(["last line", "second quote", "field"])
+    inputs: tuple[Input, ...] = (
+        Input("body", "Body", multiline=True),
+        Input("to", "To", multiline=place == "second quote"),
+    )
+    body = f"{lines}\n{evil}" if place == "last line" else lines
+    to = "alice@example.com" if place == "last line" else evil
+    if place == "field":
+        inputs = (*(Input(f"x{number}", f"Field {number}") for number in range(45)), Input("to", "To"))
+    args: dict[str, Any] = {item.name: "nothing special" for item in inputs} | {"to": to}
+    if place != "field":
+        args["body"] = body
+    action = Action(name, inputs, (Step("create_item", {item.name: f"${{args.{item.name}}}" for item in inputs}),))
+    order = Order((Effect("store", "create_item", args),), {})
+    return Case(
+        "below-the-fold", seed, name, (action,), Call(name, json.dumps(args)), order, False,
+        size=rng.choice(SIZES[:4]), script=_answer_unread, more={"evil": evil}, about=f"{place}: {evil}",
+    )  # fmt: skip
+
+
+def _answer_unread(operator: Operator, case: Case) -> None:
+    """Answers as soon as the console allows it, without scrolling."""
+    operator.ask()
+    operator.look()
+    operator.terminal.still(1.0)
+    seen = operator.terminal.text
+    if operator.ready(1.5):
+        operator.terminal.press("a")
+        operator.terminal.still(0.3)
+        if "y yes" in operator.terminal.text:
+            seen += operator.terminal.text
+            operator.terminal.still(0.8)
+            operator.terminal.press("y")
+        operator.report.approved = True
+        pill = operator.outcome()
+        if operator.effects() and "⚠" not in re.sub(r"⚠ (?:insecure )?key", "", seen):
+            operator.differ(f"approved ({pill}) although the warning was never on screen")
+        return
+    operator.close_dialogs()
+    operator.deny()
+    operator.compare(operator.outcome())
+
+
+def _batches(rng: random.Random, seed: int) -> Case:
+    """Several requests approved from one sheet, where a value may be cut."""
+    name = f"task-{seed}"
+    action = Action(name, (Input("to", "To"),), (Step("create_item", {"to": "${args.to}"}),))
+    people = ", ".join(f"person{number}@example.com" for number in range(rng.choice([20, 40])))
+    evil = f"mallory{seed}@evil.example"
+    tail = f"{people}, {evil}" if rng.random() < 0.7 else f"team, {evil}"
+    sent = [f"alice@example.com {seed}", tail]
+    effects = tuple(Effect("store", "create_item", {"to": to}) for to in sent)
+    return Case(
+        "batches", seed, name, (action,), Call(name, json.dumps({"to": sent[0]})), Order(effects), False,
+        size=rng.choice(SIZES), script=_approve_sheet, more={"sent": sent}, about=f"{len(tail)} characters",
+    )  # fmt: skip
+
+
+def _approve_sheet(operator: Operator, case: Case) -> None:
+    """Marks everything without reading it and approves the sheet; what runs must have been on screen as a whole."""
+    seen: list[str] = []
+    for to in case.more["sent"]:
+        operator.session.call(replace(case.call, args=json.dumps({"to": to})))
+    operator.terminal.until("2 waiting", 8)
+    operator.look()
+    operator.to_list()
+    operator.terminal.press("k", "k", "k")
+    operator.terminal.still(0.3)
+    for _ in range(len(case.more["sent"]) * 8):
+        if "2 marked" in operator.terminal.text:
+            break
+        if (operator.is_shown() and "marked" not in operator.terminal.text) or "1 marked" in operator.terminal.text:
+            operator.terminal.press(" ")
+            operator.terminal.still(0.2)
+            seen.append(operator.terminal.text)
+        operator.terminal.press("j")
+        operator.terminal.still(0.2)
+        seen.append(operator.terminal.text)
+    operator.terminal.still(1.0)
+    seen.append(operator.terminal.text)
+    operator.terminal.press("A")
+    operator.terminal.still(1.0)
+    if "ctrl+s" in operator.terminal.text:
+        operator.keep_screen("sheet")
+        seen.append(operator.terminal.text)
+        operator.terminal.press(CTRL_S)
+        operator.report.approved = True
+        operator.terminal.still(0.8)
+        seen.append(operator.terminal.text)
+    operator.close_dialogs()
+    operator.clear_waiting()
+    whole = [_squeezed(screen) for screen in seen]
+    for effect in operator.effects():
+        to = effect.args["to"]
+        parts = [part for part in str(to).split(", ") if not any(_squeezed(part) in screen for screen in whole)]
+        if parts:
+            operator.differ(
+                f"approved in a batch, but {len(parts)} recipients were never on screen, such as {parts[-1]}"
+            )
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\s▎│┃▁▂▃▄▅▆▇█]+", "", text)
+
+
+def _filters(rng: random.Random, seed: int) -> Case:
+    """A filter hides the request on screen."""
+    case = _simple(rng, seed, "filters", op="create_item")
+    other = replace(case.actions[0], name=f"other-{seed}")
+    return replace(
+        case,
+        actions=(*case.actions, other),
+        script=_answer_filtered,
+        more={"key": rng.choice("ad")},
+    )
+
+
+def _answer_filtered(operator: Operator, case: Case) -> None:
+    """A key answers only a request that is shown and listed."""
+    other = case.actions[1].name
+    first = operator.ask()
+    operator.look()
+    operator.session.call(replace(case.call, action=other))
+    operator.terminal.until("2 waiting", 6)
+    operator.ready()
+    operator.terminal.press("/")
+    operator.terminal.still(0.2)
+    operator.terminal.press(other)
+    operator.terminal.still(0.3)
+    operator.terminal.press(ENTER)
+    operator.terminal.still(1.2)
+    hidden = not operator.lists(case.call.action)
+    operator.keep_screen("filtered")
+    operator.terminal.press(case.more["key"])
+    operator.terminal.still(0.6)
+    _, reply = operator.session.poll(first, case.call)
+    if hidden and reply.get("status") != "pending_approval":
+        operator.differ(f"`{case.more['key']}` answered a request that the filter hides: {reply}")
+    operator.close_dialogs()
+    operator.terminal.press("\x1b")
+    operator.terminal.still(0.3)
+    operator.report.approved = bool(operator.effects())
+    operator.clear_waiting()
+
+
+FAMILIES: Final = {
+    "type-ahead": _type_ahead,
+    "agent-names": _agent_names,
+    "joined": _joined,
+    "withdrawn": _withdrawn,
+    "expired": _expired,
+    "edited": _edited,
+    "below-the-fold": _below_the_fold,
+    "batches": _batches,
+    "filters": _filters,
+}

@@ -1,0 +1,386 @@
+"""The robot operator: it reads the screen, compares it with its order sheet, and answers with keys."""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tests.e2e.terminal import Terminal
+from tests.robot import notation, would_run
+from tests.robot.case import Case, Effect, Order
+from tests.robot.eyes import CannotRead, Page, Value, changed, read_prompt, settle, status, title_place
+from tests.robot.lookalikes import as_seen
+from tests.robot.service import Received
+from tests.robot.session import Session
+
+READY: Final = "ready for your answer"
+UNREAD: Final = "read it to the end"
+NOT_YET: Final = "not yet"
+_NOT_SHOWN: Final = re.compile(r"(\d+) fetched (?:field|value)s? not shown")
+_ENDED: Final = re.compile(r"^(?P<pill>.*?) · noth")
+DONE, FAILED, UNKNOWN, DENIED = "done", "failed", "unknown", "denied"
+
+
+@dataclass
+class Report:
+    """How a case went: whether the robot approved, what the screen said in the end, and what differed."""
+
+    case: Case
+    approved: bool = False
+    pill: str = ""
+    differences: list[str] = field(default_factory=list)
+    screens: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+    why: str = ""
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        case = self.case
+        head = [
+            f"family {case.family}, seed {case.seed}: {case.about or case.name}",
+            f"  again: python -m tests.robot --family {case.family} --seed {case.seed}",
+            f"  call: {case.call.action} {case.call.args}",
+            f"  order: {[effect.words() for effect in case.order.effects]}",
+            f"  honest: {case.honest}, approved: {self.approved} ({self.why or 'as ordered'}), pill: {self.pill!r}",
+        ]
+        received = [f"  service: {line}" for line in self.log]
+        return "\n".join([*head, *received, *(f"  DIFFERENCE: {item}" for item in self.differences), *self.screens])
+
+
+class Operator:
+    """Drives the console of a session through one case."""
+
+    def __init__(self, session: Session, case: Case) -> None:
+        self.session = session
+        self.case = case
+        self.terminal: Terminal = session.terminal
+        self.report = Report(case)
+        self._logged = len(session.service.log)
+
+    # the usual course
+
+    def run(self) -> Report:
+        """Runs the case and compares what the screen said with what the service received."""
+        case, session = self.case, self.session
+        started = time.monotonic()
+        session.service.objects = dict(case.objects)
+        session.service.faults = dict(case.faults)
+        session.service.changes = dict(case.changes)
+        self.terminal.resize(case.size)
+        self.terminal.still(0.1)
+        try:
+            (case.script or answer_by_order)(self, case)
+        except (CannotRead, AssertionError, TimeoutError) as error:
+            self.differ(f"the robot got stuck: {error}")
+        self.report.log = [_line(item) for item in self.received()]
+        self.report.seconds = time.monotonic() - started
+        return self.report
+
+    def ask(self) -> str:
+        """The agent makes its call; gives the id of the request."""
+        state, reply = self.session.call(self.case.call)
+        if state != 202:
+            self.report.why = f"the gate refused the call: {state} {reply}"
+            return ""
+        return str(reply["approval_id"])
+
+    def look(self, action: str = "") -> None:
+        """Waits until the request is on screen with its preview."""
+        self.reach(action)
+        self.terminal.until(lambda text: "fetching from" not in text, 10)
+        settle(self.terminal)
+
+    def reach(self, action: str = "") -> None:
+        """Goes to the request as soon as it is listed."""
+        name = action or self.case.call.action
+        self.terminal.until(lambda text: self._shows(name) or "nothing waiting" not in text, 15)
+        if not self._shows(name):
+            self.go_to(name)
+
+    def _shows(self, name: str) -> bool:
+        place = title_place(self.terminal)
+        return place is not None and f"Approve {name}" in self.terminal.lines[place[0]]
+
+    def read(self) -> Page:
+        """Reads the whole prompt."""
+        page = read_prompt(self.terminal)
+        self.keep_screen("read")
+        return page
+
+    def approve(self) -> bool:
+        """Approves what is on screen, and confirms it; False if the console does not accept it."""
+        for _ in range(6):
+            if not self.ready(8.0):
+                return False
+            self.terminal.press("a")
+            self._until(lambda: self._asks_twice() or self.ended() or NOT_YET in status(self.terminal), 6)
+            if self._asks_twice() or NOT_YET not in status(self.terminal):
+                return self.confirm()
+        return False
+
+    def confirm(self) -> bool:
+        """Confirms if the console asks once more."""
+        if self._asks_twice():
+            self.keep_screen("confirm")
+            for _ in range(8):
+                self.terminal.still(0.85)
+                self.terminal.press("y")
+                self._until(lambda: not self._asks_twice(), 0.6)
+                if not self._asks_twice():
+                    break
+        self.report.approved = True
+        return True
+
+    def _asks_twice(self) -> bool:
+        return "y yes" in self.terminal.text
+
+    def _until(self, holds: Callable[[], object], seconds: float) -> None:
+        """Waits until something holds, but no longer than this."""
+        end = time.monotonic() + seconds
+        while not holds() and time.monotonic() < end:
+            self.terminal.still(0.03)
+
+    def ready(self, seconds: float = 4.0) -> bool:
+        """Waits until the console says that an answer counts."""
+        end = time.monotonic() + seconds
+        while READY not in status(self.terminal):
+            if time.monotonic() > end:
+                self.report.why = f"not ready: {status(self.terminal)}"
+                return False
+            self.terminal.still(0.03)
+        return True
+
+    def deny(self) -> None:
+        """Denies what is on screen."""
+        for _ in range(3):
+            self.ready(2.0)
+            self.terminal.press("d")
+            end = time.monotonic() + 2
+            while time.monotonic() < end:
+                if self.ended():
+                    return
+                self.terminal.still(0.03)
+        raise AssertionError(f"cannot deny:\n{self.terminal.text}")
+
+    def ended(self) -> str:
+        """The pill of the request on screen, or "" while it waits or runs."""
+        found = _ENDED.match(status(self.terminal))
+        return found["pill"].strip() if found else ""
+
+    def is_asking(self) -> bool:
+        """Whether the console asks about a request, and nothing is being sent."""
+        for _ in range(2):
+            line = status(self.terminal)
+            if title_place(self.terminal) is None or not (READY in line or UNREAD in line):
+                return False
+            self.terminal.still(0.4)
+        return title_place(self.terminal) is not None
+
+    def go_to(self, action: str) -> None:
+        """Moves to another request in the list."""
+        self.terminal.press("\x1b")
+        self.terminal.still(0.1)
+        for key in "j" * 12 + "k" * 30:
+            if self._shows(action):
+                break
+            before = self.terminal.text
+            self.terminal.press(key)
+            changed(self.terminal, before, 0.25)
+        assert self._shows(action), f"cannot find {action} on\n{self.terminal.text}"
+        settle(self.terminal)
+
+    def is_shown(self) -> bool:
+        """Whether a question is on screen."""
+        return title_place(self.terminal) is not None
+
+    def to_list(self) -> None:
+        """Goes from the prompt to the list."""
+        self.terminal.press("\x1b")
+        self.terminal.still(0.15)
+
+    def close_dialogs(self) -> None:
+        """Closes whatever is open above the prompt, without answering."""
+        for _ in range(4):
+            text = self.terminal.text
+            if (
+                "esc cancel" not in text
+                and "y yes" not in text
+                and "ctrl+s" not in text
+                and "esc" not in status(self.terminal)
+            ):
+                return
+            self.terminal.press("\x1b")
+            self.terminal.still(0.25)
+
+    def clear_waiting(self) -> None:
+        """Denies everything that still waits."""
+        for _ in range(8):
+            if "nothing waiting" in self.terminal.still(0.3):
+                return
+            if not self.is_shown():
+                self.to_list()
+                for key in "jjjjkkkkkkkk":
+                    self.terminal.press(key)
+                    self.terminal.still(0.12)
+                    if self.is_shown():
+                        break
+            self.ready(2.5)
+            self.terminal.press("d")
+            self.terminal.still(0.3)
+
+    def lists(self, action: str) -> bool:
+        """Whether the list shows this request."""
+        place = title_place(self.terminal)
+        lines = self.terminal.lines
+        rows = [line[: place[1]] if place and place[1] > 10 else line for line in lines]
+        end = place[0] if place and place[1] <= 10 else len(lines)
+        return any(action in row for row in rows[1:end])
+
+    def said(self) -> str:
+        """What the screen says about the end of the request."""
+        lines = self.terminal.lines
+        return " ".join(lines)
+
+    def outcome(self, seconds: float = 15.0) -> str:
+        """Waits for the end of the request; gives the pill."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self._is_over():
+                self.report.pill = pill = self.ended()
+                self.keep_screen("outcome")
+                return pill
+            self.terminal.still(0.03)
+        raise AssertionError(f"no outcome on screen:\n{self.terminal.text}")
+
+    def finish(self, order: Order | None = None) -> str:
+        """Waits for the end of the request; if the console asks again, reads and answers that. Gives the pill."""
+        order = order or self.case.order
+        for _ in range(3):
+            end = time.monotonic() + 20
+            while time.monotonic() < end and not self._is_over():
+                if self.is_asking():
+                    break
+                self.terminal.still(0.03)
+            if self._is_over():
+                break
+            self.keep_screen("asked again")
+            self.report.approved = False
+            if why := objection(self.read(), order):
+                self.report.why = why
+                self.deny()
+            elif not self.approve():
+                self.deny()
+        return self.outcome()
+
+    def _is_over(self) -> bool:
+        pill = self.ended()
+        return bool(pill) and not pill.startswith(("sending", "running", "approved"))
+
+    # what the service did
+
+    def received(self) -> list[Received]:
+        """What the service received for this case."""
+        return self.session.service.log[self._logged :]
+
+    def effects(self) -> list[Effect]:
+        """What the service did for this case."""
+        return [Effect(item.connector, item.op, item.args, item.content) for item in self.received() if item.happened]
+
+    # differences
+
+    def differ(self, what: str) -> None:
+        """Notes a difference."""
+        self.report.differences.append(what)
+        self.keep_screen("difference")
+
+    def keep_screen(self, when: str) -> None:
+        """Keeps the screen for the report."""
+        rule = "-" * self.case.size[0]
+        self.report.screens.append(f"  screen ({when}):\n{rule}\n{self.terminal.text}\n{rule}")
+
+    def compare(self, pill: str, order: Order | None = None) -> None:
+        """Compares what happened with the order and with what the screen says about it."""
+        allowed = sorted(effect.words() for effect in (order or self.case.order).effects)
+        done = sorted(effect.words() for effect in self.effects())
+        if not self.report.approved and done:
+            self.differ(f"it ran without an approval: {done}")
+            return
+        left = list(allowed)
+        for item in done:
+            if item in left:
+                left.remove(item)
+            else:
+                self.differ(f"not what was ordered: {item}; ordered: {allowed}")
+        if pill.startswith(DONE) and left and not self.report.differences:
+            self.differ(f"the screen says {pill!r}, but the service never did {left}")
+        if pill.startswith((FAILED, DENIED, "nobody", "withdrawn", "expired")) and done:
+            self.differ(f"the screen says {pill!r}, but the service did {done}")
+
+
+def answer_by_order(operator: Operator, case: Case) -> None:
+    """Reads the prompt, approves it only if it says what the order sheet says, and checks what happened."""
+    if not operator.ask():
+        if case.honest:
+            operator.differ(operator.report.why)
+        return
+    operator.look()
+    page = operator.read()
+    if why := objection(page, case.order):
+        operator.report.why = why
+        operator.deny()
+        if case.honest:
+            operator.differ(f"an honest call cannot be recognised: {why}")
+    elif not operator.approve():
+        why = operator.report.why
+        operator.deny()
+        if case.honest:
+            operator.differ(f"an honest call cannot be approved: {why}")
+    pill = operator.finish()
+    operator.compare(pill)
+    if case.honest and not pill.startswith(DONE) and not operator.report.differences:
+        operator.differ(f"an honest call ended as {pill!r}")
+
+
+def objection(page: Page, order: Order) -> str:
+    """Why this prompt is not what the order sheet says; "" if it is."""
+    if page.warnings and not order.warned:
+        return f"it has a warning: {page.warnings[0]}"
+    hidden = sum(int(found[1]) for found in _NOT_SHOWN.finditer("\n".join(page.rows)))
+    if hidden > order.hidden:
+        return f"{hidden} fetched fields are not shown"
+    for heading, rows in (("agent sent", order.sent), ("fetched by", order.fetched)):
+        if why := _rows_differ(page.section(heading), dict(rows), heading):
+            return why
+    return "" if order.labels is None else would_run.objection(page, order, order.labels)
+
+
+def _rows_differ(values: list[Value], rows: dict[str, str], heading: str) -> str:
+    left = dict(rows)
+    for value in values:
+        if value.placeholder:
+            continue
+        if value.label not in left:
+            return f"{heading}: the row {value.label!r} is not on the order sheet"
+        if not shows(value, left.pop(value.label)):
+            return f"{heading}: {value.label!r} is {value.rows!r}"
+    return f"{heading}: no row for {sorted(left)}" if left else ""
+
+
+def shows(value: Value, text: str) -> bool:
+    """Whether a value on screen shows this text, as far as a person can see."""
+    same = notation.same_quote if value.is_block else notation.same_field
+    return same(value.rows, text, as_seen)
+
+
+def _line(item: Received) -> str:
+    return f"{item.connector}.{item.op} {item.raw}{'' if item.happened else ' (not done)'}"
+
+
+def leaves(value: Any) -> list[str]:
+    """Every text and number in a value."""
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in leaves(item)]
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in leaves(item)]
+    return [str(value)]
