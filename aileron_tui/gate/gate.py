@@ -78,7 +78,7 @@ class Gate:
         """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
         state, setup = self._gate_state, self._gate_state.setup
         state.threads = SandboxThreads(setup.limits.pools)
-        settings = sandbox_settings(setup.config, setup.cache, setup.keyring)
+        settings = sandbox_settings(setup.config, setup.cache, setup.keyring, setup.limits.op_seconds)
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(state.threads.shutdown, wait=False)
             ledger = await asyncio.to_thread(open_ledger, self.ledger_path, boot_clock=state.boot_clock)
