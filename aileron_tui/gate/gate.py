@@ -44,6 +44,7 @@ _STOP_SECONDS: Final = 35.0
 _CLOSE_SECONDS: Final = 5.0
 _MANIFEST_CHECK_SECONDS: Final = 2.0
 _UPKEEP_SECONDS: Final = 2.0
+_HEALTH_SECONDS: Final = 0.5
 _TRIM_SECONDS: Final = 600.0
 _AGENT_CHECK_SECONDS: Final = 0.5
 
@@ -103,6 +104,7 @@ class Gate:
         state.health.watch(lambda: state.recorder.problem)
         state.spawn(state.periodically("reloading the manifests", _MANIFEST_CHECK_SECONDS, self._reload(settings)))
         state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
+        state.spawn(state.periodically("reporting the gate's health", _HEALTH_SECONDS, self._report_health))
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
         state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
         state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
@@ -148,9 +150,13 @@ class Gate:
         if state.health.problem(OUTBOX):
             with contextlib.suppress(AileronError):
                 await state.in_outbox(state.outbox.check)
-        if (reason := state.health.reason) != self._reported:
+
+    async def _report_health(self) -> None:
+        """Logs and publishes a change of what is wrong with the gate."""
+        if (reason := self.problem) != self._reported:
             self._reported = reason
             log.error("the gate is failing: %s", inline(reason)) if reason else log.info("the gate works again")
+            self.feed.publish_health(reason)
 
     async def _forget_old_results(self) -> None:
         await recovery.forget_old_results(self._gate_state)

@@ -7,9 +7,12 @@ import pytest
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.gate import gate as gate_module
+from aileron_tui.gate.event_feed import Subscription
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.open_store import open_reader
@@ -57,6 +60,11 @@ async def approve(env: GateEnv, gate: Gate, id_: str) -> int:
     return (await gate.decide(id_, env.decision(await previewed_request(gate, id_)))).status
 
 
+def normal_risk(env: GateEnv) -> None:
+    """Makes every action a normal risk, so that a fault of the service does not change the preview at approval."""
+    env.risk = (RiskRule(RiskLevel.NORMAL, action="*"),)
+
+
 ENDS = {
     "done": (None, EntryKind.EXECUTED, "the op ran", RequestState.EXECUTED, "completed"),
     "failed": (ServiceFault.NOT_FOUND, EntryKind.FAILED, "the op failed", RequestState.FAILED, "failed"),
@@ -73,6 +81,7 @@ def test_an_end_that_cannot_be_recorded_is_retried_and_meanwhile_told_as_it_is(
     results: bool,
 ) -> None:
     fault, kind, words, state, status = end
+    normal_risk(env)
 
     async def work() -> str:
         async with env.gate() as gate:
@@ -221,6 +230,26 @@ def test_no_exception_ends_the_recorder(env: GateEnv, disk: FailingDisk, error: 
     run_async(work())
 
 
+def test_watchers_are_told_that_the_gate_is_failing_and_that_it_works_again(env: GateEnv, disk: FailingDisk) -> None:
+    async def next_health(watcher: Subscription) -> JsonObject:
+        return await anext(event.data async for event in watcher if event.name == "health")
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            watcher = gate.feed.subscribe()
+            assert (await anext(watcher)).data == {"items": []}
+            disk.fail(EntryKind.REQUESTED)
+            assert (await ask(gate)).status == 503
+            assert "the disk is full" in str((await next_health(watcher))["problem"])
+            late = gate.feed.subscribe()
+            assert "the disk is full" in str((await anext(late)).data["problem"])
+            disk.repair()
+            assert await next_health(watcher) == await next_health(late) == {"problem": ""}
+            assert (await anext(gate.feed.subscribe())).data == {"items": []}
+
+    run_async(work())
+
+
 def test_results_that_cannot_be_stored_stop_approvals(env: GateEnv, disk: FailingDisk) -> None:
     async def work() -> None:
         async with env.gate() as gate:
@@ -257,6 +286,8 @@ def test_a_result_is_handed_over_once_even_if_its_delivery_cannot_be_recorded(en
 
 
 def test_a_call_that_may_have_taken_effect_says_so_when_it_is_asked_again(env: GateEnv) -> None:
+    normal_risk(env)
+
     async def first() -> str:
         async with env.gate() as gate:
             id_ = await waiting(gate)
