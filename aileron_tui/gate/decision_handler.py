@@ -176,6 +176,8 @@ class DecisionHandler:
             return await self._refuse(request, refused)
         if not decision.approved:
             return await self._record(request, decision, digest, edit)
+        if self._requests.is_outdated(request):
+            return _outdated(request)
         if edit is None and request.preview_state is PreviewState.FETCHING:
             message = "the preview is still being fetched; review it, then approve"
             return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
@@ -185,8 +187,11 @@ class DecisionHandler:
             async with self._gate_state.activity.exclusive(names, _LONGEST_WAIT_FOR_APPROVALS):
                 if changed := await self._preview_changed(request, edit):
                     return changed
-                if self._agents.current().is_revoked(request.agent):  # while the approval waited; it is withdrawn soon
+                # Both may have happened while the approval waited; the request is withdrawn or resolved again soon.
+                if self._agents.current().is_revoked(request.agent):
                     return replies.error(409, "INVALID_STATE", REVOKED, state=request.state)
+                if self._requests.is_outdated(request):
+                    return _outdated(request)
                 return await self._record(request, decision, digest, edit)
         except TimeoutError:
             return _busy(request)
@@ -321,6 +326,11 @@ class DecisionHandler:
             "decided_at": timestamp(self._gate_state.clock()),
         }
         return event | {"reason": decision.reason} if decision.reason else event
+
+
+def _outdated(request: GateRequest) -> Reply:
+    message = "the manifests changed, and the prompt is being made again; review it, then approve"
+    return replies.error(409, "PROMPT_PENDING", message, state=request.state)
 
 
 def _busy(request: GateRequest) -> Reply:

@@ -162,23 +162,21 @@ class Gate:
         await recovery.forget_old_results(self._gate_state)
 
     def _reload(self, settings: SandboxSettings) -> Callable[[], Coroutine[Any, Any, None]]:
-        """Reloads the bundle when its folder changes, and resolves the waiting calls again."""
+        """Reloads the bundle when its folder changes, and resolves the waiting calls again until all are."""
         state, folder = self._gate_state, self._gate_state.setup.manifests
 
         async def reload() -> None:
-            if await asyncio.to_thread(folder_state, folder) == state.installed.folder_state:
-                return
-            try:
-                installed = await asyncio.to_thread(install, folder, settings)
-                await state.recorder.record(
-                    EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
-                )
-                state.installed = installed
-                await self._requests.resolve_again()
-            except AileronError as error:
-                log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
-            else:
-                self._log_bundle()
+            if await asyncio.to_thread(folder_state, folder) != state.installed.folder_state:
+                try:
+                    installed = await asyncio.to_thread(install, folder, settings)
+                    change = EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
+                    await state.recorder.record(change)
+                except AileronError as error:
+                    log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
+                else:
+                    state.installed = installed
+                    self._log_bundle()
+            await self._requests.resolve_again()
 
         return reload
 
