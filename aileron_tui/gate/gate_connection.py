@@ -102,8 +102,11 @@ class _Listener:
             pass
 
     def dismiss(self) -> bool:
-        """Closes the connection that has been in the lobby longest; returns False if there is none."""
-        for connection in self._lobby:
+        """Closes the connection that has been silent in the lobby longest; returns False if there is none."""
+        for connection in tuple(self._lobby):
+            if _has_sent(connection):
+                self._enter(connection)
+                continue
             self._leave_lobby(connection)
             connection.close()
             return True
@@ -153,6 +156,14 @@ class _Listener:
         while self._lobby and next(iter(self._lobby.values())) < oldest:
             self.dismiss()
         self._sweeper = self._loop.call_later(min(_SWEEP_SECONDS, self._server.limits.header_seconds), self._sweep)
+
+
+def _has_sent(connection: socket.socket) -> bool:
+    """Whether a connection has sent something that was not read yet."""
+    try:
+        return bool(connection.recv(1, socket.MSG_PEEK))
+    except OSError:
+        return False
 
 
 class GateConnection(H11Protocol):

@@ -162,7 +162,8 @@ def _broken_off(error: Exception) -> Failure:
     An AileronError says that the call was not started. After any other exception nobody knows how far it got.
     """
     if isinstance(error, AileronError):
-        return Failure(FailureKind.RESOURCE_LIMIT_EXCEEDED, f"nothing was run: {error}", str(error), Boundary.RUNTIME)
+        kind = FailureKind.RESOURCE_LIMIT_EXCEEDED
+        return Failure(kind, f"nothing was run: {error.title}", error.title, Boundary.RUNTIME, retriable=True)
     log.error("a sandbox call failed", exc_info=error)
     why = f"the sandbox failed: {type(error).__name__}"
     failure = Failure(FailureKind.CONNECTOR_RUNTIME_ERROR, why, why, Boundary.RUNTIME)

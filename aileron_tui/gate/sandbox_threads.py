@@ -84,10 +84,6 @@ class _Job:
     result: "asyncio.Future[Any]"
     turn: Turn
     queued: bool = True
-    abandoned: bool = False
-
-    def run(self) -> Any:
-        return None if self.abandoned else self.work()
 
     def refuse(self, error: Exception) -> None:
         self.turn.end()
@@ -159,14 +155,17 @@ class _ThreadPool:
     def _start(self, job: _Job, loop: asyncio.AbstractEventLoop) -> None:
         self._shares.add(job.agent)
         job.turn.begin()
+        future: Future[Any] = Future()
         try:
-            future: Future[Any] = self._executor.submit(job.run)
+            queued = self._executor.submit(_run, job.work, future)
         except RuntimeError as error:
-            # The executor keeps the call and would run it as soon as another thread is free.
-            job.abandoned = True
-            self._shares.remove(job.agent)
-            job.refuse(ThreadsBusy("the system has no thread left to run it", str(error)))
-            return
+            # The executor keeps the call and runs it as soon as another thread is free, which may be now.
+            if future.cancel():
+                self._shares.remove(job.agent)
+                job.refuse(ThreadsBusy("the system has no thread left to run it", str(error)))
+                return
+        else:
+            queued.add_done_callback(lambda done: future.cancel() if done.cancelled() else None)
 
         def ended(future: "Future[Any]") -> None:
             with suppress(RuntimeError):  # the loop is closed: the gate has stopped
@@ -210,3 +209,15 @@ class _ThreadPool:
         queue.remove(job)
         if queue:
             self._queues[job.agent] = queue
+
+
+def _run(work: Callable[[], Any], future: "Future[Any]") -> None:
+    """Runs a call unless it was given up before it started."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = work()
+    except BaseException as error:  # noqa: BLE001  # the caller gets it
+        future.set_exception(error)
+    else:
+        future.set_result(result)

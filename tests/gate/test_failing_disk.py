@@ -90,7 +90,7 @@ def test_an_end_that_cannot_be_recorded_is_retried_and_meanwhile_told_as_it_is(
         async with env.gate() as gate:
             id_ = await waiting(gate)
             if fault:
-                env.service.faults["*"] = fault
+                env.service.faults["send"] = fault
             disk.fail(*(() if results else (kind,)), results=results)
             assert await approve(env, gate, id_) == 200
             await eventually(lambda: RETRIED in reason(gate, id_))
@@ -371,7 +371,7 @@ def test_a_call_that_may_have_taken_effect_says_so_when_it_is_asked_again(env: G
     async def first() -> str:
         async with env.gate() as gate:
             id_ = await waiting(gate)
-            env.service.faults["*"] = ServiceFault.HANG_UP
+            env.service.faults["send"] = ServiceFault.HANG_UP
             await approve(env, gate, id_)
             assert (await result_of(gate, id_))["status"] == "failed"
             env.service.faults.clear()

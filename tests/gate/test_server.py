@@ -70,7 +70,7 @@ def test_a_complete_gate_process(env: GateEnv) -> None:
     address, found, modes, answers = run_async(main())
     assert ready.getvalue().count("\n") == 1
     assert set(address) == {"url", "instance", "agent_token_file"}
-    assert set(found) == {"url", "pid", "instance", "version", "started_at", "agent_token_file", "socket"}
+    assert set(found) == {"url", "pid", "instance", "version", "started_at", "agent_token_file", "socket", "ledger"}
     assert (modes, answers) == ([0o600, 0o600], [200])
     assert not (env.data / "gate.json").exists()
     assert (env.data / "agent.token").exists(), "the token stays valid after a restart"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tests.e2e.terminal import Terminal
 from tests.robot import notation, would_run
 from tests.robot.case import Case, Effect, Order
-from tests.robot.eyes import CannotRead, Page, Value, changed, read_prompt, settle, status, title_place
+from tests.robot.eyes import GUTTER, CannotRead, Page, Value, changed, read_prompt, settle, status, title_place
 from tests.robot.lookalikes import as_seen
 from tests.robot.service import Received
 from tests.robot.session import Session
@@ -241,7 +241,9 @@ class Operator:
     def said(self) -> str:
         """What the screen says about the end of the request."""
         lines = self.terminal.lines
-        return " ".join(lines)
+        values = [number for number, line in enumerate(lines) if GUTTER in line]
+        # Only what is above the prompt's values: these name every op, whether it ran or not.
+        return " ".join(lines[: values[0]] if values else lines)
 
     def outcome(self, seconds: float = 15.0) -> str:
         """Waits for the end of the request; gives the pill."""

@@ -7,26 +7,9 @@ import pytest
 from tests.robot.families import FAMILIES
 from tests.robot.runs import Figures, Key, run_all
 
-SEEDS = 13
-"""For each family; enough for 300 cases with all of them."""
-OPEN = frozenset(
-    {
-        "agent-names",
-        "batches",
-        "below-the-fold",
-        "changed-by-op",
-        "changed-outside",
-        "collisions",
-        "fetched-fields",
-        "filters",
-        "hidden-steps",
-        "lookalikes",
-        "mail",
-        "numbers",
-        "optional-inputs",
-        "outcomes",
-    }
-)
+SEEDS = 14
+"""For each family; enough for 300 cases."""
+OPEN = frozenset({"agent-names", "batches", "below-the-fold", "filters", "outcomes"})
 """Families in which differences are known and being fixed."""
 
 
@@ -42,6 +25,7 @@ def in_turn(families: list[str], number: int) -> list[Key]:
 @pytest.mark.slow
 def test_nothing_differs_from_the_screen() -> None:
     wanted = in_turn(sorted(FAMILIES.keys() - OPEN), SEEDS)
+    assert len(wanted) >= 300
     figures = run(wanted)
     assert not figures.differences, figures.table()
     assert len(figures.results) == len(wanted)
@@ -50,5 +34,5 @@ def test_nothing_differs_from_the_screen() -> None:
 @pytest.mark.slow
 def test_a_gate_that_mixes_up_inputs_is_found() -> None:
     """Raw inputs replace the inputs that a step defines."""
-    figures = run(in_turn(["collisions", "optional-inputs"], 6), broken="overlay")
+    figures = run(in_turn(["collisions"], 6), broken="overlay")
     assert any("not what was ordered" in item for result in figures.differences for item in result.differences)
