@@ -53,8 +53,9 @@ class RequestEnds:
         try:
             await write()
         except Exception as error:  # noqa: BLE001  # whatever it is, the end has happened
+            withdrawn = end.state is RequestState.WITHDRAWN and request.error
             log.error("the end of %s could not be recorded: %s", request.id, inline(str(error) or type(error).__name__))
-            request.unrecorded = _KNOWN[end.state]
+            request.unrecorded = f"{request.error}, so nothing was run; {_RETRYING}" if withdrawn else _KNOWN[end.state]
             if end.state in _NOT_RUN:
                 request.state = end.state
             self.retried.add(request.id, write)
