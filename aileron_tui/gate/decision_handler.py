@@ -174,7 +174,7 @@ class DecisionHandler:
         if edit is None and request.preview_state is PreviewState.FETCHING:
             message = "the preview is still being fetched; review it, then approve"
             return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
-        # Nothing else may begin on its connectors between the last look at the preview and the start of the op.
+        # Nothing else may begin on its connectors between the last check of the preview and the start of the op.
         try:
             async with self._gate_state.activity.exclusive(connector_names(request.call), _LONGEST_WAIT_FOR_OPS):
                 changed = await self._preview_changed(request, edit)

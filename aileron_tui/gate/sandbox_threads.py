@@ -61,7 +61,7 @@ class SandboxThreads:
         self._pools = {use: _ThreadPool(use, size) for use, size in sizes.items()}
 
     def run(self, use: ThreadUse, agent: str, work: Callable[..., T], *values: Any) -> "asyncio.Future[T]":
-        """Starts a blocking call on a thread, now or when one is free. If too many wait, the future is ThreadsBusy."""
+        """Starts a blocking call on a thread, now or when one is free. If too many wait, it fails with ThreadsBusy."""
         return self._pools[use].run(agent, lambda: work(*values))
 
     def is_full(self, use: ThreadUse, agent: str) -> bool:
@@ -148,7 +148,7 @@ class _ThreadPool:
 
 
 def _run(work: Callable[[], Any], future: "Future[Any]") -> None:
-    """Runs a call unless it was given up before it started."""
+    """Runs a call unless it was cancelled before it started."""
     if not future.set_running_or_notify_cancel():
         return
     try:
