@@ -34,7 +34,7 @@ def _next(match: Match, segment: str) -> Iterable[Match]:
         return []
     wanted = _header_name(segment)
     headers = [
-        Match((*match.location, index), entry.get("value"))
+        Match((*match.location, index, *(() if _is_header(entry) else ("value",))), entry.get("value"))
         for index, entry in enumerate(node)
         if isinstance(entry, dict) and isinstance(entry.get("name"), str) and _header_name(str(entry["name"])) == wanted
     ]
@@ -53,6 +53,7 @@ def _header_name(name: str) -> str:
 
 
 def _is_header(entry: JsonObject) -> bool:
+    """Whether an entry of a list is a header and nothing else."""
     plain_value = not isinstance(entry.get("value"), dict | list)
     return entry.keys() <= {"name", "value"} and isinstance(entry.get("name"), str) and plain_value
 
@@ -60,7 +61,7 @@ def _is_header(entry: JsonObject) -> bool:
 def count_others(value: Json, shown: Iterable[Location]) -> int:
     """Counts the values that are neither at one of the shown places nor inside one.
 
-    A header counts as one value. Null and empty arrays and objects count as none.
+    A header in a list counts as one value. Null and empty arrays and objects count as none.
     """
     covered = set(shown)
     stack: list[Match] = [Match((), value)]
@@ -70,10 +71,16 @@ def count_others(value: Json, shown: Iterable[Location]) -> int:
         if match.location in covered:
             continue
         node = match.value
-        if isinstance(node, dict) and not _is_header(node):
+        if isinstance(node, dict) and _is_in_list(match.location) and _is_header(node):
+            count += any((*match.location, key) not in covered for key, item in node.items() if item is not None)
+        elif isinstance(node, dict):
             stack.extend(Match((*match.location, key), item) for key, item in node.items())
         elif isinstance(node, list):
             stack.extend(Match((*match.location, index), item) for index, item in enumerate(node))
         elif node is not None:
             count += 1
     return count
+
+
+def _is_in_list(location: Location) -> bool:
+    return bool(location) and isinstance(location[-1], int)

@@ -3,7 +3,7 @@
 import pytest
 
 from aileron_tui.core.fieldpath import Location, count_others, find
-from aileron_tui.core.jsontext import Json
+from aileron_tui.core.jsontext import Json, JsonObject
 
 HEADERS: Json = [
     {"name": "To", "value": "a@example.com"},
@@ -118,10 +118,24 @@ def test_every_spelling_of_a_header_is_found() -> None:
         ({"headers": [{"name": "To"}, {"name": "Bcc", "value": None}]}, [], 2),
         ([{"name": "x", "value": {"a": 1, "b": 2}}], [], 3),
         ([{"name": "x", "value": 1, "more": 2}], [], 3),
+        ({"name": "x"}, [("name",)], 0),
+        ({"name": "x", "value": 1}, [("name",)], 1),
+        ({"item": {"name": "x", "value": 1}}, [("item", "value")], 1),
+        ([{"name": "x"}], [(0, "name")], 0),
+        ([{"name": "x", "value": 1}], [(0, "value")], 1),
     ],
 )
 def test_values_that_are_not_shown_are_counted(answer: Json, shown: list[Location], count: int) -> None:
     assert count_others(answer, shown) == count
+
+
+@pytest.mark.parametrize("entry", [{"bcc": "evil@example.com"}, {"value": {"to": "x", "bcc": "evil@example.com"}}])
+def test_what_else_a_shown_header_holds_is_counted(entry: JsonObject) -> None:
+    """A connector's answer may put more into a header than its name and value."""
+    header: JsonObject = {"name": "To", "value": "team@example.com"}
+    answer: Json = {"headers": [header | entry]}
+    found = find(answer, "headers.To")
+    assert count_others(answer, [match.location for match in found]) == (2 if "bcc" in entry else 1)
 
 
 def test_a_deep_answer_is_counted_without_recursion() -> None:
