@@ -1,4 +1,4 @@
-"""What there is to say about one host or one name before an @: warnings, and notes that only inform."""
+"""Remarks about one host or one name before an @: warnings, and notes that only inform."""
 
 import re
 import unicodedata
@@ -94,7 +94,7 @@ def _about_part(part: str, whole: str, top_level: str) -> Iterator[Remark]:
         yield Remark(f'"{quoted(whole)}" mixes {mixed} letters: {_listed(odd)}')
         return
     if odd := _odd_characters(part, scripts):
-        yield Remark(f'"{quoted(whole)}" contains characters that can hide in it: {_listed(odd)}')
+        yield Remark(f'"{quoted(whole)}" contains characters that are easily overlooked: {_listed(odd)}')
         return
     if top_level and (odd := [letter for letter in part if not _is_valid(letter)]):
         yield Remark(f'"{quoted(whole)}" is not a valid international domain name: {_listed(odd)}')
@@ -164,7 +164,7 @@ def about_capitals(host: str) -> Iterator[Remark]:
     if small == host:
         return
     hidden = any(_CAPITAL_I.search(label) and label.lower() not in often_imitated() for label in labels(host))
-    yield Remark(f'"{quoted(host)}" is {quoted(small)} in small letters', is_note=not hidden)
+    yield Remark(f'"{quoted(host)}" is {quoted(small)} in lowercase', is_note=not hidden)
 
 
 @cache

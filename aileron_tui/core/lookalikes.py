@@ -64,7 +64,7 @@ def warnings(text: str, known: KnownNames | None = None) -> tuple[str, ...]:
 
 
 def remarks(text: str, known: KnownNames | None = None) -> Remarks:
-    """What there is to say about the hosts and addresses in a value. `known` are those that were seen before."""
+    """Remarks about the hosts and addresses in a value. `known` has those that were seen before."""
     found: dict[str, None] = {}
     notes: dict[str, None] = {}
     for remark in _remarks(text[:MAX_CHARACTERS], known):

@@ -181,7 +181,7 @@ class DecisionHandler:
         if edit is None and request.preview_state is PreviewState.FETCHING:
             message = "the preview is still being fetched; review it, then approve"
             return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
-        # Nothing else may begin on its connectors between the last look at the preview and the start of the op.
+        # Nothing else may begin on its connectors between the last check of the preview and the start of the op.
         try:
             names = connector_names(edit.call if edit else request.call)
             async with self._gate_state.activity.exclusive(names, _LONGEST_WAIT_FOR_APPROVALS):

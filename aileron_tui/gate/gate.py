@@ -100,7 +100,7 @@ class Gate:
             cleanup.pop_all()
         self._log_bundle()
         if not state.boot_clock.boot:
-            log.warning("this system does not tell when it was started, so deadlines after a restart use its clock")
+            log.warning("this system does not report when it started, so deadlines rely on its clock after a restart")
         state.health.watch(lambda: state.recorder.problem)
         state.spawn(state.periodically("reloading the manifests", _MANIFEST_CHECK_SECONDS, self._reload(settings)))
         state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
@@ -128,7 +128,7 @@ class Gate:
             log.error("the stop could not be recorded: %s", inline(str(error)) or "the ledger did not answer in time")
         state.reader.close()
         if not state.recorder.close(_CLOSE_SECONDS):
-            log.error("the ledger could not be closed, because a write to it does not return")
+            log.error("the ledger could not be closed, because a write to it has not returned")
         state.outbox_thread.shutdown(wait=False, cancel_futures=True)
         state.outbox.close()
         state.threads.shutdown(wait=False)

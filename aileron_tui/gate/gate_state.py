@@ -211,7 +211,7 @@ class GateState:
                 del self.unknown_calls[next(iter(self.unknown_calls))]
 
     def announce(self, request: GateRequest) -> None:
-        """Tells the watchers about a change of a request."""
+        """Reports a change of a request to the watchers."""
         try:
             self.feed.publish("updated", self.request_json(request))
         except Exception as error:
@@ -244,7 +244,7 @@ class GateState:
         return self._latest_time
 
     def observe_time(self, time: datetime) -> None:
-        """Takes note of a time that the clock has shown before this gate started."""
+        """Records a time that the clock has shown before this gate started."""
         self._latest_time = max(self._latest_time, time)
 
     def deadline_for(self, action: Action) -> RequestDeadline:
@@ -290,7 +290,7 @@ class GateState:
         return task
 
     async def periodically(self, name: str, seconds: float, step: Callable[[], Awaitable[None]]) -> None:
-        """Repeats a step for ever. A failure is logged and reported, and the next time is tried as usual."""
+        """Repeats a step forever. A failure is logged and reported, and the step is tried again as usual."""
         while True:
             await asyncio.sleep(seconds)
             try:

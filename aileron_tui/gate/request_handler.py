@@ -220,7 +220,7 @@ class RequestHandler:
             except AileronError as error:
                 unavailable = PreviewResult(unavailable=f"it could not be recorded: {error}")
                 fetched = fetched_now(unavailable)
-            except Exception as error:  # noqa: BLE001  # without a result it would be fetched for ever
+            except Exception as error:  # noqa: BLE001  # without a result it would be fetched forever
                 log.error("the preview of %s failed", request.id, exc_info=error)
                 unavailable = PreviewResult(unavailable=f"the gate failed: {type(error).__name__}")
                 fetched = fetched_now(unavailable)

@@ -100,7 +100,7 @@ class SandboxThreads:
     def run(
         self, use: ThreadUse, agent: str, work: Callable[..., T], *values: Any, turn: Turn = _ANY_TIME
     ) -> "asyncio.Future[T]":
-        """Starts a blocking call on a thread, now or when one is free. If too many wait, the future is ThreadsBusy."""
+        """Starts a blocking call on a thread, now or when one is free. If too many wait, it fails with ThreadsBusy."""
         return self._pools[use].run(agent, lambda: work(*values), turn)
 
     def start_waiting(self) -> None:
@@ -212,7 +212,7 @@ class _ThreadPool:
 
 
 def _run(work: Callable[[], Any], future: "Future[Any]") -> None:
-    """Runs a call unless it was given up before it started."""
+    """Runs a call unless it was cancelled before it started."""
     if not future.set_running_or_notify_cancel():
         return
     try:

@@ -250,7 +250,7 @@ class Board:
         return self.read_prompts.contains(request, self.now())
 
     def record_read(self, request: Request) -> None:
-        """Everything that must be read of this prompt has been on screen."""
+        """Records that everything that must be read of this prompt has been on screen."""
         self.read_prompts.record(request, self.now())
 
     def _searchable_text(self, request: Request) -> str:

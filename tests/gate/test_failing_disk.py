@@ -23,7 +23,7 @@ from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
 from tests.gate.failing_disk import FailingDisk, eventually, failing_disk
 
-RETRIED = "recording this is being retried"
+RETRIED = "this is not recorded yet, and the gate keeps trying"
 
 
 @pytest.fixture(autouse=True)

@@ -223,7 +223,7 @@ class SqliteLedger:
         if head.seq < last.seq:
             raise replaced(self.path, f"{self.path} ends at entry {head.seq}, but {last.seq} was recorded")
         if last.seq and head != last and hash_of(self._db, last.seq) != last.hash:
-            raise replaced(self.path, f"{self.path} has another entry {last.seq} than the one that was recorded")
+            raise replaced(self.path, f"entry {last.seq} of {self.path} is not the one that was recorded")
 
     def _check_files(self) -> None:
         self.check_file()
