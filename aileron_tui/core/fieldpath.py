@@ -34,7 +34,7 @@ def _next(match: Match, segment: str) -> Iterable[Match]:
         return []
     wanted = _header_name(segment)
     headers = [
-        Match((*match.location, index), entry.get("value"))
+        Match((*match.location, index, *(() if _is_header(entry) else ("value",))), entry.get("value"))
         for index, entry in enumerate(node)
         if isinstance(entry, dict) and isinstance(entry.get("name"), str) and _header_name(str(entry["name"])) == wanted
     ]
@@ -60,7 +60,7 @@ def _is_header(entry: JsonObject) -> bool:
 def count_others(value: Json, shown: Iterable[Location]) -> int:
     """Counts the values that are neither at one of the shown places nor inside one.
 
-    A header counts as one value. Null and empty arrays and objects count as none.
+    A header counts as one value, unless it has more than a name and a plain value. Null and empty arrays and objects count as none.
     """
     covered = set(shown)
     stack: list[Match] = [Match((), value)]

@@ -246,6 +246,12 @@ def test_an_edit_is_old_and_new() -> None:
     assert [block.note for block in long.blocks] == ["before the edit", "after the edit"]
 
 
+@pytest.mark.parametrize("before", range(16 * 1024 - 14, 16 * 1024 + 2))
+def test_a_look_alike_between_two_slices_without_blanks_is_found(before: int) -> None:
+    text = "," * before + "b@paypa1.com" + ",a@example.com" * 2000
+    assert '"paypa1.com" looks like "paypal", but is not' in lookalike_remarks(text, KnownNames()).warnings
+
+
 def test_look_alikes_are_found_in_every_slice() -> None:
     text = "plain words here\n" * 3000 + "pаypal.com" + "\nplain words" * 3000
     assert lookalike_remarks(text, KnownNames()).warnings == warnings("pаypal.com")

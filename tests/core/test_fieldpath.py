@@ -124,6 +124,13 @@ def test_values_that_are_not_shown_are_counted(answer: Json, shown: list[Locatio
     assert count_others(answer, shown) == count
 
 
+def test_what_a_header_has_beside_its_value_is_counted() -> None:
+    answer: Json = {"headers": [{"name": "To", "value": "team@example.com", "bcc": "other@example.com"}]}
+    found = find(answer, "headers.To")
+    assert [match.value for match in found] == ["team@example.com"]
+    assert count_others(answer, [match.location for match in found]) == 2
+
+
 def test_a_deep_answer_is_counted_without_recursion() -> None:
     deep: Json = 1
     for _ in range(5_000):

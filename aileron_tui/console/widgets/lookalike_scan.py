@@ -15,6 +15,7 @@ from aileron_tui.core.skeletons import KnownNames
 
 MAX_IMMEDIATE_LENGTH: Final = 4096
 _SLICE: Final = 16 * 1024
+_OVERLAP: Final = 1024
 _PAUSE_SECONDS: Final = 0.0005
 _FIRST_PAINT_SECONDS: Final = 0.15
 _NONE: Final = Remarks()
@@ -107,12 +108,13 @@ def lookalike_remarks(text: str, known: KnownNames, is_cancelled: Callable[[], b
 
 
 def _slices(text: str) -> Iterator[str]:
-    """Slices that end at a blank, so that no address is split."""
+    """Slices that end at a blank, so that no address is split. Without a blank, they overlap by more than an address."""
     start = 0
     while start < len(text):
         end = start + _SLICE
-        if end < len(text):
-            blank = max(text.rfind("\n", start + 1, end), text.rfind(" ", start + 1, end))
-            end = blank if blank > start else end
-        yield text[start:end]
-        start = end
+        if end >= len(text):
+            yield text[start:]
+            return
+        blank = max(text.rfind("\n", start + 1, end), text.rfind(" ", start + 1, end))
+        yield text[start : blank if blank > start else end]
+        start = blank if blank > start else end - _OVERLAP

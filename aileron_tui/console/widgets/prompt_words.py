@@ -14,6 +14,7 @@ from aileron_tui.core.prompt import ConnectorRef, Prompt, not_shown
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.step_rows import step_rows
 from aileron_tui.core.time_words import ago
 from aileron_tui.core.times import moment
 from aileron_tui.core.visible_text import clip, inline
@@ -178,9 +179,11 @@ def long_texts(request: Request) -> tuple[Block, ...]:
 
 
 def sends_only_inputs(prompt: Prompt) -> bool:
-    """Whether one step would run, and sends nothing but what the agent sent."""
-    sent = list(prompt.args.values())
-    return len(prompt.steps) <= 1 and all(item in sent for step in prompt.steps for item in step.inputs.values())
+    """Whether one step would run, and sends exactly what the agent sent, each value under its own name.
+
+    A value under another name does not count: the agent could send it to hide a fixed value of the manifest.
+    """
+    return len(prompt.steps) <= 1 and not step_rows(prompt.steps, prompt.args)
 
 
 def _clipped(text: str) -> str | None:
