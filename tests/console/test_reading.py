@@ -101,6 +101,16 @@ def test_an_agent_cannot_make_a_value_of_the_manifest_optional_to_read(args: Jso
 
 
 @async_test
+async def test_long_labels_on_a_narrow_screen_leave_nothing_unreadable() -> None:
+    """Where labels are above their values, an empty section counted as a line that nobody could bring on screen."""
+    gate = ScriptedGate(request(1, inputs=tuple(Row(f"A rather long label {number}", "x") for number in range(9))))
+    async with console(gate, size=(40, 15)) as (app, pilot):
+        await read(app, pilot)
+        await pilot.press("a")
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
+
+
+@async_test
 async def test_the_sheet_says_how_much_of_a_preview_has_no_row() -> None:
     preview = PreviewResult((Row("To", "team@example.com"),), hidden=3)
     gate = ScriptedGate(request(1, preview=preview), request(2, preview=preview))
