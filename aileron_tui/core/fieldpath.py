@@ -60,7 +60,8 @@ def _is_header(entry: JsonObject) -> bool:
 def count_others(value: Json, shown: Iterable[Location]) -> int:
     """Counts the values that are neither at one of the shown places nor inside one.
 
-    A header counts as one value, unless it has more than a name and a plain value. Null and empty arrays and objects count as none.
+    A header counts as one value, unless it has more than a name and a plain value. Null and empty arrays and objects
+    count as none.
     """
     covered = set(shown)
     stack: list[Match] = [Match((), value)]
