@@ -307,3 +307,8 @@ def test_it_is_said_if_not_every_address_was_compared_with_known_ones() -> None:
     assert warnings(f"{many} 1in@example.org", KnownNames(["lin@example.org"])) == (
         f"only the first {MAX_HOSTS} hosts and addresses were checked for look-alikes",
     )
+
+
+@pytest.mark.parametrize("host", ["linkedln.com", "mlcrosoft.com", "mail.gitlab.glthub.com", "www.paypai.com"])
+def test_an_l_for_an_i_in_an_often_imitated_name(host: str) -> None:
+    assert bool(warnings(host)) is (host != "www.paypai.com")
