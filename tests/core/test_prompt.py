@@ -68,7 +68,8 @@ def test_a_value_inside_an_array_that_only_python_calls_equal_is_shown() -> None
     step = replace(prompt().steps[0], inputs={"list": [True], "map": {"a": 0}, "same": [1, {"b": False}]})
     args: JsonObject = {"list": [1], "map": {"a": False}, "same": [1, {"b": False}]}
     shown = list(lines(replace(prompt(), args=args, steps=(step,), preview=None)))
-    assert shown[shown.index(WOULD_RUN) + 1 :] == [
+    assert shown[-9:] == [
+        WOULD_RUN,
         "  list:",
         "    > [",
         "    >   true",
