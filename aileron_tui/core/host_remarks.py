@@ -169,7 +169,9 @@ def about_capitals(host: str) -> Iterator[Remark]:
 
 @cache
 def _imitated_skeletons() -> dict[str, str]:
-    return {skeleton(name): name for name in often_imitated()}
+    """The names by their skeletons, and by those with an l for each i: `linkedln` is written for `linkedin`."""
+    names = {skeleton(name): name for name in often_imitated()}
+    return {shape.replace("i", "l"): name for shape, name in names.items()} | names
 
 
 def imitated(host: str) -> str:
@@ -177,8 +179,11 @@ def imitated(host: str) -> str:
     skeletons = _imitated_skeletons()
     for label in labels(host)[:-1]:
         for part in {label, *label.split("-")}:
-            name = skeletons.get(skeleton(part), "")
-            if len(name) > 3 and name != part.lower():
+            shape = skeleton(part)
+            name = skeletons.get(shape) or skeletons.get(shape.replace("i", "l"), "")
+            # An i where the name has an l keeps its dot, so it is not mistaken: `appie` is not `apple`.
+            dotted = any(letter == "i" != other for letter, other in zip(shape, skeleton(name), strict=False))
+            if len(name) > 3 and name != part.lower() and not dotted:
                 return name
     return ""
 

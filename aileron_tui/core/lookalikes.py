@@ -137,7 +137,9 @@ def _ascii_hosts(text: str) -> Iterator[Remark]:
 
 def _resembling(text: str, known: KnownNames) -> Iterator[Remark]:
     """Warnings about addresses that are close to a known one."""
-    for address in addresses(text):
+    for number, address in enumerate(addresses(text), start=1):
+        if number == MAX_HOSTS:
+            yield Remark(_TOO_MANY)
         host = address.rpartition("@")[2]
         if other := known.resembled_by(host) or known.resembled_by(address):
             name = address if "@" in other else host

@@ -300,3 +300,15 @@ def test_the_names_seen_before_are_bounded() -> None:
 @given(st.text(max_size=40))
 def test_no_name_resembles_itself(text: str) -> None:
     assert resembles(text, [text]) == ""
+
+
+def test_it_is_said_if_not_every_address_was_compared_with_known_ones() -> None:
+    many = " ".join(f"a{number}@example.com" for number in range(MAX_HOSTS))
+    assert warnings(f"{many} 1in@example.org", KnownNames(["lin@example.org"])) == (
+        f"only the first {MAX_HOSTS} hosts and addresses were checked for look-alikes",
+    )
+
+
+@pytest.mark.parametrize("host", ["linkedln.com", "mlcrosoft.com", "mail.gitlab.glthub.com", "www.paypai.com"])
+def test_an_l_for_an_i_in_an_often_imitated_name(host: str) -> None:
+    assert bool(warnings(host)) is (host != "www.paypai.com")
