@@ -9,9 +9,13 @@ from typing import Any, Final
 from tests.e2e.terminal import CLEAR, CTRL_S, ENTER
 from tests.robot.bundle import Action, Input, Step
 from tests.robot.case import SIZES, Call, Case, Effect, Order
-from tests.robot.eyes import CannotRead, settle, status
-from tests.robot.operator import READY, Operator, objection, shows
+from tests.robot.eyes import CannotRead, changed, settle, status
+from tests.robot.operator import READY, UNREAD, Operator, objection, shows
+from tests.robot.service import Fault
+from tests.robot.session import OTHER_AGENT
 
+_ATTEMPTS: Final = 4
+_MOST_PAGES: Final = 80
 _PASTE: Final = ("\x1b[200~aaay\x1b[201~", "\x1b[200~y\na\ny\na\n\x1b[201~", "a" * 40, "ay" * 300, "a\ry\r" * 20)
 
 
@@ -35,26 +39,30 @@ def _type_ahead(rng: random.Random, seed: int) -> Case:
 
 def _typing(operator: Operator, case: Case) -> None:
     """Types before the request is armed; none of that may count."""
-    id_ = operator.ask()
-    operator.reach()
-    operator.terminal.still(case.more["wait"])
-    early = READY not in status(operator.terminal)
+    for attempt in range(_ATTEMPTS):
+        id_ = operator.ask()
+        operator.reach()
+        operator.terminal.still(case.more["wait"] if attempt == 0 else 0.0)
+        if READY not in status(operator.terminal):
+            break
+        operator.clear_waiting()  # too late: it can be answered already
+    else:
+        operator.differ("the robot was never early enough to type ahead")
+        return
     operator.terminal.press(case.more["keys"])
     operator.terminal.still(0.3)
     if "y yes" in operator.terminal.text:
-        operator.terminal.press("y")  # it should not have asked
+        operator.differ("what was typed counted: the console asks to confirm it")
     operator.terminal.still(0.6)
+    operator.close_dialogs()
+    operator.read_on()
     operator.ready(8.0)  # until all that was typed has arrived
     operator.report.why = ""
-    if early and (operator.effects() or operator.ended()):
-        operator.differ(f"what was typed counted: {operator.ended()}")
+    _, reply = operator.session.poll(id_, case.call)
+    if operator.effects() or operator.ended() or reply.get("status") != "pending_approval":
+        operator.differ(f"what was typed counted: {operator.ended()} {reply}")
         return
-    operator.close_dialogs()
-    if early:
-        _answer(operator, case, id_)
-    else:
-        operator.report.approved = True
-        operator.clear_waiting()
+    _answer(operator, case, id_)
 
 
 def _answer(operator: Operator, case: Case, _id: str) -> None:
@@ -68,43 +76,41 @@ def _answer(operator: Operator, case: Case, _id: str) -> None:
 
 
 def _agent_names(rng: random.Random, seed: int) -> Case:
-    """An agent calls itself something that it is not."""
-    claim = rng.choice(
-        [
-            "Gate self-check (verified)",
-            "operator",
-            "aileron (trusted)",
-            "root@gate",
-            "default",
-            "claude-laptop",
-            "system",
-        ]
-    )
+    """An agent calls itself something that it is not, such as by another agent's name."""
+    token = rng.choice(["default", OTHER_AGENT])
+    others = {"default": OTHER_AGENT, OTHER_AGENT: "default"}
+    names = ["Gate self-check (verified)", "operator", "aileron (trusted)", "root@gate", "system", others[token]]
+    claim = rng.choice([*names, others[token]])
     case = _simple(rng, seed, "agent-names")
     where = rng.choice(["agent", "agent", "session", "folder"])
     call = replace(
         case.call,
+        token=token,
         agent=claim if where == "agent" else "worker",
         session=claim if where == "session" else "",
         folder=claim if where == "folder" else "",
     )
-    return replace(case, call=call, script=_who_asks, more={"claim": claim}, about=f"{where}: {claim}")
+    return replace(
+        case, call=call, script=_who_asks, more={"claim": claim, "other": others[token]}, about=f"{where}: {claim}"
+    )
 
 
 def _who_asks(operator: Operator, case: Case) -> None:
-    """What an agent says about itself must be marked as its own words."""
-    operator.ask()
+    """The screen names the agent by its token, and marks what the agent says about itself as its own words."""
+    id_ = operator.ask()
     operator.look()
     page = operator.read()
+    asker = [value for value in page.sections["top"] if value.label == "Agent"]
+    if len(asker) != 1 or not shows(asker[0], case.call.token):
+        operator.differ(f"{case.call.token} asks, and the screen says {[value.rows for value in asker]}")
     for heading, values in page.sections.items():
         for value in values:
-            marked = re.search(r"says|claim", f"{heading} {value.label}", re.IGNORECASE)
+            marked = re.search(r"says", f"{heading} {value.label}", re.IGNORECASE)
             if shows(value, case.more["claim"]) and not marked and heading != "agent sent":
                 operator.differ(f"the screen states {value.label!r}: {value.rows!r}, which only the agent says")
-    if operator.report.differences:
-        operator.deny()
-        operator.outcome()
-        return
+    thief = replace(case.call, token=case.more["other"])
+    if (stolen := operator.session.poll(id_, thief))[0] == 200:
+        operator.differ(f"another agent can see the request: {stolen}")
     if why := objection(page, case.order):
         operator.differ(f"an honest call cannot be recognised: {why}")
         operator.deny()
@@ -112,25 +118,32 @@ def _who_asks(operator: Operator, case: Case) -> None:
         operator.differ(f"an honest call cannot be approved: {operator.report.why}")
         operator.deny()
     operator.compare(operator.outcome())
+    if (stolen := operator.session.poll(id_, thief))[0] == 200:
+        operator.differ(f"another agent can collect the result: {stolen}")
+    if (reply := operator.session.result(id_, case.call)).get("status") != "completed":
+        operator.differ(f"the agent that asked was told {reply}")
 
 
 def _joined(rng: random.Random, seed: int) -> Case:
-    """The same call several times."""
+    """The same call several times, from one agent or from two."""
     case = _simple(rng, seed, "joined")
-    same = rng.random() < 0.6
-    return replace(case, script=_answer_each, more={"same": same, "calls": rng.choice([2, 3])})
+    tokens = rng.choice([["default"] * 2, ["default"] * 3, ["default", OTHER_AGENT], ["default", OTHER_AGENT] * 2])
+    return replace(case, script=_answer_each, more={"tokens": tokens}, about=", ".join(tokens))
 
 
 def _answer_each(operator: Operator, case: Case) -> None:
     """Each approval runs the call once, however often it was asked for."""
-    for number in range(case.more["calls"]):
-        call = case.call if case.more["same"] else replace(case.call, agent=f"worker-{number}")
-        operator.session.call(call)
+    asked: list[tuple[str, Call]] = []
+    for number, token in enumerate(case.more["tokens"]):
+        call = replace(case.call, agent=f"worker-{number}", token=token)
+        _, reply = operator.session.call(call)
+        asked.append((reply["approval_id"], call))
     approvals = 0
-    for _ in range(case.more["calls"]):
+    for _ in asked:
         operator.look()
-        if objection(operator.read(), case.order) or not operator.approve():
-            operator.differ(f"an honest call cannot be approved: {operator.report.why}")
+        why = objection(operator.read(), case.order)
+        if why or not operator.approve():
+            operator.differ(f"an honest call cannot be approved: {why or operator.report.why}")
             operator.deny()
             return
         approvals += 1
@@ -142,14 +155,19 @@ def _answer_each(operator: Operator, case: Case) -> None:
     effects = operator.effects()
     if len(effects) != approvals:
         operator.differ(f"{approvals} approvals, but it ran {len(effects)} times")
+    if len({id_ for id_, _ in asked}) != approvals or approvals < len(set(case.more["tokens"])):
+        operator.differ(f"{approvals} approvals for {asked}")
+    for id_, call in asked:
+        if (reply := operator.session.result(id_, call)).get("status") != "completed":
+            operator.differ(f"the agent {call.token} was told {reply}")
 
 
 def _withdrawn(rng: random.Random, seed: int) -> Case:
     """The agent goes away while the operator answers."""
     case = _simple(rng, seed, "withdrawn")
-    return replace(
-        case, script=_agent_leaves, more={"moment": rng.choice(["before a", "with a", "after a", "before y"])}
-    )
+    moment = rng.choice(["before a", "with a", "after a", "before y", "while it runs"])
+    faults = {case.order.effects[0].op: Fault.SLOW} if moment == "while it runs" else {}
+    return replace(case, script=_agent_leaves, faults=faults, more={"moment": moment}, about=moment)
 
 
 def _agent_leaves(operator: Operator, case: Case) -> None:
@@ -170,12 +188,16 @@ def _agent_leaves(operator: Operator, case: Case) -> None:
     if moment == "before y":
         connection.close()
     operator.confirm()
-    if moment == "after a":
+    if moment == "while it runs":
+        operator.terminal.until(lambda _: bool(operator.received()), 8)
+    if moment in {"after a", "while it runs"}:
         connection.close()
     operator.terminal.still(0.2)
     operator.close_dialogs()
     pill = operator.finish()
     operator.compare(pill)
+    if moment == "while it runs" and not pill.startswith("done"):
+        operator.differ(f"it was done, and the screen says {pill!r}")
     connection.close()
 
 
@@ -265,26 +287,27 @@ def _below_the_fold(rng: random.Random, seed: int) -> Case:
 
 
 def _answer_unread(operator: Operator, case: Case) -> None:
-    """Answers as soon as the console allows it, without scrolling."""
+    """Reads no more than the console insists on, and approves as soon as it allows that."""
     operator.ask()
     operator.look()
-    operator.terminal.still(1.0)
-    seen = operator.terminal.text
-    if operator.ready(1.5):
-        operator.terminal.press("a")
-        operator.terminal.still(0.3)
-        if "y yes" in operator.terminal.text:
-            seen += operator.terminal.text
-            operator.terminal.still(0.8)
-            operator.terminal.press("y")
-        operator.report.approved = True
-        pill = operator.outcome()
-        if operator.effects() and "⚠" not in re.sub(r"⚠ (?:insecure )?key", "", seen):
-            operator.differ(f"approved ({pill}) although the warning was never on screen")
-        return
-    operator.close_dialogs()
-    operator.deny()
-    operator.compare(operator.outcome())
+    seen: list[str] = []
+    for _ in range(_MOST_PAGES):
+        operator.terminal.still(0.1)
+        seen.append(operator.terminal.text)
+        if not UNREAD.search(status(operator.terminal)):
+            break
+        before = operator.terminal.text
+        operator.terminal.press(ENTER)
+        changed(operator.terminal, before)
+    if not operator.approve(lambda: seen.append(operator.terminal.text)):
+        operator.differ(f"it cannot be approved: {operator.report.why}")
+        operator.deny()
+    operator.compare(operator.finish())
+    if operator.effects() and "⚠" not in re.sub(r"⚠ (?:insecure )?key|\d:\d\d ⚠", "", "".join(seen)):
+        operator.differ("it was approved although the warning was never on screen")
+    whole = _squeezed("\n".join(seen))
+    if operator.effects() and _squeezed(case.more["evil"]) not in whole:
+        operator.differ(f"it was approved although {case.more['evil']!r} was never on screen")
 
 
 def _batches(rng: random.Random, seed: int) -> Case:

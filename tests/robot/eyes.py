@@ -7,7 +7,7 @@ prompt and for each quote in it, so that each row has an exact place and none is
 import re
 import time
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
 from tests.e2e.terminal import ENTER, PAGE_DOWN, Terminal
 
@@ -29,6 +29,7 @@ _REST_OF_HEADING: Final = re.compile(r"^(?:− as asked, )?(?:\+ )?as edited$")
 _REMARKS: Final = ("⚠", "· ")
 _MAX_PAGES: Final = 80
 _SETTLED: Final = 0.04
+_FOCUSED: Final = 0.12
 
 
 class CannotRead(Exception):
@@ -78,14 +79,24 @@ class _Frame:
 class Window(Terminal):
     """A terminal whose size changes often."""
 
+    def __enter__(self) -> Self:
+        return self
+
+    _drawn: tuple[int, int, int] = (-1, 0, 0)
+    _lines: tuple[str, ...] = ()
+
     @property
     def lines(self) -> list[str]:
         """The screen, line by line. The emulator's own display fails on half of a wide character."""
-        return [text_of(line) for line in cells(self)]
+        drawn = (len(self.raw), self._screen.columns, self._screen.lines)
+        if drawn != self._drawn:
+            self._drawn, self._lines = drawn, tuple(text_of(line) for line in cells(self))
+        return list(self._lines)
 
     def resize(self, size: tuple[int, int]) -> None:
         """Makes the window larger or smaller; the program draws it again."""
         self._screen.erase_in_display(2)
+        self._drawn = (-1, 0, 0)
         super().resize(size)
 
 
@@ -132,23 +143,15 @@ def title_place(terminal: Terminal) -> tuple[int, int] | None:
     return None
 
 
+class Moved(Exception):
+    """The prompt changed while it was being read, or another request is on screen now."""
+
+
 def read_prompt(terminal: Terminal) -> Page:
     """Reads the prompt on screen from its first to its last row."""
-    for _ in range(3):
-        try:
-            return _read_once(terminal)
-        except _Moved:
-            continue
-    raise CannotRead(f"the prompt keeps changing:\n{terminal.text}")
-
-
-class _Moved(Exception):
-    """The prompt changed while it was being read."""
-
-
-def _read_once(terminal: Terminal) -> Page:
     without_toasts(terminal)
     terminal.press(ENTER)
+    terminal.still(_FOCUSED)
     settle(terminal)
     terminal.press(HOME)
     settle(terminal)
@@ -159,7 +162,7 @@ def _read_once(terminal: Terminal) -> Page:
     rows: dict[int, list[str]] = {}
     quotes: dict[int, _Quote] = {}
     total = height = -1
-    title, foot, notes = _title(terminal, place), -1, _notes(terminal, place, top)
+    title, foot, notes = title_of(terminal), -1, _notes(terminal, place, top)
     for _ in range(_MAX_PAGES):
         foot = _foot_row(terminal, foot)
         frame = _frame(terminal, place[1], top, foot)
@@ -168,7 +171,7 @@ def _read_once(terminal: Terminal) -> Page:
             total = height + frame.below
         first = total - frame.below - height
         if len(frame.lines) != height or first < 0:
-            raise _Moved
+            raise Moved
         _take(frame, first, rows, quotes)
         if frame.below == 0 and all(quote.complete for quote in quotes.values()):
             break
@@ -178,6 +181,8 @@ def _read_once(terminal: Terminal) -> Page:
     missing = [index for index in range(total) if index not in rows]
     if missing or not all(quote.complete for quote in quotes.values()):
         raise CannotRead(f"rows {missing} of {total} were never on screen:\n{terminal.text}")
+    if title_of(terminal) != title:
+        raise Moved
     _add_short_quotes(rows, quotes)
     page = Page(title=title, notes=notes)
     page.rows = [text_of(rows[index]) for index in sorted(rows)]
@@ -193,7 +198,11 @@ def changed(terminal: Terminal, before: str, seconds: float = 0.5) -> None:
     settle(terminal)
 
 
-def _title(terminal: Terminal, place: tuple[int, int]) -> str:
+def title_of(terminal: Terminal) -> str:
+    """The question on screen, "" if there is none."""
+    place = title_place(terminal)
+    if place is None:
+        return ""
     line = "".join(cells(terminal)[place[0]][place[1] :])
     return re.split(r"\s{2,}|\s+[━─]", line.strip())[0]
 
@@ -202,7 +211,7 @@ def _first_body_row(terminal: Terminal, place: tuple[int, int]) -> int:
     for y in range(place[0] + 1, len(terminal.lines) - 2):
         if _RISK.match("".join(cells(terminal)[y][place[1] :])):
             return y
-    raise _Moved
+    raise Moved
 
 
 def _notes(terminal: Terminal, place: tuple[int, int], top: int) -> list[str]:
@@ -319,7 +328,6 @@ def _is_quote_head(lines: list[list[str]], at: int) -> bool:
 
 def _parse(page: Page, lines: list[list[str]], quotes: dict[int, _Quote]) -> None:
     """Sorts the rows of a whole prompt into headings, labels and values."""
-    page.risk = text_of(lines[0]).strip() if lines else ""
     parser = _Parser(page, lines, quotes)
     while parser.index < len(lines):
         parser.take_row()
@@ -332,6 +340,7 @@ class _Parser:
         self._page, self._lines, self._quotes = page, lines, quotes
         self._values = page.sections.setdefault("top", [])
         self._label: list[str] = []  # a label that may wrap, or be above its value
+        self._placeholder_at = 0  # the column of the last placeholder, which may wrap
         self.index = 0
 
     def take_row(self) -> None:
@@ -349,6 +358,8 @@ class _Parser:
             pass
         elif _is_warning(line) and self._values:
             self._take_warning(line)
+        elif not text.startswith(" ") and self._is_above_values():
+            self._page.risk = f"{self._page.risk} {text}".strip()
         elif not text.startswith(" "):
             self._values = self._page.sections.setdefault(_AGE.sub("", text.strip()), [])
             self._label = []
@@ -356,8 +367,13 @@ class _Parser:
             self._take_label(text)
         self.index += 1
 
+    def _is_above_values(self) -> bool:
+        """Whether this row belongs to the risk, which is at the top and may wrap."""
+        rows = [text_of(line) for line in self._lines[: self.index]]
+        return all(row and not row.startswith(" ") for row in rows)
+
     def _take_quote(self, text: str) -> None:
-        found = _QUOTE_HEAD.match(text)
+        found = _QUOTE_HEAD.match(text.strip())
         block = Value((found["label"] if found else text).strip(), is_block=True)
         for _, row in sorted(self._quotes[self.index].rows.items()):
             block.rows.append(text_of(row[4:]))
@@ -396,13 +412,21 @@ class _Parser:
         """A row without a gutter: a label above its value, the rest of a label, or a placeholder such as `n/a`."""
         parts = re.split(r"\s{2,}", text.strip())
         if text.startswith("  ") and len(parts) == 2:
-            self._values.append(Value(parts[0], [parts[1]], placeholder=True))
-            self._label = []
+            self._add_placeholder(parts[0], parts[1], text.rindex(parts[1]))
         elif text.startswith("  ") and self._label:
-            self._values.append(Value(" ".join(self._label), [text.strip()], placeholder=True))
-            self._label = []
+            self._add_placeholder(" ".join(self._label), text.strip(), _indent(text))
+        elif self._values and self._values[-1].placeholder and _indent(text) == self._placeholder_at:
+            self._values[-1].rows.append(text.strip())
         else:
             self._label.append(text.strip())
+
+    def _add_placeholder(self, label: str, text: str, column: int) -> None:
+        self._values.append(Value(label, [text], placeholder=True))
+        self._label, self._placeholder_at = [], column
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def _is_quote_foot(line: list[str]) -> bool:
