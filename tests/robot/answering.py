@@ -1,4 +1,4 @@
-"""Families about answering: keys at awkward moments, batches, filters, edits, and who asks."""
+"""Families about answering: keys at awkward moments, batches, filters, edits and deadlines."""
 
 import json
 import random
@@ -10,17 +10,16 @@ from tests.e2e.terminal import CLEAR, CTRL_S, ENTER
 from tests.robot.bundle import Action, Input, Step
 from tests.robot.case import SIZES, Call, Case, Effect, Order
 from tests.robot.eyes import CannotRead, changed, settle, status
-from tests.robot.operator import READY, UNREAD, Operator, objection, shows
-from tests.robot.service import Fault
-from tests.robot.session import OTHER_AGENT
+from tests.robot.operator import READY, UNREAD, Operator
+from tests.robot.order_check import objection, shows
 
-_ATTEMPTS: Final = 4
+_NO_KEY: Final = "z"
 _MOST_PAGES: Final = 80
 _PASTE: Final = ("\x1b[200~aaay\x1b[201~", "\x1b[200~y\na\ny\na\n\x1b[201~", "a" * 40, "ay" * 300, "a\ry\r" * 20)
 
 
-def _simple(rng: random.Random, seed: int, family: str, *, op: str = "") -> Case:
-    """A case with one text."""
+def simple_case(rng: random.Random, seed: int, family: str, *, op: str = "") -> Case:
+    """A case with one text, for families about something else than the call."""
     name, op = f"task-{seed}", op or rng.choice(["create_item", "send_item"])
     text = rng.choice(["weekly recap", "invoice 1042", "minutes"])
     action = Action(name, (Input("text", "Text"),), (Step(op, {"text": "${args.text}"}),))
@@ -33,22 +32,18 @@ def _simple(rng: random.Random, seed: int, family: str, *, op: str = "") -> Case
 def _type_ahead(rng: random.Random, seed: int) -> Case:
     """Keys that were meant for something else arrive with the request."""
     keys = rng.choice(["a", "ay", "aaaa", "\r\r", " a", "yyya", "d", "aA", *_PASTE])
-    case = _simple(rng, seed, "type-ahead")
+    case = simple_case(rng, seed, "type-ahead")
     return replace(case, script=_typing, more={"keys": keys, "wait": rng.choice([0.0, 0.05, 0.15])}, about=repr(keys))
 
 
 def _typing(operator: Operator, case: Case) -> None:
     """Types before the request is armed; none of that may count."""
-    for attempt in range(_ATTEMPTS):
-        id_ = operator.ask()
-        operator.reach()
-        operator.terminal.still(case.more["wait"] if attempt == 0 else 0.0)
-        if READY not in status(operator.terminal):
-            break
-        operator.clear_waiting()  # too late: it can be answered already
-    else:
-        operator.differ("the robot was never early enough to type ahead")
-        return
+    id_ = operator.ask()
+    operator.reach()
+    operator.terminal.still(case.more["wait"])
+    if READY in status(operator.terminal):
+        operator.terminal.press(_NO_KEY)  # too late, but whoever goes on typing is still early
+        operator.terminal.until(lambda _: READY not in status(operator.terminal), 5)
     operator.terminal.press(case.more["keys"])
     operator.terminal.still(0.3)
     if "y yes" in operator.terminal.text:
@@ -72,138 +67,12 @@ def _answer(operator: Operator, case: Case, _id: str) -> None:
     if why or not operator.approve():
         operator.differ(f"an honest call cannot be approved: {why or operator.report.why}")
         operator.deny()
-    operator.compare(operator.outcome())
-
-
-def _agent_names(rng: random.Random, seed: int) -> Case:
-    """An agent calls itself something that it is not, such as by another agent's name."""
-    token = rng.choice(["default", OTHER_AGENT])
-    others = {"default": OTHER_AGENT, OTHER_AGENT: "default"}
-    names = ["Gate self-check (verified)", "operator", "aileron (trusted)", "root@gate", "system", others[token]]
-    claim = rng.choice([*names, others[token]])
-    case = _simple(rng, seed, "agent-names")
-    where = rng.choice(["agent", "agent", "session", "folder"])
-    call = replace(
-        case.call,
-        token=token,
-        agent=claim if where == "agent" else "worker",
-        session=claim if where == "session" else "",
-        folder=claim if where == "folder" else "",
-    )
-    return replace(
-        case, call=call, script=_who_asks, more={"claim": claim, "other": others[token]}, about=f"{where}: {claim}"
-    )
-
-
-def _who_asks(operator: Operator, case: Case) -> None:
-    """The screen names the agent by its token, and marks what the agent says about itself as its own words."""
-    id_ = operator.ask()
-    operator.look()
-    page = operator.read()
-    asker = [value for value in page.sections["top"] if value.label == "Agent"]
-    if len(asker) != 1 or not shows(asker[0], case.call.token):
-        operator.differ(f"{case.call.token} asks, and the screen says {[value.rows for value in asker]}")
-    for heading, values in page.sections.items():
-        for value in values:
-            marked = re.search(r"says", f"{heading} {value.label}", re.IGNORECASE)
-            if shows(value, case.more["claim"]) and not marked and heading != "agent sent":
-                operator.differ(f"the screen states {value.label!r}: {value.rows!r}, which only the agent says")
-    thief = replace(case.call, token=case.more["other"])
-    if (stolen := operator.session.poll(id_, thief))[0] == 200:
-        operator.differ(f"another agent can see the request: {stolen}")
-    if why := objection(page, case.order):
-        operator.differ(f"an honest call cannot be recognised: {why}")
-        operator.deny()
-    elif not operator.approve():
-        operator.differ(f"an honest call cannot be approved: {operator.report.why}")
-        operator.deny()
-    operator.compare(operator.outcome())
-    if (stolen := operator.session.poll(id_, thief))[0] == 200:
-        operator.differ(f"another agent can collect the result: {stolen}")
-    if (reply := operator.session.result(id_, case.call)).get("status") != "completed":
-        operator.differ(f"the agent that asked was told {reply}")
-
-
-def _joined(rng: random.Random, seed: int) -> Case:
-    """The same call several times, from one agent or from two."""
-    case = _simple(rng, seed, "joined")
-    tokens = rng.choice([["default"] * 2, ["default"] * 3, ["default", OTHER_AGENT], ["default", OTHER_AGENT] * 2])
-    return replace(case, script=_answer_each, more={"tokens": tokens}, about=", ".join(tokens))
-
-
-def _answer_each(operator: Operator, case: Case) -> None:
-    """Each approval runs the call once, however often it was asked for."""
-    asked: list[tuple[str, Call]] = []
-    for number, token in enumerate(case.more["tokens"]):
-        call = replace(case.call, agent=f"worker-{number}", token=token)
-        _, reply = operator.session.call(call)
-        asked.append((reply["approval_id"], call))
-    approvals = 0
-    for _ in asked:
-        operator.look()
-        why = objection(operator.read(), case.order)
-        if why or not operator.approve():
-            operator.differ(f"an honest call cannot be approved: {why or operator.report.why}")
-            operator.deny()
-            return
-        approvals += 1
-        pill = operator.finish()
-        if not pill.startswith("done"):
-            operator.differ(f"an honest call ended as {pill!r}")
-        if "nothing waiting" in operator.terminal.still(0.2):
-            break
-    effects = operator.effects()
-    if len(effects) != approvals:
-        operator.differ(f"{approvals} approvals, but it ran {len(effects)} times")
-    if len({id_ for id_, _ in asked}) != approvals or approvals < len(set(case.more["tokens"])):
-        operator.differ(f"{approvals} approvals for {asked}")
-    for id_, call in asked:
-        if (reply := operator.session.result(id_, call)).get("status") != "completed":
-            operator.differ(f"the agent {call.token} was told {reply}")
-
-
-def _withdrawn(rng: random.Random, seed: int) -> Case:
-    """The agent goes away while the operator answers."""
-    case = _simple(rng, seed, "withdrawn")
-    moment = rng.choice(["before a", "with a", "after a", "before y", "while it runs"])
-    faults = {case.order.effects[0].op: Fault.SLOW} if moment == "while it runs" else {}
-    return replace(case, script=_agent_leaves, faults=faults, more={"moment": moment}, about=moment)
-
-
-def _agent_leaves(operator: Operator, case: Case) -> None:
-    connection = operator.session.hold(case.call)
-    moment = case.more["moment"]
-    operator.look()
-    why = objection(operator.read(), case.order)
-    if why or not operator.ready():
-        operator.differ(f"an honest call cannot be approved: {why or operator.report.why}")
-    if moment == "before a":
-        connection.close()
-        operator.terminal.still(0.1)
-    operator.terminal.press("a")
-    operator.report.approved = True
-    if moment == "with a":
-        connection.close()
-    operator.terminal.still(0.4)
-    if moment == "before y":
-        connection.close()
-    operator.confirm()
-    if moment == "while it runs":
-        operator.terminal.until(lambda _: bool(operator.received()), 8)
-    if moment in {"after a", "while it runs"}:
-        connection.close()
-    operator.terminal.still(0.2)
-    operator.close_dialogs()
-    pill = operator.finish()
-    operator.compare(pill)
-    if moment == "while it runs" and not pill.startswith("done"):
-        operator.differ(f"it was done, and the screen says {pill!r}")
-    connection.close()
+    operator.compare(operator.finish())
 
 
 def _expired(rng: random.Random, seed: int) -> Case:
     """Nobody answers in time, or somebody answers at the last moment."""
-    case = _simple(rng, seed, "expired", op="create_item")
+    case = simple_case(rng, seed, "expired", op="create_item")
     action = replace(case.actions[0], timeout=6)
     return replace(case, actions=(action,), script=_late_answer, more={"late": rng.choice([-0.2, 0.0, 0.1, 0.5])})
 
@@ -227,7 +96,7 @@ def _late_answer(operator: Operator, case: Case) -> None:
 
 def _edited(rng: random.Random, seed: int) -> Case:
     """The operator changes an input before approving."""
-    case = _simple(rng, seed, "edited")
+    case = simple_case(rng, seed, "edited")
     new = rng.choice(["another text", "1e3", "${args.text}", "[bold]x[/]", "x" * 70])
     op = case.order.effects[0].op
     order = Order((Effect("store", op, {"text": new}),), {"+ Text": new})
@@ -321,7 +190,8 @@ def _batches(rng: random.Random, seed: int) -> Case:
     effects = tuple(Effect("store", "create_item", {"to": to}) for to in sent)
     return Case(
         "batches", seed, name, (action,), Call(name, json.dumps({"to": sent[0]})), Order(effects), False,
-        size=rng.choice(SIZES), script=_approve_sheet, more={"sent": sent}, about=f"{len(tail)} characters",
+        size=rng.choice(SIZES), script=_approve_sheet, more={"sent": sent, "approvable": 1 if people in tail else 2},
+        about=f"{len(tail)} characters",
     )  # fmt: skip
 
 
@@ -351,13 +221,19 @@ def _approve_sheet(operator: Operator, case: Case) -> None:
     operator.terminal.still(1.0)
     if "ctrl+s" in operator.terminal.text:
         operator.keep_screen("sheet")
-        seen.append(operator.terminal.text)
-        operator.terminal.press(CTRL_S)
         operator.report.approved = True
-        operator.terminal.still(0.8)
-        seen.append(operator.terminal.text)
+        for _ in range(_MOST_PAGES):
+            operator.terminal.press(CTRL_S)
+            seen.append(operator.terminal.still(0.8))
+            if "ctrl+s" not in operator.terminal.text:
+                break
+            operator.terminal.press(ENTER)  # it says that there is more to read
+            seen.append(operator.terminal.still(0.8))
+    _wait_for(operator, case.more["approvable"])
     operator.close_dialogs()
     operator.clear_waiting()
+    if len(operator.effects()) != case.more["approvable"]:
+        operator.differ(f"{case.more['approvable']} could be approved on the sheet, {len(operator.effects())} ran")
     whole = [_squeezed(screen) for screen in seen]
     for effect in operator.effects():
         to = effect.args["to"]
@@ -368,13 +244,21 @@ def _approve_sheet(operator: Operator, case: Case) -> None:
             )
 
 
+def _wait_for(operator: Operator, effects: int) -> None:
+    """Waits a while until the service has done so much."""
+    for _ in range(60):
+        if len(operator.effects()) >= effects:
+            return
+        operator.terminal.still(0.1)
+
+
 def _squeezed(text: str) -> str:
     return re.sub(r"[\s▎│┃▁▂▃▄▅▆▇█]+", "", text)
 
 
 def _filters(rng: random.Random, seed: int) -> Case:
     """A filter hides the request on screen."""
-    case = _simple(rng, seed, "filters", op="create_item")
+    case = simple_case(rng, seed, "filters", op="create_item")
     other = replace(case.actions[0], name=f"other-{seed}")
     return replace(
         case,
@@ -414,9 +298,6 @@ def _answer_filtered(operator: Operator, case: Case) -> None:
 
 FAMILIES: Final = {
     "type-ahead": _type_ahead,
-    "agent-names": _agent_names,
-    "joined": _joined,
-    "withdrawn": _withdrawn,
     "expired": _expired,
     "edited": _edited,
     "below-the-fold": _below_the_fold,

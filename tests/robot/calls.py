@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from tests.robot.bundle import Action, Input, Preview, Step
 from tests.robot.case import SIZES, Call, Case, Effect, Order
-from tests.robot.operator import Operator, objection
+from tests.robot.operator import Operator
+from tests.robot.order_check import objection
 from tests.robot.service import spelled
 
 _TOKEN: Final = re.compile(r"\$\{args\.([a-z][a-z0-9_]*)\}")

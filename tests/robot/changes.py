@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from tests.robot.bundle import Action, Input, Preview, Step
 from tests.robot.case import SIZES, Call, Case, Effect, Order
-from tests.robot.operator import DONE, FAILED, UNKNOWN, Operator, objection
+from tests.robot.operator import DONE, FAILED, UNKNOWN, Operator
+from tests.robot.order_check import objection
 from tests.robot.service import Fault
 
 _LATE_SHARE: Final = 0.04  # each takes more than half a minute
@@ -116,13 +117,13 @@ def _changed_by_op(rng: random.Random, seed: int) -> Case:
         actions=(*case.actions, other),
         changes={f"note_{seed}": change},
         script=_answer_other_first,
-        more={"other": other.name, "other order": other_order, "again": rng.random() < 0.5},
+        more={"other": other.name, "other order": other_order},
         about=f"{op} after an op that changes {'something else' if harmless else 'the object'}",
     )
 
 
 def _answer_other_first(operator: Operator, case: Case) -> None:
-    """Reads one request, approves another, and then answers the first with or without reading it again."""
+    """Reads one request, approves another, and then answers the first."""
     other, other_order = case.more["other"], case.more["other order"]
     if not operator.ask():
         return
@@ -143,16 +144,10 @@ def _answer_other_first(operator: Operator, case: Case) -> None:
     operator.forget_effects()
     operator.report.approved = False
     operator.go_to(case.call.action)
-    why = objection(operator.read(), case.order) if case.more["again"] else ""
-    if why:
-        operator.report.why = why
+    why = objection(operator.read(), case.order)
+    if why or not operator.approve():
+        operator.report.why = why or operator.report.why
         operator.deny()
-    elif not operator.approve():
-        # Without reading it again: the console may insist on that.
-        why = objection(operator.read(), case.order)
-        if why or not operator.approve():
-            operator.report.why = why or operator.report.why
-            operator.deny()
     _settle_approval(operator, case)
 
 

@@ -177,7 +177,8 @@ _PAIRS: Final = {
 
 def _ascii_pairs(rng: random.Random, seed: int) -> Case:
     """Two addresses in one prompt that look alike in plain ASCII, such as `modern` and `modem`."""
-    known, other = rng.choice(list(_PAIRS.items()))
+    # A console remembers the names it has shown, so each case has its own.
+    known, other = (name.replace(".example", f"-{seed}.example") for name in rng.choice(list(_PAIRS.items())))
     if rng.random() < 0.5:
         known, other = other, known
     honest = rng.random() < 0.4

@@ -4,25 +4,13 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from tests.e2e.terminal import ENTER, Terminal
-from tests.robot import notation, would_run
 from tests.robot.case import Case, Effect, Order
-from tests.robot.eyes import (
-    GUTTER,
-    CannotRead,
-    Moved,
-    Page,
-    Value,
-    changed,
-    read_prompt,
-    settle,
-    status,
-    title_of,
-    title_place,
-)
-from tests.robot.lookalikes import as_seen, as_seen_in_a_hurry
+from tests.robot.eyes import CannotRead, Moved, changed, read_prompt, settle, status, title_of, title_place
+from tests.robot.order_check import objection
+from tests.robot.page import GUTTER, Page
 from tests.robot.service import Received
 from tests.robot.session import Session
 
@@ -34,8 +22,6 @@ _TIMES_MOVED: Final = 4
 _READING_SECONDS: Final = 1.5
 """After this, lines that are still to be read will not count as read by themselves."""
 NOT_YET: Final = "not yet"
-_NOT_SHOWN: Final = re.compile(r"^([\d,]+) fetched fields?; v shows everything$")
-_UNREADABLE: Final = 1_000_000
 _ENDED: Final = re.compile(r"^(?P<pill>.*?) · noth")
 _LONGEST_RUN: Final = 50.0
 DONE, FAILED, UNKNOWN, DENIED = "done", "failed", "outcome unknown", "denied"
@@ -76,6 +62,7 @@ class Operator:
         self.terminal: Terminal = session.terminal
         self.report = Report(case)
         self._logged = len(session.service.log)
+        self._page: Page | None = None
 
     # the usual course
 
@@ -131,6 +118,7 @@ class Operator:
                 if asked and title_of(self.terminal) != asked:
                     self.go_to(asked.removeprefix("Approve ").rstrip("?"))
                 continue
+            self._page = page
             self.keep_screen("read")
             self.read_on()
             return page
@@ -155,6 +143,9 @@ class Operator:
             if self._asks_twice() or NOT_YET not in status(self.terminal):
                 before_confirming()
                 return self.confirm()
+            if (before := self._page) and self.read().sections != before.sections:
+                self.report.approved = True  # but this is another prompt now, which `finish` reads
+                return True
         return False
 
     def confirm(self) -> bool:
@@ -390,51 +381,5 @@ def answer_by_order(operator: Operator, case: Case) -> None:
         operator.differ(f"an honest call ended as {pill!r}")
 
 
-def objection(page: Page, order: Order) -> str:
-    """Why this prompt is not what the order sheet says; "" if it is."""
-    if page.warnings and not order.warned:
-        return f"it has a warning: {page.warnings[0]}"
-    if (hidden := not_shown(page)) > order.hidden:
-        return f"{hidden} fetched fields are not shown"
-    for heading, rows in (("agent sent", order.sent), ("fetched by", order.fetched)):
-        if why := _rows_differ(page.section(heading), dict(rows), heading, blurred=order.blurred):
-            return why
-    return "" if order.labels is None else would_run.objection(page, order, order.labels)
-
-
-def not_shown(page: Page) -> int:
-    """How many fetched fields the screen says it does not show."""
-    rows = [" ".join(value.rows) for value in page.section("fetched by") if value.label == "Not shown"]
-    found = [_NOT_SHOWN.match(row) for row in rows]
-    return sum(int(match[1].replace(",", "")) if match else _UNREADABLE for match in found)
-
-
-def _rows_differ(values: list[Value], rows: dict[str, str], heading: str, *, blurred: bool) -> str:
-    left = dict(rows)
-    for value in values:
-        if value.placeholder:
-            continue
-        if value.label not in left:
-            return f"{heading}: the row {value.label!r} is not on the order sheet"
-        if not shows(value, left.pop(value.label), blurred=blurred):
-            return f"{heading}: {value.label!r} is {value.rows!r}"
-    return f"{heading}: no row for {sorted(left)}" if left else ""
-
-
-def shows(value: Value, text: str, *, blurred: bool = False) -> bool:
-    """Whether a value on screen shows this text, as far as a person can see."""
-    same = notation.same_quote if value.is_block else notation.same_field
-    return same(value.rows, text, as_seen_in_a_hurry if blurred else as_seen)
-
-
 def _line(item: Received) -> str:
     return f"{item.connector}.{item.op} {item.raw}{'' if item.happened else ' (not done)'}"
-
-
-def leaves(value: Any) -> list[str]:
-    """Every text and number in a value."""
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in leaves(item)]
-    if isinstance(value, list):
-        return [leaf for item in value for leaf in leaves(item)]
-    return [str(value)]

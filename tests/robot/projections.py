@@ -12,8 +12,8 @@ from aileron_tui.demo.sample_data import SampleAttachment
 from tests.robot import notation
 from tests.robot.bundle import Action, Input, Preview, Step
 from tests.robot.case import SIZES, Call, Case, Effect, Order
-from tests.robot.eyes import Page, Value
 from tests.robot.operator import Operator
+from tests.robot.page import Page, Value
 
 _EVIL: Final = "mallory@evil.example"
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w.-]+\w")
@@ -166,7 +166,8 @@ def _unordered(page: Page, shown: set[str], case: Case) -> str:
     if case.call.action != "send-draft":
         return ""
     files = case.more["ordered"]
-    words = ", ".join(f"{file.name} ({file.mime_type}, {file.size} bytes)" for file in files) or "none"
+    listed = [f"{file.name} ({file.mime_type}, {file.size} bytes)" for file in files]
+    words = json.dumps(listed) if listed else "none"
     found = rows.get("Attachments")
     if found is None or not notation.same_field(found.rows, words):
         return f"its attachments are {found.rows if found else None}"
