@@ -282,12 +282,13 @@ def _answer_filtered(operator: Operator, case: Case) -> None:
     operator.terminal.still(0.3)
     operator.terminal.press(ENTER)
     operator.terminal.still(1.2)
-    hidden = not operator.lists(case.call.action)
+    if operator.lists(case.call.action):
+        operator.differ("the filter does not hide the request")
     operator.keep_screen("filtered")
     operator.terminal.press(case.more["key"])
     operator.terminal.still(0.6)
     _, reply = operator.session.poll(first, case.call)
-    if hidden and reply.get("status") != "pending_approval":
+    if reply.get("status") != "pending_approval":
         operator.differ(f"`{case.more['key']}` answered a request that the filter hides: {reply}")
     operator.close_dialogs()
     operator.terminal.press("\x1b")

@@ -190,8 +190,10 @@ def _same_number(operator: Operator, case: Case) -> None:
     )
     if not shown or Decimal(shown) != Decimal(case.more["number"]) or wrong:
         operator.report.why = wrong or f"the number is {shown!r}"
+        operator.differ(f"an honest call cannot be recognised: {operator.report.why}")
         operator.deny()
     elif not operator.approve():
+        operator.differ(f"an honest call cannot be approved: {operator.report.why}")
         operator.deny()
     seen = Order((), {"Amount": shown}, {row.label: "".join(row.rows) for row in page.section("fetched")})
     pill = operator.finish(seen)

@@ -28,6 +28,7 @@ from tests.robot.case import Call, Case
 from tests.robot.eyes import Window
 from tests.robot.service import Service
 
+_CLEAN_TRIES: Final = 30
 OTHER_AGENT: Final = "claude-laptop"
 """The agent besides `default` that the gate knows."""
 
@@ -129,8 +130,11 @@ class Session:
 
     def is_clean(self) -> bool:
         """Whether nothing waits and no dialog is open, so that another case can start."""
-        text = self.terminal.text
-        return "nothing waiting" in text and ("· noth" in text or "nothing to answer" in text)
+        for _ in range(_CLEAN_TRIES):
+            text = self.terminal.still(0.05)
+            if "nothing waiting" in text and ("· noth" in text or "nothing to answer" in text):
+                return True
+        return False
 
     def call(self, call: Call) -> tuple[int, Any]:
         """Makes an agent's call without waiting for its end; the status and the reply."""
