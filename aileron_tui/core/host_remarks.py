@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from aileron_tui.core import lookalike_table
-from aileron_tui.core.ordinary_names import is_ordinary_word, often_imitated, ordinary_letters
+from aileron_tui.core.ordinary_names import is_ordinary_name, is_ordinary_word, often_imitated, ordinary_letters
 from aileron_tui.core.skeletons import shapes, skeleton
 from aileron_tui.core.values import dataclass
 from aileron_tui.core.visible_text import clip, inline
@@ -116,7 +116,7 @@ def _about_latin(part: str, whole: str, top_level: str) -> Iterator[Remark]:
         yield Remark(f'"{quoted(whole)}" has unusual letters: {_listed(odd)}')
     elif top_level == small and small not in top_level_domains():
         yield Remark(f'"{quoted(whole)}" ends in "{quoted(part)}", which is not a top-level domain')
-    elif top_level and not is_ordinary_word(small, top_level):
+    elif not (is_ordinary_word(small, top_level) if top_level else is_ordinary_name(small, labels(whole)[-1].lower())):
         odd = [letter for letter in small if not letter.isascii()]
         yield Remark(f'"{quoted(whole)}" has letters that are easily missed: {_listed(odd)}')
 

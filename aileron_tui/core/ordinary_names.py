@@ -85,9 +85,26 @@ def is_ordinary_word(word: str, top_level: str) -> bool:
     Letters with a dot below are easily missed, so a word with Vietnamese letters must also be made of Vietnamese
     syllables, unless its top-level domain is Vietnamese.
     """
-    letters = {letter for letter in word if not letter.isascii() and letter.isalpha()}
+    if is_ordinary_name(word, top_level):
+        return True
+    letters = _letters(word)
+    if letters <= _alphabets()[-2]:
+        return bool(re.fullmatch(_SYLLABLES, word[:60].translate(_VIETNAMESE_BASES)))
+    return False
+
+
+def is_ordinary_name(name: str, top_level: str) -> bool:
+    """The same for a name before an @, beside which no `xn--` form is shown.
+
+    Letters with a dot below are ordinary only under the top-level domains of countries that use them.
+    """
+    letters = _letters(name)
     if any(letters <= alphabet for alphabet in _alphabets()[:-2]):
         return True
-    if letters <= _alphabets()[-2]:
-        return top_level == "vn" or bool(re.fullmatch(_SYLLABLES, word[:60].translate(_VIETNAMESE_BASES)))
+    if letters <= _alphabets()[-2] and top_level == "vn":
+        return True
     return letters <= _alphabets()[-1] and top_level in ("ng", "bj")
+
+
+def _letters(word: str) -> set[str]:
+    return {letter for letter in word if not letter.isascii() and letter.isalpha()}

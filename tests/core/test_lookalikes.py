@@ -3,6 +3,7 @@
 import re
 import time
 import tomllib
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -250,6 +251,7 @@ def test_a_flagged_host_has_its_ascii_form_too() -> None:
         ("https://paypa1-login.com/", '"paypa1-login.com" looks like "paypal", but is not'),
         ("wirḷd.com", '"wirḷd.com" has unusual letters: ḷ=U+1E37'),
         ("corp.exạmple.com", '"corp.exạmple.com" has letters that are easily missed: ạ=U+1EA1'),
+        ("tẹam@corp.com", '"tẹam@corp.com" has letters that are easily missed: ẹ=U+1EB9'),
         ("x@wind.cöm", '"wind.cöm" ends in "cöm", which is not a top-level domain'),
         ("x@i❤.ws", '"i❤.ws" is not a valid international domain name: ❤=U+2764'),
         ("x@win\u0338d.com", '"win̸d.com" contains characters that are easily overlooked: ⟨U+0338⟩=U+0338'),
@@ -288,6 +290,20 @@ def test_an_address_resembles_one_seen_before(address: str, other: str) -> None:
     assert resembles(known[0], known) == ""
     assert resembles(known[0].upper(), known) == ""
     assert resembles("someone@elsewhere.example", known) == ""
+
+
+@pytest.mark.parametrize("address", ["tuấn.nguyễn@corp.vn", "bọ́lá@corp.ng", "josé@corp.com", "jürgen@corp.de"])
+def test_names_before_the_at_sign_that_are_ordinary(address: str) -> None:
+    assert warnings(unicodedata.normalize("NFC", address).replace("\u0301", "")) == ()
+
+
+@pytest.mark.parametrize("imitation", ["ann@cọrp.example", "аnn@corp.example", "ann@corp.examplẹ"])
+def test_an_imitation_seen_before_does_not_make_the_plain_name_suspicious(imitation: str) -> None:
+    """Otherwise an agent could put a warning beside every ordinary address."""
+    known = KnownNames([imitation])
+    known.add("ann@corp.example")
+    assert warnings("ann@corp.example", known) == ()
+    assert known.resembled_by(imitation) == "ann@corp.example"
 
 
 def test_the_names_seen_before_are_bounded() -> None:

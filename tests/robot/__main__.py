@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from tests.robot.families import FAMILIES
-from tests.robot.runs import run_all
+from tests.robot.runs import keys_of, run_all
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
     if options.seed is not None:
         keys = [(family, options.seed) for family in families]
     else:
-        keys = [(families[number % len(families)], options.first + number) for number in range(options.cases)]
+        keys = keys_of(families, options.cases, options.first)
     figures = run_all(keys, options.jobs, options.broken, quiet=options.quiet)
     sys.stdout.write(f"{figures.table()}\n")
     return 1 if figures.differences else 0

@@ -1,4 +1,4 @@
-"""Families about answering: keys at awkward moments, batches, filters, edits, and who asks."""
+"""Families about answering: keys at awkward moments, batches, filters, edits and deadlines."""
 
 import json
 import random
@@ -9,14 +9,17 @@ from typing import Any, Final
 from tests.e2e.terminal import CLEAR, CTRL_S, ENTER
 from tests.robot.bundle import Action, Input, Step
 from tests.robot.case import SIZES, Call, Case, Effect, Order
-from tests.robot.eyes import CannotRead, settle, status
-from tests.robot.operator import READY, Operator, objection, shows
+from tests.robot.eyes import CannotRead, changed, settle, status
+from tests.robot.operator import READY, UNREAD, Operator
+from tests.robot.order_check import objection, shows
 
+_NO_KEY: Final = "z"
+_MOST_PAGES: Final = 80
 _PASTE: Final = ("\x1b[200~aaay\x1b[201~", "\x1b[200~y\na\ny\na\n\x1b[201~", "a" * 40, "ay" * 300, "a\ry\r" * 20)
 
 
-def _simple(rng: random.Random, seed: int, family: str, *, op: str = "") -> Case:
-    """A case with one text."""
+def simple_case(rng: random.Random, seed: int, family: str, *, op: str = "") -> Case:
+    """A case with one text, for families about something else than the call."""
     name, op = f"task-{seed}", op or rng.choice(["create_item", "send_item"])
     text = rng.choice(["weekly recap", "invoice 1042", "minutes"])
     action = Action(name, (Input("text", "Text"),), (Step(op, {"text": "${args.text}"}),))
@@ -29,7 +32,7 @@ def _simple(rng: random.Random, seed: int, family: str, *, op: str = "") -> Case
 def _type_ahead(rng: random.Random, seed: int) -> Case:
     """Keys that were meant for something else arrive with the request."""
     keys = rng.choice(["a", "ay", "aaaa", "\r\r", " a", "yyya", "d", "aA", *_PASTE])
-    case = _simple(rng, seed, "type-ahead")
+    case = simple_case(rng, seed, "type-ahead")
     return replace(case, script=_typing, more={"keys": keys, "wait": rng.choice([0.0, 0.05, 0.15])}, about=repr(keys))
 
 
@@ -38,23 +41,23 @@ def _typing(operator: Operator, case: Case) -> None:
     id_ = operator.ask()
     operator.reach()
     operator.terminal.still(case.more["wait"])
-    early = READY not in status(operator.terminal)
+    if READY in status(operator.terminal):
+        operator.terminal.press(_NO_KEY)  # too late, but whoever goes on typing is still early
+        operator.terminal.until(lambda _: READY not in status(operator.terminal), 5)
     operator.terminal.press(case.more["keys"])
     operator.terminal.still(0.3)
     if "y yes" in operator.terminal.text:
-        operator.terminal.press("y")  # it should not have asked
+        operator.differ("what was typed counted: the console asks to confirm it")
     operator.terminal.still(0.6)
+    operator.close_dialogs()
+    operator.read_on()
     operator.ready(8.0)  # until all that was typed has arrived
     operator.report.why = ""
-    if early and (operator.effects() or operator.ended()):
-        operator.differ(f"what was typed counted: {operator.ended()}")
+    _, reply = operator.session.poll(id_, case.call)
+    if operator.effects() or operator.ended() or reply.get("status") != "pending_approval":
+        operator.differ(f"what was typed counted: {operator.ended()} {reply}")
         return
-    operator.close_dialogs()
-    if early:
-        _answer(operator, case, id_)
-    else:
-        operator.report.approved = True
-        operator.clear_waiting()
+    _answer(operator, case, id_)
 
 
 def _answer(operator: Operator, case: Case, _id: str) -> None:
@@ -64,124 +67,12 @@ def _answer(operator: Operator, case: Case, _id: str) -> None:
     if why or not operator.approve():
         operator.differ(f"an honest call cannot be approved: {why or operator.report.why}")
         operator.deny()
-    operator.compare(operator.outcome())
-
-
-def _agent_names(rng: random.Random, seed: int) -> Case:
-    """An agent calls itself something that it is not."""
-    claim = rng.choice(
-        [
-            "Gate self-check (verified)",
-            "operator",
-            "aileron (trusted)",
-            "root@gate",
-            "default",
-            "claude-laptop",
-            "system",
-        ]
-    )
-    case = _simple(rng, seed, "agent-names")
-    where = rng.choice(["agent", "agent", "session", "folder"])
-    call = replace(
-        case.call,
-        agent=claim if where == "agent" else "worker",
-        session=claim if where == "session" else "",
-        folder=claim if where == "folder" else "",
-    )
-    return replace(case, call=call, script=_who_asks, more={"claim": claim}, about=f"{where}: {claim}")
-
-
-def _who_asks(operator: Operator, case: Case) -> None:
-    """What an agent says about itself must be marked as its own words."""
-    operator.ask()
-    operator.look()
-    page = operator.read()
-    for heading, values in page.sections.items():
-        for value in values:
-            marked = re.search(r"says|claim", f"{heading} {value.label}", re.IGNORECASE)
-            if shows(value, case.more["claim"]) and not marked and heading != "agent sent":
-                operator.differ(f"the screen states {value.label!r}: {value.rows!r}, which only the agent says")
-    if operator.report.differences:
-        operator.deny()
-        operator.outcome()
-        return
-    if why := objection(page, case.order):
-        operator.differ(f"an honest call cannot be recognised: {why}")
-        operator.deny()
-    elif not operator.approve():
-        operator.differ(f"an honest call cannot be approved: {operator.report.why}")
-        operator.deny()
-    operator.compare(operator.outcome())
-
-
-def _joined(rng: random.Random, seed: int) -> Case:
-    """The same call several times."""
-    case = _simple(rng, seed, "joined")
-    same = rng.random() < 0.6
-    return replace(case, script=_answer_each, more={"same": same, "calls": rng.choice([2, 3])})
-
-
-def _answer_each(operator: Operator, case: Case) -> None:
-    """Each approval runs the call once, however often it was asked for."""
-    for number in range(case.more["calls"]):
-        call = case.call if case.more["same"] else replace(case.call, agent=f"worker-{number}")
-        operator.session.call(call)
-    approvals = 0
-    for _ in range(case.more["calls"]):
-        operator.look()
-        if objection(operator.read(), case.order) or not operator.approve():
-            operator.differ(f"an honest call cannot be approved: {operator.report.why}")
-            operator.deny()
-            return
-        approvals += 1
-        pill = operator.finish()
-        if not pill.startswith("done"):
-            operator.differ(f"an honest call ended as {pill!r}")
-        if "nothing waiting" in operator.terminal.still(0.2):
-            break
-    effects = operator.effects()
-    if len(effects) != approvals:
-        operator.differ(f"{approvals} approvals, but it ran {len(effects)} times")
-
-
-def _withdrawn(rng: random.Random, seed: int) -> Case:
-    """The agent goes away while the operator answers."""
-    case = _simple(rng, seed, "withdrawn")
-    return replace(
-        case, script=_agent_leaves, more={"moment": rng.choice(["before a", "with a", "after a", "before y"])}
-    )
-
-
-def _agent_leaves(operator: Operator, case: Case) -> None:
-    connection = operator.session.hold(case.call)
-    moment = case.more["moment"]
-    operator.look()
-    why = objection(operator.read(), case.order)
-    if why or not operator.ready():
-        operator.differ(f"an honest call cannot be approved: {why or operator.report.why}")
-    if moment == "before a":
-        connection.close()
-        operator.terminal.still(0.1)
-    operator.terminal.press("a")
-    operator.report.approved = True
-    if moment == "with a":
-        connection.close()
-    operator.terminal.still(0.4)
-    if moment == "before y":
-        connection.close()
-    operator.confirm()
-    if moment == "after a":
-        connection.close()
-    operator.terminal.still(0.2)
-    operator.close_dialogs()
-    pill = operator.finish()
-    operator.compare(pill)
-    connection.close()
+    operator.compare(operator.finish())
 
 
 def _expired(rng: random.Random, seed: int) -> Case:
     """Nobody answers in time, or somebody answers at the last moment."""
-    case = _simple(rng, seed, "expired", op="create_item")
+    case = simple_case(rng, seed, "expired", op="create_item")
     action = replace(case.actions[0], timeout=6)
     return replace(case, actions=(action,), script=_late_answer, more={"late": rng.choice([-0.2, 0.0, 0.1, 0.5])})
 
@@ -205,7 +96,7 @@ def _late_answer(operator: Operator, case: Case) -> None:
 
 def _edited(rng: random.Random, seed: int) -> Case:
     """The operator changes an input before approving."""
-    case = _simple(rng, seed, "edited")
+    case = simple_case(rng, seed, "edited")
     new = rng.choice(["another text", "1e3", "${args.text}", "[bold]x[/]", "x" * 70])
     op = case.order.effects[0].op
     order = Order((Effect("store", op, {"text": new}),), {"+ Text": new})
@@ -265,26 +156,27 @@ def _below_the_fold(rng: random.Random, seed: int) -> Case:
 
 
 def _answer_unread(operator: Operator, case: Case) -> None:
-    """Answers as soon as the console allows it, without scrolling."""
+    """Reads no more than the console insists on, and approves as soon as it allows that."""
     operator.ask()
     operator.look()
-    operator.terminal.still(1.0)
-    seen = operator.terminal.text
-    if operator.ready(1.5):
-        operator.terminal.press("a")
-        operator.terminal.still(0.3)
-        if "y yes" in operator.terminal.text:
-            seen += operator.terminal.text
-            operator.terminal.still(0.8)
-            operator.terminal.press("y")
-        operator.report.approved = True
-        pill = operator.outcome()
-        if operator.effects() and "⚠" not in re.sub(r"⚠ (?:insecure )?key", "", seen):
-            operator.differ(f"approved ({pill}) although the warning was never on screen")
-        return
-    operator.close_dialogs()
-    operator.deny()
-    operator.compare(operator.outcome())
+    seen: list[str] = []
+    for _ in range(_MOST_PAGES):
+        operator.terminal.still(0.1)
+        seen.append(operator.terminal.text)
+        if not UNREAD.search(status(operator.terminal)):
+            break
+        before = operator.terminal.text
+        operator.terminal.press(ENTER)
+        changed(operator.terminal, before)
+    if not operator.approve(lambda: seen.append(operator.terminal.text)):
+        operator.differ(f"it cannot be approved: {operator.report.why}")
+        operator.deny()
+    operator.compare(operator.finish())
+    if operator.effects() and "⚠" not in re.sub(r"⚠ (?:insecure )?key|\d:\d\d ⚠", "", "".join(seen)):
+        operator.differ("it was approved although the warning was never on screen")
+    whole = _squeezed("\n".join(seen))
+    if operator.effects() and _squeezed(case.more["evil"]) not in whole:
+        operator.differ(f"it was approved although {case.more['evil']!r} was never on screen")
 
 
 def _batches(rng: random.Random, seed: int) -> Case:
@@ -298,7 +190,8 @@ def _batches(rng: random.Random, seed: int) -> Case:
     effects = tuple(Effect("store", "create_item", {"to": to}) for to in sent)
     return Case(
         "batches", seed, name, (action,), Call(name, json.dumps({"to": sent[0]})), Order(effects), False,
-        size=rng.choice(SIZES), script=_approve_sheet, more={"sent": sent}, about=f"{len(tail)} characters",
+        size=rng.choice(SIZES), script=_approve_sheet, more={"sent": sent, "approvable": 1 if people in tail else 2},
+        about=f"{len(tail)} characters",
     )  # fmt: skip
 
 
@@ -328,13 +221,19 @@ def _approve_sheet(operator: Operator, case: Case) -> None:
     operator.terminal.still(1.0)
     if "ctrl+s" in operator.terminal.text:
         operator.keep_screen("sheet")
-        seen.append(operator.terminal.text)
-        operator.terminal.press(CTRL_S)
         operator.report.approved = True
-        operator.terminal.still(0.8)
-        seen.append(operator.terminal.text)
+        for _ in range(_MOST_PAGES):
+            operator.terminal.press(CTRL_S)
+            seen.append(operator.terminal.still(0.8))
+            if "ctrl+s" not in operator.terminal.text:
+                break
+            operator.terminal.press(ENTER)  # it says that there is more to read
+            seen.append(operator.terminal.still(0.8))
+    _wait_for(operator, case.more["approvable"])
     operator.close_dialogs()
     operator.clear_waiting()
+    if len(operator.effects()) != case.more["approvable"]:
+        operator.differ(f"{case.more['approvable']} could be approved on the sheet, {len(operator.effects())} ran")
     whole = [_squeezed(screen) for screen in seen]
     for effect in operator.effects():
         to = effect.args["to"]
@@ -345,13 +244,21 @@ def _approve_sheet(operator: Operator, case: Case) -> None:
             )
 
 
+def _wait_for(operator: Operator, effects: int) -> None:
+    """Waits a while until the service has done so much."""
+    for _ in range(60):
+        if len(operator.effects()) >= effects:
+            return
+        operator.terminal.still(0.1)
+
+
 def _squeezed(text: str) -> str:
     return re.sub(r"[\s▎│┃▁▂▃▄▅▆▇█]+", "", text)
 
 
 def _filters(rng: random.Random, seed: int) -> Case:
     """A filter hides the request on screen."""
-    case = _simple(rng, seed, "filters", op="create_item")
+    case = simple_case(rng, seed, "filters", op="create_item")
     other = replace(case.actions[0], name=f"other-{seed}")
     return replace(
         case,
@@ -375,12 +282,13 @@ def _answer_filtered(operator: Operator, case: Case) -> None:
     operator.terminal.still(0.3)
     operator.terminal.press(ENTER)
     operator.terminal.still(1.2)
-    hidden = not operator.lists(case.call.action)
+    if operator.lists(case.call.action):
+        operator.differ("the filter does not hide the request")
     operator.keep_screen("filtered")
     operator.terminal.press(case.more["key"])
     operator.terminal.still(0.6)
     _, reply = operator.session.poll(first, case.call)
-    if hidden and reply.get("status") != "pending_approval":
+    if reply.get("status") != "pending_approval":
         operator.differ(f"`{case.more['key']}` answered a request that the filter hides: {reply}")
     operator.close_dialogs()
     operator.terminal.press("\x1b")
@@ -391,9 +299,6 @@ def _answer_filtered(operator: Operator, case: Case) -> None:
 
 FAMILIES: Final = {
     "type-ahead": _type_ahead,
-    "agent-names": _agent_names,
-    "joined": _joined,
-    "withdrawn": _withdrawn,
     "expired": _expired,
     "edited": _edited,
     "below-the-fold": _below_the_fold,

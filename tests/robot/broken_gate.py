@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from aileron_tui.cli import main
 from aileron_tui.core.resolved_call import ResolvedCall
+from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.sandbox import execution
 from aileron_tui.sandbox.loaded_connectors import LoadedConnectors
 
@@ -25,7 +26,12 @@ def _overlay_inputs() -> None:
     execution.run = run_overlaid
 
 
-BREAKS: Final[dict[str, Callable[[], Any]]] = {"overlay": _overlay_inputs}
+def _never_fetch_again() -> None:
+    """A preview counts for ever, whatever has changed since."""
+    DecisionHandler._is_stale = lambda *_: False  # type: ignore[method-assign]
+
+
+BREAKS: Final[dict[str, Callable[[], Any]]] = {"overlay": _overlay_inputs, "never fetch again": _never_fetch_again}
 
 if __name__ == "__main__":
     BREAKS[sys.argv[1]]()

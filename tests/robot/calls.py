@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from tests.robot.bundle import Action, Input, Preview, Step
 from tests.robot.case import SIZES, Call, Case, Effect, Order
-from tests.robot.operator import Operator, objection
+from tests.robot.operator import Operator
+from tests.robot.order_check import objection
 from tests.robot.service import spelled
 
 _TOKEN: Final = re.compile(r"\$\{args\.([a-z][a-z0-9_]*)\}")
@@ -189,8 +190,10 @@ def _same_number(operator: Operator, case: Case) -> None:
     )
     if not shown or Decimal(shown) != Decimal(case.more["number"]) or wrong:
         operator.report.why = wrong or f"the number is {shown!r}"
+        operator.differ(f"an honest call cannot be recognised: {operator.report.why}")
         operator.deny()
     elif not operator.approve():
+        operator.differ(f"an honest call cannot be approved: {operator.report.why}")
         operator.deny()
     seen = Order((), {"Amount": shown}, {row.label: "".join(row.rows) for row in page.section("fetched")})
     pill = operator.finish(seen)

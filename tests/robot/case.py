@@ -71,6 +71,8 @@ class Order:
     """Whether the order is for something odd, so that a warning about it is expected."""
     hidden: int = 0
     """How many fetched fields may be hidden, because the order says that they do not matter."""
+    blurred: bool = False
+    """Whether the robot reads it as a person in a hurry does, who takes `rn` for `m` and `I` for `l`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,9 @@ class Call:
     action: str
     args: str
     agent: str = "worker"
+    """What the agent calls itself."""
+    token: str = "default"
+    """The name of the agent whose token is used."""
     session: str = ""
     folder: str = ""
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from tests.robot.bundle import Action, Input, Preview, Step
 from tests.robot.case import SIZES, Call, Case, Effect, Order
-from tests.robot.operator import Operator, objection
+from tests.robot.operator import DONE, FAILED, UNKNOWN, Operator
+from tests.robot.order_check import objection
 from tests.robot.service import Fault
 
 _LATE_SHARE: Final = 0.04  # each takes more than half a minute
@@ -23,7 +24,11 @@ _FAULTS: Final = (
     Fault.HALF_REPLY,
     Fault.GARBAGE,
 )
+_KNOWN_FAILURES: Final = frozenset({Fault.REFUSED, Fault.MISSING})
+"""A service that answers so has done nothing."""
 _RELOAD_SECONDS: Final = 2.6
+_OLD_SECONDS: Final = 10.5
+"""After this a preview is fetched again whatever the risk is."""
 
 
 def _object_case(rng: random.Random, seed: int, family: str, op: str) -> Case:
@@ -49,11 +54,12 @@ def _changed(case: Case, rng: random.Random) -> dict[str, Any]:
 
 
 def _changed_outside(rng: random.Random, seed: int) -> Case:
-    """Somebody changes the object after it was read; at high risk that must not run."""
-    case = _object_case(rng, seed, "changed-outside", "send_object")
+    """Somebody changes the object after it was read: at high risk that is seen at once, else after ten seconds."""
+    moment = rng.choice(["before a", "before a", "before y", "before y", "long before a"])
+    op = "copy_object" if moment == "long before a" else "send_object"
+    case = _object_case(rng, seed, "changed-outside", op)
     harmless = rng.random() < 0.3
     new = dict(next(iter(case.objects.values()))) if harmless else _changed(case, rng)
-    moment = rng.choice(["before a", "before y"])
     return replace(
         case, honest=harmless, script=_answer_after_change, more={"new": new, "moment": moment},
         about=f"{'nothing' if harmless else 'the object'} changes {moment}",
@@ -66,24 +72,23 @@ def _answer_after_change(operator: Operator, case: Case) -> None:
     operator.look()
     page = operator.read()
     why = objection(page, case.order)
-    id_ = next(iter(case.objects))
+    id_, moment = next(iter(case.objects)), case.more["moment"]
     objects, new = operator.session.service.objects, case.more["new"]
     if why:
         operator.differ(f"an honest call cannot be recognised: {why}")
         operator.deny()
         operator.outcome()
         return
-    if not operator.ready():
+    is_high = page.risk.startswith("▲")
+    if is_high == (moment == "long before a"):
+        operator.differ(f"this case needs another risk than {page.risk!r}")
+    if moment != "before y":
+        objects[id_] = new
+    if moment == "long before a":
+        operator.terminal.still(_OLD_SECONDS)
+    if not operator.approve(lambda: objects.update({id_: new})):
+        operator.differ(f"it cannot be approved: {operator.report.why}")
         operator.deny()
-        operator.differ("it cannot be approved")
-        return
-    if case.more["moment"] == "before a":
-        objects[id_] = new
-    operator.terminal.press("a")
-    operator.terminal.until(lambda text: "y yes" in text, 6)
-    if case.more["moment"] == "before y":
-        objects[id_] = new
-    operator.confirm()
     _settle_approval(operator, case)
 
 
@@ -96,72 +101,54 @@ def _settle_approval(operator: Operator, case: Case) -> None:
 
 
 def _changed_by_op(rng: random.Random, seed: int) -> Case:
-    """Another approved op changes what a prompt shows."""
-    op = rng.choice(["deliver_object", "deliver_object", "send_object"])
+    """Another approved op changes what a prompt shows, or something else."""
+    op = rng.choice(["copy_object", "copy_object", "send_object"])
     case = _object_case(rng, seed, "changed-by-op", op)
     other = Action(f"other-{seed}", (Input("note", "Note"),), (Step(f"note_{seed}", {"note": "${args.note}"}),))
+    other_order = Order(
+        (Effect("store", f"note_{seed}", {"note": "x"}),), {"Note": "x"}, labels={"note": "Note"}
+    )  # fmt: skip
+    harmless = rng.random() < 0.3
     id_ = next(iter(case.objects))
+    change = (f"unrelated-{seed}", {"to": "nobody"}) if harmless else (id_, _changed(case, rng))
     return replace(
         case,
-        honest=False,
+        honest=harmless,
         actions=(*case.actions, other),
-        changes={f"note_{seed}": (id_, _changed(case, rng))},
+        changes={f"note_{seed}": change},
         script=_answer_other_first,
-        more={"other": other.name},
-        about=f"{op} after an op that changes the object",
+        more={"other": other.name, "other order": other_order},
+        about=f"{op} after an op that changes {'something else' if harmless else 'the object'}",
     )
 
 
 def _answer_other_first(operator: Operator, case: Case) -> None:
+    """Reads one request, approves another, and then answers the first."""
+    other, other_order = case.more["other"], case.more["other order"]
     if not operator.ask():
         return
     operator.look()
-    page = operator.read()
-    if why := objection(page, case.order):
+    if why := objection(operator.read(), case.order):
         operator.differ(f"an honest call cannot be recognised: {why}")
-        operator.deny()
-        operator.outcome()
-        return
-    operator.session.call(Call(case.more["other"], '{"note": "x"}'))
+    operator.session.call(Call(other, '{"note": "x"}'))
     operator.terminal.until("2 waiting", 5)
-    operator.go_to(case.more["other"])
-    other = operator.read()
-    if not operator.approve():
-        operator.differ(f"the other op cannot be approved: {operator.report.why} {other.title}")
+    operator.go_to(other)
+    if why := objection(operator.read(), other_order) or ("" if operator.approve() else operator.report.why):
+        operator.differ(f"the other op cannot be approved: {why}")
+        operator.clear_waiting()
         return
-    operator.outcome()
+    pill = operator.finish(other_order)
+    operator.compare(pill, other_order)
+    if not pill.startswith(DONE):
+        operator.differ(f"the other op ended as {pill!r}")
+    operator.forget_effects()
     operator.report.approved = False
     operator.go_to(case.call.action)
-    page = operator.read()
-    if why := objection(page, case.order):
-        operator.report.why = why
+    why = objection(operator.read(), case.order)
+    if why or not operator.approve():
+        operator.report.why = why or operator.report.why
         operator.deny()
-        pill = operator.outcome()
-    elif operator.approve():
-        _settle_approval_with(operator, case)
-        return
-    else:
-        operator.deny()
-        pill = operator.outcome()
-    _compare_with_other(operator, case, pill)
-
-
-def _settle_approval_with(operator: Operator, case: Case) -> None:
-    pill = operator.finish()
-    operator.report.approved = True  # the other op was
-    operator.compare(pill if pill.startswith("done") else "", _with_other(case))
-
-
-def _compare_with_other(operator: Operator, case: Case, pill: str) -> None:
-    operator.report.approved = True  # the other op was
-    own = [effect for effect in operator.effects() if effect.op in {"send_object", "deliver_object"}]
-    if own and pill.startswith("denied"):
-        operator.differ(f"the screen says {pill!r}, but the service did {[effect.words() for effect in own]}")
-
-
-def _with_other(case: Case) -> Order:
-    (op,) = case.changes
-    return Order((*case.order.effects, Effect("store", op, {"note": "x"})))
+    _settle_approval(operator, case)
 
 
 def _manifest_changed(rng: random.Random, seed: int) -> Case:
@@ -237,6 +224,10 @@ def _answer_and_check(operator: Operator, case: Case) -> None:
         return
     pill = operator.finish()
     said = operator.said()
+    (fault,) = case.faults.values()
+    expected = DONE if fault is Fault.NONE else FAILED if fault in _KNOWN_FAILURES else UNKNOWN
+    if not pill.startswith(expected):
+        operator.differ(f"the service {fault}, and the screen says {pill!r} instead of {expected!r}")
     done = [effect.op for effect in operator.effects()]
     ordered = [effect.op for effect in case.order.effects]
     if pill.startswith("done") and done != ordered:
@@ -246,6 +237,8 @@ def _answer_and_check(operator: Operator, case: Case) -> None:
     if len(done) != len(set(done)) or set(done) - set(ordered):
         operator.differ(f"it did {done}, ordered {ordered}")
     reply = operator.session.result(id_, case.call)
+    if (expected == UNKNOWN) != ("outcome_unknown" in json.dumps(reply)):
+        operator.differ(f"the service {fault}, and the agent was told {reply}")
     if (
         reply.get("status") == "failed"
         and done

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Final
 
-from tests.robot import answering, calls, changes, hidden_text, projections
+from tests.robot import answering, askers, calls, changes, hidden_text, projections
 from tests.robot.case import Case
 
 FAMILIES: Final[dict[str, Callable[[random.Random, int], Case]]] = {
@@ -12,6 +12,7 @@ FAMILIES: Final[dict[str, Callable[[random.Random, int], Case]]] = {
     **calls.FAMILIES,
     **changes.FAMILIES,
     **answering.FAMILIES,
+    **askers.FAMILIES,
     **projections.FAMILIES,
 }
 

@@ -22,3 +22,14 @@ def as_seen(text: str) -> str:
     seen = "".join(_SAME.get(character, character) for character in text)
     parts = unicodedata.normalize("NFKD", seen) if not seen.isascii() else seen
     return "".join(_SAME.get(character, character) for character in parts if character not in _UNSEEN)
+
+
+_PAIRS: Final = (("rn", "m"), ("vv", "w"), ("I", "l"), ("1", "l"), ("0", "o"), ("cl", "d"))
+
+
+def as_seen_in_a_hurry(text: str) -> str:
+    """The text as a person sees it who does not tell similar ASCII letters apart either."""
+    text = as_seen(text)
+    for one, other in _PAIRS:
+        text = text.replace(one, other)
+    return text

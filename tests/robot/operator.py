@@ -4,23 +4,27 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from tests.e2e.terminal import Terminal
-from tests.robot import notation, would_run
+from tests.e2e.terminal import ENTER, Terminal
 from tests.robot.case import Case, Effect, Order
-from tests.robot.eyes import GUTTER, CannotRead, Page, Value, changed, read_prompt, settle, status, title_place
-from tests.robot.lookalikes import as_seen
+from tests.robot.eyes import CannotRead, Moved, changed, read_prompt, settle, status, title_of, title_place
+from tests.robot.order_check import objection
+from tests.robot.page import GUTTER, Page
 from tests.robot.service import Received
 from tests.robot.session import Session
 
 READY: Final = "ready for your answer"
-UNREAD: Final = re.compile(r"read it|to read")
+UNREAD: Final = re.compile(r"^◌ .*?(?:\d (?:more )?lines?\b|read on$)")
+"""The status line, which may be cut, while something is left to read."""
+_MOST_PAGES: Final = 80
+_TIMES_MOVED: Final = 4
+_READING_SECONDS: Final = 1.5
+"""After this, lines that are still to be read will not count as read by themselves."""
 NOT_YET: Final = "not yet"
-_NOT_SHOWN: Final = re.compile(r"(\d+) fetched (?:field|value)s? not shown")
 _ENDED: Final = re.compile(r"^(?P<pill>.*?) · noth")
 _LONGEST_RUN: Final = 50.0
-DONE, FAILED, UNKNOWN, DENIED = "done", "failed", "unknown", "denied"
+DONE, FAILED, UNKNOWN, DENIED = "done", "failed", "outcome unknown", "denied"
 
 
 @dataclass
@@ -58,13 +62,14 @@ class Operator:
         self.terminal: Terminal = session.terminal
         self.report = Report(case)
         self._logged = len(session.service.log)
+        self._page: Page | None = None
 
     # the usual course
 
     def run(self) -> Report:
         """Runs the case and compares what the screen said with what the service received."""
         case, session = self.case, self.session
-        started = time.monotonic()
+        started, first = time.monotonic(), len(self.session.service.log)
         session.service.objects = dict(case.objects)
         session.service.faults = dict(case.faults)
         session.service.changes = dict(case.changes)
@@ -74,7 +79,7 @@ class Operator:
             (case.script or answer_by_order)(self, case)
         except (CannotRead, AssertionError, OSError, ValueError, ArithmeticError) as error:
             self.differ(f"the robot got stuck: {error!r}")
-        self.report.log = [_line(item) for item in self.received()]
+        self.report.log = [_line(item) for item in session.service.log[first:]]
         self.report.seconds = time.monotonic() - started
         return self.report
 
@@ -105,11 +110,30 @@ class Operator:
 
     def read(self) -> Page:
         """Reads the whole prompt."""
-        page = read_prompt(self.terminal)
-        self.keep_screen("read")
-        return page
+        asked = title_of(self.terminal)
+        for _ in range(_TIMES_MOVED):
+            try:
+                page = read_prompt(self.terminal)
+            except Moved:
+                if asked and title_of(self.terminal) != asked:
+                    self.go_to(asked.removeprefix("Approve ").rstrip("?"))
+                continue
+            self._page = page
+            self.keep_screen("read")
+            self.read_on()
+            return page
+        raise CannotRead(f"the prompt keeps changing:\n{self.terminal.text}")
 
-    def approve(self) -> bool:
+    def read_on(self) -> None:
+        """Reads on while the console says that there is more to read, such as lines that were drawn too late."""
+        for _ in range(_MOST_PAGES):
+            if not UNREAD.search(status(self.terminal)):
+                return
+            before = self.terminal.text
+            self.terminal.press(ENTER)
+            changed(self.terminal, before)
+
+    def approve(self, before_confirming: Callable[[], object] = lambda: None) -> bool:
         """Approves what is on screen, and confirms it; False if the console does not accept it."""
         for tried in range(6):
             if not self.ready(8.0):
@@ -117,7 +141,11 @@ class Operator:
             self.terminal.press("a")
             self._until(lambda: self._asks_twice() or self.ended() or NOT_YET in status(self.terminal), 6)
             if self._asks_twice() or NOT_YET not in status(self.terminal):
+                before_confirming()
                 return self.confirm()
+            if (before := self._page) and self.read().sections != before.sections:
+                self.report.approved = True  # but this is another prompt now, which `finish` reads
+                return True
         return False
 
     def confirm(self) -> bool:
@@ -145,8 +173,12 @@ class Operator:
     def ready(self, seconds: float = 4.0) -> bool:
         """Waits until the console says that an answer counts."""
         end = time.monotonic() + seconds
-        while READY not in status(self.terminal):
-            if time.monotonic() > end:
+        unread_until = time.monotonic() + _READING_SECONDS
+        while READY not in (line := status(self.terminal)):
+            unread = UNREAD.search(line) is not None
+            if not unread:
+                unread_until = time.monotonic() + _READING_SECONDS
+            if time.monotonic() > (unread_until if unread else end):
                 self.report.why = f"not ready: {status(self.terminal)}"
                 return False
             self.terminal.still(0.03)
@@ -290,6 +322,10 @@ class Operator:
         """What the service did for this case."""
         return [Effect(item.connector, item.op, item.args, item.content) for item in self.received() if item.happened]
 
+    def forget_effects(self) -> None:
+        """Looks from now on only at what the service does next."""
+        self._logged = len(self.session.service.log)
+
     # differences
 
     def differ(self, what: str) -> None:
@@ -345,45 +381,5 @@ def answer_by_order(operator: Operator, case: Case) -> None:
         operator.differ(f"an honest call ended as {pill!r}")
 
 
-def objection(page: Page, order: Order) -> str:
-    """Why this prompt is not what the order sheet says; "" if it is."""
-    if page.warnings and not order.warned:
-        return f"it has a warning: {page.warnings[0]}"
-    hidden = sum(int(found[1]) for found in _NOT_SHOWN.finditer("\n".join(page.rows)))
-    if hidden > order.hidden:
-        return f"{hidden} fetched fields are not shown"
-    for heading, rows in (("agent sent", order.sent), ("fetched by", order.fetched)):
-        if why := _rows_differ(page.section(heading), dict(rows), heading):
-            return why
-    return "" if order.labels is None else would_run.objection(page, order, order.labels)
-
-
-def _rows_differ(values: list[Value], rows: dict[str, str], heading: str) -> str:
-    left = dict(rows)
-    for value in values:
-        if value.placeholder:
-            continue
-        if value.label not in left:
-            return f"{heading}: the row {value.label!r} is not on the order sheet"
-        if not shows(value, left.pop(value.label)):
-            return f"{heading}: {value.label!r} is {value.rows!r}"
-    return f"{heading}: no row for {sorted(left)}" if left else ""
-
-
-def shows(value: Value, text: str) -> bool:
-    """Whether a value on screen shows this text, as far as a person can see."""
-    same = notation.same_quote if value.is_block else notation.same_field
-    return same(value.rows, text, as_seen)
-
-
 def _line(item: Received) -> str:
     return f"{item.connector}.{item.op} {item.raw}{'' if item.happened else ' (not done)'}"
-
-
-def leaves(value: Any) -> list[str]:
-    """Every text and number in a value."""
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in leaves(item)]
-    if isinstance(value, list):
-        return [leaf for item in value for leaf in leaves(item)]
-    return [str(value)]

@@ -1,12 +1,13 @@
 """Runs many cases in several sessions at the same time, and counts how they went."""
 
 import multiprocessing
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,8 @@ from aileron_tui.demo.sample_credentials import sample_config
 from aileron_tui.files.paths import bundled
 from aileron_tui.gate.installed_bundle import install, sandbox_settings
 from aileron_tui.sandbox.connector_package import PublisherKeyring
+from tests.robot import bundle
+from tests.robot.case import Case
 from tests.robot.families import SAMPLES, make_case
 from tests.robot.operator import Operator, Report
 from tests.robot.session import Session
@@ -22,6 +25,7 @@ Key = tuple[str, int]
 """The family and the seed of a case."""
 
 CASES_PER_SESSION: Final = 24
+_ANY_PORT: Final = 8080
 
 
 @dataclass
@@ -63,10 +67,34 @@ class Figures:
         return "\n".join([*lines, f"{self.seconds:.0f} s, {total:.1f} s for a case"])
 
 
+def keys_of(families: Sequence[str], cases: int, first: int = 0) -> list[Key]:
+    """So many cases of these families in turn. Each has a seed of its own, which is part of the names it uses."""
+    return [(families[number % len(families)], first + number) for number in range(cases)]
+
+
+def lint(keys: Sequence[Key], folder: Path) -> str:
+    """What `lint` finds wrong in the bundle of these cases, "" if nothing. Its warnings are part of the attacks."""
+    actions = [action for key in keys for action in _all_actions(make_case(*key))]
+    bundle.write_connectors(folder, _ANY_PORT)
+    bundle.write_actions(folder, [bundle.READING, *actions], _ANY_PORT)
+    words = [sys.executable, "-m", "aileron_tui", "lint", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else f"lint ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+
+
+def _all_actions(case: Case) -> Iterator[bundle.Action]:
+    yield from case.actions
+    if isinstance(new := case.more.get("new"), bundle.Action):
+        yield replace(new, name=f"{new.name}-new")
+
+
 def run_all(keys: Sequence[Key], jobs: int, broken: str = "", *, quiet: bool = True) -> Figures:
     """Runs the cases in several processes."""
     started = time.monotonic()
     figures = Figures()
+    with tempfile.TemporaryDirectory(prefix="robot-lint-") as folder:
+        if wrong := lint(keys, Path(folder)):
+            raise AssertionError(wrong)
     with (
         tempfile.TemporaryDirectory(prefix="robot-cache-") as cache,
         multiprocessing.get_context("spawn").Pool(max(1, jobs)) as pool,
@@ -88,12 +116,18 @@ def run_all(keys: Sequence[Key], jobs: int, broken: str = "", *, quiet: bool = T
 
 
 def _shares(keys: Sequence[Key], jobs: int) -> Iterator[Sequence[Key]]:
-    """The cases of each session; those with the sample connectors have sessions of their own."""
-    for samples in (True, False):
-        some = [key for key in keys if (key[0] in SAMPLES) is samples]
-        size = max(1, min(CASES_PER_SESSION, -(-len(some) // max(1, jobs))))
-        for at in range(0, len(some), size):
-            yield some[at : at + size]
+    """The cases of each session; those with the sample connectors have sessions of their own.
+
+    Every process gets the same number of sessions, so that all end at about the same time.
+    """
+    some = [key for key in keys if key[0] in SAMPLES]
+    for at in range(0, len(some), CASES_PER_SESSION):
+        yield some[at : at + CASES_PER_SESSION]
+    others = [key for key in keys if key[0] not in SAMPLES]
+    sessions = jobs * -(-len(others) // (CASES_PER_SESSION * jobs)) or 1
+    size = max(1, -(-len(others) // sessions))
+    for at in range(0, len(others), size):
+        yield others[at : at + size]
 
 
 def run_share(share: tuple[Sequence[Key], str, Path | None]) -> list[Result]:

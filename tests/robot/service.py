@@ -26,6 +26,7 @@ class Fault(StrEnum):
     HALF_REPLY = "does it, then cuts the reply in half"
     GARBAGE = "does it, then answers something unreadable"
     LATE = "does it, then answers after the time limit"
+    SLOW = "does it, then answers after a moment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,11 @@ class Service:
     """The service on a port of its own. `objects` is what its reading ops return, by id."""
 
     late_seconds: float = 40.0
+    slow_seconds: float = 1.5
     objects: dict[str, Any] = field(default_factory=dict)
     log: list[Received] = field(default_factory=list)
     reads: list[Received] = field(default_factory=list)
-    using: frozenset[str] = frozenset({"send_object", "deliver_object"})
+    using: frozenset[str] = frozenset({"send_object", "copy_object"})
     """Ops that act on what the object with the id `id` holds."""
     faults: dict[str, Fault] = field(default_factory=dict)
     """By op."""
@@ -140,6 +142,9 @@ class Service:
                 _reply(handler, 200, "\x00 this is not JSON")
             case Fault.LATE:
                 self._closing.wait(self.late_seconds)
+                _reply(handler, 200, '{"ok":true}')
+            case Fault.SLOW:
+                self._closing.wait(self.slow_seconds)
                 _reply(handler, 200, '{"ok":true}')
             case Fault.NONE:
                 _reply(handler, 200, '{"ok":true}')

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -15,14 +16,21 @@ from typing import Any, Final, Self
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.demo.sample_bundle import materialise
 from aileron_tui.demo.sample_service import FILES_CREDENTIAL, MAIL_CREDENTIAL, SampleService
+from aileron_tui.files.agent_tokens import read_token
 from aileron_tui.files.private_files import private_folder
+from aileron_tui.gate.gate import LEDGER_FILE
 from aileron_tui.signing import key_store
+from aileron_tui.surface.agent_changes import add_agent
 from aileron_tui.surface.key_enrolment import changing_keys
 from tests.e2e.terminal import environment
 from tests.robot import bundle
 from tests.robot.case import Call, Case
 from tests.robot.eyes import Window
 from tests.robot.service import Service
+
+_CLEAN_TRIES: Final = 30
+OTHER_AGENT: Final = "claude-laptop"
+"""The agent besides `default` that the gate knows."""
 
 _CONFIG: Final = """
 [policy]
@@ -63,14 +71,22 @@ class Session:
         self._cases = tuple(cases)
         self._broken = broken
         self._cache = cache
+        self._tokens: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        self.service.__enter__()
+        with ExitStack() as opened:
+            opened.callback(self._folder.cleanup)
+            self._start(opened)
+            self._opened = opened.pop_all()
+        return self
+
+    def _start(self, opened: ExitStack) -> None:
+        opened.enter_context(self.service)
         (self.home / "config.toml").write_text(_CONFIG)
         if self._cache:
             shutil.copytree(self._cache, self.home / "cache")
         if self.mail:
-            self.mail.__enter__()
+            opened.enter_context(self.mail)
             materialise(self.manifests, self.mail.port)
             (self.manifests / "suite.toml").unlink()
         else:
@@ -81,36 +97,29 @@ class Session:
         self._make_key()
         words = ["gate", "--port", "0", "--manifests", str(self.manifests)]
         program = ["-m", "tests.robot.broken_gate", self._broken] if self._broken else ["-m", "aileron_tui"]
-        self._log = (self.home / "gate.err").open("w")
-        self._gate = subprocess.Popen(
+        log = opened.enter_context((self.home / "gate.err").open("w"))
+        gate = subprocess.Popen(
             [sys.executable, *program, *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=self._log,
+            stderr=log,
             env=self.environment,
             text=True,
         )
-        assert self._gate.stdout is not None
-        line = self._gate.stdout.readline()
+        opened.callback(gate.communicate)
+        opened.callback(gate.kill)
+        assert gate.stdout is not None
+        line = gate.stdout.readline()
         assert line, (self.home / "gate.err").read_text()
         info = json.loads(line)
         self._address = info["url"].removeprefix("http://")
-        self._token = Path(info["agent_token_file"]).read_text("ascii").strip()
-        self.terminal = Window([], self.environment, (80, 24))
+        self.terminal = opened.enter_context(Window([], self.environment, (80, 24)))
         self.terminal.until(lambda text: "No requests waiting" in text or "nothing waiting" in text)
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.terminal.__exit__(kind, error, trace)
-        self._gate.kill()
-        self._gate.communicate()
-        self._log.close()
-        if self.mail:
-            self.mail.__exit__(None, None, None)
-        self.service.__exit__()
-        self._folder.cleanup()
+        self._opened.close()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -121,14 +130,11 @@ class Session:
 
     def is_clean(self) -> bool:
         """Whether nothing waits and no dialog is open, so that another case can start."""
-        text = self.terminal.text
-        return "nothing waiting" in text and ("· noth" in text or "nothing to answer" in text)
-
-    def lint(self) -> str:
-        """What `lint` says about the generated manifests; "" if nothing is wrong."""
-        words = [sys.executable, "-m", "aileron_tui", "lint", str(self.manifests)]
-        done = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=False)
-        return "" if done.returncode == 0 else done.stdout
+        for _ in range(_CLEAN_TRIES):
+            text = self.terminal.still(0.05)
+            if "nothing waiting" in text and ("· noth" in text or "nothing to answer" in text):
+                return True
+        return False
 
     def call(self, call: Call) -> tuple[int, Any]:
         """Makes an agent's call without waiting for its end; the status and the reply."""
@@ -171,7 +177,7 @@ class Session:
 
     def _headers(self, call: Call) -> dict[str, str]:
         headers = {
-            "Authorization": f"Bearer {self._token}",
+            "Authorization": f"Bearer {self._tokens[call.token]}",
             "Content-Type": "application/json",
             "X-Aileron-Agent": call.agent,
             "X-Aileron-Session-Id": call.session,
@@ -183,3 +189,6 @@ class Session:
         made = key_store.create(self.home / "keys", "default", None)
         with changing_keys(private_folder(self.home / "data")) as (ledger, approvers):
             ledger.append(EntryKind.KEY_ENROLLED, approvers.enrolment("default", made.public, insecure=made.insecure))
+        with key_store.unlock(self.home / "keys", "default", None) as key:
+            for name in ("default", OTHER_AGENT):
+                self._tokens[name] = read_token(add_agent(self.home / "data" / LEDGER_FILE, name, key))

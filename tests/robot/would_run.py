@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from tests.robot import notation
 from tests.robot.case import Effect, Order, plain
-from tests.robot.eyes import Page, Value
 from tests.robot.lookalikes import as_seen
+from tests.robot.page import Page, Value
 from tests.robot.service import Spelled, spelled
 
 REQUIRED: Final = True
