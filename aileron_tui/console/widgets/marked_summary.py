@@ -16,7 +16,7 @@ from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.visible_text import clip, inline
 
 NAME_WIDTH: Final = 60
-_MAX_ROWS: Final = 5
+_MAX_ROWS: Final = 8
 _MAX_VALUE: Final = 120
 _MAX_SENTENCE: Final = 200
 
