@@ -165,10 +165,8 @@ class DecisionHandler:
             return replies.error(503, "not_recorded", f"nothing was run, because its result could not be stored: {why}")
         edit = request.edit if decision.edits is not None else None
         digest = edit.prompt.digest if edit else request.digest
-        try:
-            self._verify(request, decision, digest)
-        except EnvelopeRefused as refused:
-            return await self._refuse(request, refused)
+        if refused := await self._refused(request, decision, digest):
+            return refused
         if not decision.approved:
             return await self._record(request, decision, digest, edit)
         if edit is None and request.preview_state is PreviewState.FETCHING:
@@ -177,10 +175,24 @@ class DecisionHandler:
         # Nothing else may begin on its connectors between the last look at the preview and the start of the op.
         try:
             async with self._gate_state.activity.exclusive(connector_names(request.call), _LONGEST_WAIT_FOR_OPS):
-                changed = await self._preview_changed(request, edit)
-                return changed or await self._record(request, decision, digest, edit)
+                if changed := await self._preview_changed(request, edit):
+                    return changed
+                # Meanwhile the preview may have been fetched again, or the key or the agent may have been revoked.
+                if refused := await self._refused(request, decision, edit.prompt.digest if edit else request.digest):
+                    return refused
+                if self._agents.current().is_revoked(request.agent):
+                    return self._withdrawn(request)
+                return await self._record(request, decision, digest, edit)
         except TimeoutError:
             return _busy(request)
+
+    async def _refused(self, request: GateRequest, decision: SubmittedDecision, digest: str) -> Reply | None:
+        """Verifies a decision; returns the reply that refuses it, or None if it is valid now for this digest."""
+        try:
+            self._verify(request, decision, digest)
+        except EnvelopeRefused as refused:
+            return await self._refuse(request, refused)
+        return None
 
     async def _record(self, request: GateRequest, decision: SubmittedDecision, digest: str, edit: Edit | None) -> Reply:
         """Records a verified decision and applies it."""
@@ -282,6 +294,12 @@ class DecisionHandler:
         self._gate_state.spawn(self._requests.end_unanswered(request, RequestState.EXPIRED))
         message = "the request has expired; nobody answered in time"
         return replies.error(409, "INVALID_STATE", message, state=RequestState.EXPIRED)
+
+    def _withdrawn(self, request: GateRequest) -> Reply:
+        """The reply to a decision on a request whose agent was revoked in the meantime. The request ends now."""
+        self._gate_state.spawn(self._requests.end_unanswered(request, RequestState.WITHDRAWN, REVOKED))
+        message = f"the request is withdrawn: {REVOKED}"
+        return replies.error(409, "INVALID_STATE", message, state=RequestState.WITHDRAWN)
 
     def _prompt_changed(self, request: GateRequest, item: Json) -> Reply:
         message = "the prompt is not the one that was signed; review it, then decide"

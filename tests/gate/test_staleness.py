@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
-from aileron_tui.gate.gate import Gate
+from aileron_tui.gate.gate import LEDGER_FILE, Gate
+from aileron_tui.gate.replies import Reply
+from aileron_tui.ledger.open_store import open_ledger
+from aileron_tui.surface.agent_changes import add_agent, revoke_agent
 from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
 
 MALLORY = "mallory@evil.example"
@@ -251,3 +255,64 @@ def test_files_are_checked_too(env: GateEnv, approved_first: str) -> None:
             assert dig(reply.body, "item", "state") == RequestState.PENDING
 
     run_async(work())
+
+
+async def held_up(env: GateEnv, gate: Gate, item: JsonObject) -> "asyncio.Task[Reply]":
+    """Approves a request while an earlier approval on the same connector still waits for its slow preview."""
+    first = await shown(gate, "delete-draft", draft_id="r-18220")
+    env.service.slow_seconds, env.service.faults["r-18220"] = 1.5, ServiceFault.SLOW
+    asyncio.create_task(gate.decide(str(first["id"]), env.decision(first)))  # noqa: RUF006  # ends with the gate
+    await asyncio.sleep(0.1)
+    deciding = asyncio.create_task(gate.decide(str(item["id"]), env.decision(item)))
+    await asyncio.sleep(0.1)
+    assert not deciding.done()
+    return deciding
+
+
+def test_a_preview_fetched_again_while_an_approval_waits_for_its_connector(env: GateEnv) -> None:
+    """The signed prompt was verified before the wait; afterwards the request shows another recipient."""
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            deciding = await held_up(env, gate, send)
+            env.service.mailbox.update_draft("r-12345", raw_mail(MALLORY))
+            assert recipients(dig((await gate.refresh(str(send["id"]), {})).body, "item")) == [MALLORY]
+            reply = await deciding
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert recipients(dig(reply.body, "item")) == [MALLORY]
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_a_key_that_is_revoked_while_its_approval_waits_for_the_connector(env: GateEnv) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            deciding = await held_up(env, gate, send)
+            with open_ledger(env.data / LEDGER_FILE, role="test", guest=True) as ledger:
+                ledger.append(EntryKind.KEY_REVOKED, gate.approvers().revocation("tester"))
+            reply = await deciding
+            assert (reply.status, code(reply)) == (403, "revoked_key")
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_an_agent_that_is_revoked_while_an_approval_waits_for_the_connector(env: GateEnv) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            add_agent(env.data / LEDGER_FILE, "agent-1", env.key)
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            deciding = await held_up(env, gate, send)
+            revoke_agent(env.data / LEDGER_FILE, "agent-1", env.key)
+            reply = await deciding
+            assert (reply.status, code(reply)) == (409, "INVALID_STATE")
+            while (item := gate.find_request(str(send["id"]))) and item["state"] == RequestState.PENDING:
+                await asyncio.sleep(0.01)
+            assert item is not None
+            assert item["state"] == RequestState.WITHDRAWN
+
+    run_async(work())
+    assert env.service.sent == ()
