@@ -263,10 +263,13 @@ class RequestHandler:
     async def resolve_again(self) -> None:
         """Resolves every waiting call with the bundle that was just loaded. What differs is a new prompt.
 
-        A request that the bundle no longer allows is withdrawn.
+        A request that the bundle no longer allows is withdrawn. Requests that are still being recorded count, too: they
+        were made with the bundle before.
         """
         changed: list[EntryDraft] = []
-        for request in list(self._gate_state.pending()):
+        for request in tuple(self._gate_state.open_requests.values()):
+            if request.state is not RequestState.PENDING:
+                continue
             action = self._gate_state.installed.actions.get(request.action.name)
             if why := no_longer_possible(action, request.args):
                 await self.end_unanswered(request, RequestState.WITHDRAWN, why)

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -79,3 +80,37 @@ def test_a_stored_outcome_counts_even_if_the_action_is_gone(env: GateEnv) -> Non
         record = reader.find(id_)
     assert record is not None
     assert record.outcome == RequestState.EXECUTED
+
+
+def test_a_request_made_while_a_reload_is_recorded_is_resolved_again(
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was made with the manifests before, and is not recorded yet when the others are resolved again."""
+    reloading, go_on = threading.Event(), threading.Event()
+    append = SqliteLedger.append_all
+
+    def slow(ledger: SqliteLedger, drafts: Sequence[EntryDraft]) -> Head:
+        if any(draft.kind == EntryKind.CONFIG_CHANGED for draft in drafts):
+            reloading.set()
+            go_on.wait(10)
+        elif any(draft.kind == EntryKind.REQUESTED for draft in drafts):
+            time.sleep(0.2)
+        return append(ledger, drafts)
+
+    async def work() -> None:
+        monkeypatch.setattr(SqliteLedger, "append_all", slow)
+        async with env.gate() as gate:
+            (env.manifests / "actions" / "send-draft.md").unlink()
+            assert await asyncio.to_thread(reloading.wait, 10)
+            asking = asyncio.create_task(ask(gate))
+            await asyncio.sleep(0.1)
+            go_on.set()
+            id_ = str((await asking).body["approval_id"])
+            for _ in range(500):
+                if (item := gate.find_request(id_)) and item["state"] != RequestState.PENDING:
+                    break
+                await asyncio.sleep(0.01)
+            assert item is not None
+            assert item["state"] == RequestState.WITHDRAWN
+
+    run_async(work())
