@@ -1,5 +1,6 @@
 """Handles decisions: only the first valid one counts, and only for exactly what was shown."""
 
+import asyncio
 import contextlib
 from datetime import timedelta
 from typing import Final
@@ -239,7 +240,12 @@ class DecisionHandler:
         if not await self._gate_state.activity.wait_until_idle(name, _LONGEST_WAIT_FOR_OPS):
             return _busy(request)
         try:
-            fetched = await self._requests.fetch_preview(request, call)
+            # Nothing can begin on the connector meanwhile, so this must not wait long for a thread.
+            async with asyncio.timeout(_LONGEST_WAIT_FOR_OPS):
+                fetched = await self._requests.fetch_preview(request, call)
+        except TimeoutError:
+            message = "the preview could not be fetched again in time; approve again later"
+            return replies.error(409, "CONNECTOR_BUSY", message, state=request.state)
         except AileronError as error:
             return replies.not_recorded(error)
         if fetched is None or fetched.result == shown.result:

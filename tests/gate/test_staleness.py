@@ -13,10 +13,11 @@ from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
+from aileron_tui.gate.gate_state import GateLimits
 from aileron_tui.gate.replies import Reply
 from aileron_tui.ledger.open_store import open_ledger
 from aileron_tui.surface.agent_changes import add_agent, revoke_agent
-from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
+from tests.gate.conftest import ASKER, GateEnv, ask, code, dig, previewed_request, result_of, run_async
 
 MALLORY = "mallory@evil.example"
 
@@ -313,6 +314,32 @@ def test_an_agent_that_is_revoked_while_an_approval_waits_for_the_connector(env:
                 await asyncio.sleep(0.01)
             assert item is not None
             assert item["state"] == RequestState.WITHDRAWN
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_an_approval_whose_preview_waits_for_a_thread_does_not_keep_the_connector(env: GateEnv) -> None:
+    """The threads of its agent are busy with other previews; other agents need the connector."""
+    env.limits = GateLimits(refresh_threads=4)  # one for an agent
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            slow = await shown(gate, "send-draft", draft_id="r-18220")
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            env.service.slow_seconds, env.service.faults["r-18220"] = 4.0, ServiceFault.SLOW
+            refreshes = [asyncio.create_task(gate.refresh(str(slow["id"]), {"edited_payload": {}})) for _ in range(6)]
+            await asyncio.sleep(0.1)
+            deciding = asyncio.create_task(gate.decide(str(send["id"]), env.decision(send)))
+            await asyncio.sleep(0.1)
+            async with asyncio.timeout(15):
+                call = gate.call("list-drafts", {"limit": 1}, ASKER, agent="agent-2")
+                assert (await call).status == 200
+            reply = await deciding
+            assert (reply.status, code(reply)) == (409, "CONNECTOR_BUSY")
+            assert dig(reply.body, "error", "message").startswith("the preview could not be fetched")
+            for refresh in refreshes:
+                refresh.cancel()
 
     run_async(work())
     assert env.service.sent == ()
