@@ -1,5 +1,6 @@
 """Handles decisions: only the first valid one counts, and only for exactly what was shown."""
 
+import asyncio
 import contextlib
 from typing import Final
 
@@ -36,6 +37,7 @@ PREVIEW_MAX_AGE: Final = 10.0
 """How many seconds old a preview may be at approval; an older one is fetched again and compared."""
 
 _LONGEST_WAIT_FOR_APPROVALS: Final = 90.0
+_LONGEST_WAIT_FOR_PREVIEW: Final = 10.0
 
 
 class DecisionHandler:
@@ -170,10 +172,8 @@ class DecisionHandler:
             return replies.error(503, "not_recorded", f"nothing was run, because its result could not be stored: {why}")
         edit = request.edit if decision.edits is not None else None
         digest = edit.prompt.digest if edit else request.digest
-        try:
-            self._verify(request, decision, digest)
-        except EnvelopeRefused as refused:
-            return await self._refuse(request, refused)
+        if refused := await self._refused(request, decision, digest):
+            return refused
         if not decision.approved:
             return await self._record(request, decision, digest, edit)
         if self._requests.is_outdated(request):
@@ -187,14 +187,25 @@ class DecisionHandler:
             async with self._gate_state.activity.exclusive(names, _LONGEST_WAIT_FOR_APPROVALS):
                 if changed := await self._preview_changed(request, edit):
                     return changed
-                # Both may have happened while the approval waited; the request is withdrawn or resolved again soon.
+                # Meanwhile the preview may have been fetched again, the manifests reloaded, or the key or the agent
+                # revoked.
+                if refused := await self._refused(request, decision, edit.prompt.digest if edit else request.digest):
+                    return refused
                 if self._agents.current().is_revoked(request.agent):
-                    return replies.error(409, "INVALID_STATE", REVOKED, state=request.state)
+                    return self._withdrawn(request)
                 if self._requests.is_outdated(request):
                     return _outdated(request)
                 return await self._record(request, decision, digest, edit)
         except TimeoutError:
             return _busy(request)
+
+    async def _refused(self, request: GateRequest, decision: SubmittedDecision, digest: str) -> Reply | None:
+        """Verifies a decision; returns the reply that refuses it, or None if it is valid now for this digest."""
+        try:
+            self._verify(request, decision, digest)
+        except EnvelopeRefused as refused:
+            return await self._refuse(request, refused)
+        return None
 
     async def _record(self, request: GateRequest, decision: SubmittedDecision, digest: str, edit: Edit | None) -> Reply:
         """Records a verified decision and applies it."""
@@ -241,7 +252,12 @@ class DecisionHandler:
         if not await self._gate_state.activity.wait_until_idle(name):
             return _busy(request)
         try:
-            fetched = await self._requests.fetch_preview(request, call)
+            # Nothing can begin on the connector meanwhile, so this must not wait long for a thread.
+            async with asyncio.timeout(_LONGEST_WAIT_FOR_PREVIEW):
+                fetched = await self._requests.fetch_preview(request, call)
+        except TimeoutError:
+            message = "the preview could not be fetched again in time; approve again later"
+            return replies.error(409, "CONNECTOR_BUSY", message, state=request.state)
         except AileronError as error:
             return replies.not_recorded(error)
         if fetched is None or fetched.result == shown.result:
@@ -296,6 +312,12 @@ class DecisionHandler:
         self._gate_state.spawn(self._requests.end_unanswered(request, RequestState.EXPIRED))
         message = "the request has expired; nobody answered in time"
         return replies.error(409, "INVALID_STATE", message, state=RequestState.EXPIRED)
+
+    def _withdrawn(self, request: GateRequest) -> Reply:
+        """The reply to a decision on a request whose agent was revoked in the meantime. The request ends now."""
+        self._gate_state.spawn(self._requests.end_unanswered(request, RequestState.WITHDRAWN, REVOKED))
+        message = f"the request is withdrawn: {REVOKED}"
+        return replies.error(409, "INVALID_STATE", message, state=RequestState.WITHDRAWN)
 
     def _prompt_changed(self, request: GateRequest, item: Json) -> Reply:
         message = "the prompt is not the one that was signed; review it, then decide"

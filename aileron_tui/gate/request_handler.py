@@ -347,6 +347,8 @@ class RequestHandler:
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
             with contextlib.suppress(AileronError):
                 await asyncio.shield(request.recorded)
+            if state is RequestState.WITHDRAWN and not why and (request.polled or request.waiting_clients):
+                return  # an identical call has joined the request meanwhile
             if request.is_recorded:
                 request.error = why
                 result = agent_replies.ended(request.id, state, f"nothing was run: {why}" if why else "")

@@ -9,13 +9,18 @@ from typing import Any
 
 import pytest
 
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.gate.decision_handler import PREVIEW_MAX_AGE
-from aileron_tui.gate.gate import Gate
-from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
+from aileron_tui.gate.gate import LEDGER_FILE, Gate
+from aileron_tui.gate.gate_state import GateLimits
+from aileron_tui.gate.replies import Reply
+from aileron_tui.ledger.open_store import open_ledger
+from aileron_tui.surface.agent_changes import add_agent, revoke_agent
+from tests.gate.conftest import ASKER, GateEnv, ask, code, dig, previewed_request, result_of, run_async
 from tests.gate.machine import Machine
 
 MALLORY = "mallory@evil.example"
@@ -388,3 +393,90 @@ def test_files_are_checked_too(env: GateEnv, approved_first: str) -> None:
             assert dig(reply.body, "item", "state") == RequestState.PENDING
 
     run_async(work())
+
+
+async def held_up(env: GateEnv, gate: Gate, item: JsonObject) -> "asyncio.Task[Reply]":
+    """Approves a request while an earlier approval on the same connector still waits for its slow preview."""
+    first = await shown(gate, "delete-draft", draft_id="r-18220")
+    env.service.slow_seconds, env.service.faults["r-18220"] = 1.5, ServiceFault.SLOW
+    asyncio.create_task(gate.decide(str(first["id"]), env.decision(first)))  # noqa: RUF006  # ends with the gate
+    await asyncio.sleep(0.1)
+    deciding = asyncio.create_task(gate.decide(str(item["id"]), env.decision(item)))
+    await asyncio.sleep(0.1)
+    assert not deciding.done()
+    return deciding
+
+
+def test_a_preview_fetched_again_while_an_approval_waits_for_its_connector(env: GateEnv) -> None:
+    """The signed prompt was verified before the wait; afterwards the request shows another recipient."""
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            deciding = await held_up(env, gate, send)
+            env.service.mailbox.update_draft("r-12345", raw_mail(MALLORY))
+            assert recipients(dig((await gate.refresh(str(send["id"]), {})).body, "item")) == [MALLORY]
+            reply = await deciding
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert recipients(dig(reply.body, "item")) == [MALLORY]
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_a_key_that_is_revoked_while_its_approval_waits_for_the_connector(env: GateEnv) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            deciding = await held_up(env, gate, send)
+            with open_ledger(env.data / LEDGER_FILE, role="test", guest=True) as ledger:
+                ledger.append(EntryKind.KEY_REVOKED, gate.approvers().revocation("tester"))
+            reply = await deciding
+            assert (reply.status, code(reply)) == (403, "revoked_key")
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_an_agent_that_is_revoked_while_an_approval_waits_for_the_connector(env: GateEnv) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            add_agent(env.data / LEDGER_FILE, "agent-1", env.key)
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            deciding = await held_up(env, gate, send)
+            revoke_agent(env.data / LEDGER_FILE, "agent-1", env.key)
+            reply = await deciding
+            assert (reply.status, code(reply)) == (409, "INVALID_STATE")
+            while (item := gate.find_request(str(send["id"]))) and item["state"] == RequestState.PENDING:
+                await asyncio.sleep(0.01)
+            assert item is not None
+            assert item["state"] == RequestState.WITHDRAWN
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_an_approval_whose_preview_waits_for_a_thread_does_not_keep_the_connector(env: GateEnv) -> None:
+    """The threads of its agent are busy with other previews; other agents need the connector."""
+    env.limits = GateLimits(refresh_threads=4)  # one for an agent
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            slow = await shown(gate, "send-draft", draft_id="r-18220")
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            env.service.slow_seconds, env.service.faults["r-18220"] = 4.0, ServiceFault.SLOW
+            refreshes = [asyncio.create_task(gate.refresh(str(slow["id"]), {"edited_payload": {}})) for _ in range(6)]
+            await asyncio.sleep(0.1)
+            deciding = asyncio.create_task(gate.decide(str(send["id"]), env.decision(send)))
+            await asyncio.sleep(0.1)
+            async with asyncio.timeout(15):
+                call = gate.call("list-drafts", {"limit": 1}, ASKER, agent="agent-2")
+                assert (await call).status == 200
+            reply = await deciding
+            assert (reply.status, code(reply)) == (409, "CONNECTOR_BUSY")
+            assert dig(reply.body, "error", "message").startswith("the preview could not be fetched")
+            for refresh in refreshes:
+                refresh.cancel()
+
+    run_async(work())
+    assert env.service.sent == ()
