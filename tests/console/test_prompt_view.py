@@ -97,7 +97,7 @@ async def test_the_worked_example() -> None:
         text = "\n".join(row for row in shown if row)
         order = [
             "Approve send-draft? ━━━━━━━━━━╸─ 4:19 left",
-            '▲ high risk "send_draft" changes or sends something that may not be undone',
+            '▲ high risk "send" in "send_draft" suggests that it sends or publishes something',
             "Agent ▎ claude-code",
             "agent sent",
             "Draft id ▎ r-12345",
