@@ -72,7 +72,8 @@ async def settle(pilot: Pilot[None]) -> None:
         await pilot.pause(0.01)
         assert isinstance(pilot.app, PromptApp)
         seen = [*seen[-3:], lines(pilot.app)]
-        if len(seen) == 4 and all(one == seen[0] for one in seen) and not pilot.app.view._lookalikes.is_running:
+        still = len(seen) == 4 and all(one == seen[0] for one in seen)
+        if still and pilot.app.view.is_settled and not pilot.app.view._lookalikes.is_running:
             return
 
 

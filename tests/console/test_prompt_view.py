@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from aileron_tui.console.render import trusted
+from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.prompt_rows import Row
@@ -31,10 +32,12 @@ async def settle(pilot: Pilot[None]) -> None:
     """Until nothing more is counted or checked."""
     app = pilot.app
     assert isinstance(app, PromptApp)
-    for _ in range(300):
+    settled = 0
+    for _ in range(600):
         await pilot.pause(0.01)
         counted = all(quote.body.long_text.counted for quote in app.view._shown_quotes())
-        if counted and not app.view._lookalikes.is_running:
+        settled = settled + 1 if counted and app.view.is_settled and not app.view._lookalikes.is_running else 0
+        if settled == 3:
             break
     await pilot.pause()
     await pilot.pause()
@@ -346,6 +349,24 @@ async def test_the_end_of_a_quote_does_not_count_while_it_is_off_screen() -> Non
         await settle(pilot)
         assert app.view._body.scroll_y == 0
         assert quote(app).body.unseen >= LONG.count("\n") - app.size.height
+
+
+@async_test
+async def test_what_flashes_by_does_not_count_as_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that is on screen for one frame, in a changing layout or under a held key, cannot be read."""
+    app = PromptApp(samples.long_body(LONG))
+    async with app.run_test(size=(60, 15)) as pilot:
+        await settle(pilot)
+        before = app.view.unread.lines
+        monkeypatch.setattr(PromptView, "DWELL_SECONDS", 30.0)
+        for _ in range(40):
+            await pilot.press("pagedown")
+        await pilot.pause(0.1)
+        assert app.view.unread.lines == before
+        monkeypatch.setattr(PromptView, "DWELL_SECONDS", 0.03)
+        app.view._check_painted()
+        await settle(pilot)
+        assert app.view.unread.lines < before
 
 
 @async_test

@@ -48,6 +48,7 @@ async def read(app: Console, pilot: Pilot[None], *keys: str) -> None:
             return
         await pilot.press(*(keys or ("enter",)))
         await pilot.pause(0.05)
+        await wait_until(pilot, lambda: view(app).is_settled)
     raise AssertionError(f"{view(app).unread} cannot be read")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from time import monotonic
 from typing import ClassVar, Final
 
 from textual import on
@@ -10,6 +11,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -17,6 +19,7 @@ from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, trusted
 from aileron_tui.console.textual_internals import painted_regions
+from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets import prompt_words as words
 from aileron_tui.console.widgets.cached_widget import CachedWidget
 from aileron_tui.console.widgets.fields import Field, Fields, common_label_width
@@ -26,7 +29,7 @@ from aileron_tui.console.widgets.prompt_scroll import PromptScroll
 from aileron_tui.console.widgets.prompt_sections import Block, Section, section
 from aileron_tui.console.widgets.quote import Quote
 from aileron_tui.console.widgets.quote_heights import share_height
-from aileron_tui.console.widgets.reading_progress import PromptPart, ReadingProgress, Unread
+from aileron_tui.console.widgets.reading_progress import Painted, PromptPart, ReadingProgress, Unread
 from aileron_tui.console.widgets.time_left import time_left
 from aileron_tui.console.widgets.two_sided_line import TwoSidedLine
 from aileron_tui.core.daemon_kinds import FILLED_IN
@@ -59,6 +62,8 @@ class PromptView(CachedWidget, can_focus=True):
     PromptView #prompt-empty { height: 1fr; content-align: center middle; text-align: center; display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.PROMPT)]
+    DWELL_SECONDS: ClassVar = 0.2
+    """How long a line must stay on screen to count as read."""
 
     class Ready(Message):
         """The view is mounted and can show a request."""
@@ -85,6 +90,9 @@ class PromptView(CachedWidget, can_focus=True):
         self._now = utc_now()
         self._cautions = _EMPTY
         self._sent = self._filled = self._fetched = self._runs = Section()
+        self._painted: tuple[str, Painted] | None = None
+        self._painted_at = 0.0
+        self._dwell_timer: Timer | None = None
         self._title: tuple[Prompt | None, bool, Content] = (None, True, _EMPTY)
         self._age: tuple[Request | None, str] = _NO_AGE
         self._quotes: dict[str, list[Quote]] = {"sent": [], "filled": [], "fetched": [], "runs": [], "long": []}
@@ -456,14 +464,30 @@ class PromptView(CachedWidget, can_focus=True):
         self._line("prompt-foot").show(_EMPTY, trusted(text, STRONG))
         if not self._recording:
             self._recording = True
-            self.call_after_refresh(self._record_painted)
+            self.call_after_refresh(self._check_painted)
 
-    def _record_painted(self) -> None:
-        """Records what has just been painted, unless another screen covers it."""
+    def _check_painted(self) -> None:
+        """Records what is on screen once it stayed there for a moment, so that no frame of a changing layout counts.
+
+        While another screen covers the prompt, the moment begins again.
+        """
         self._recording = False
-        if self._request is None or self.app.screen is not self.screen:
+        if self._dwell_timer is not None:
+            self._dwell_timer.stop()
+            self._dwell_timer = None
+        if self._request is None:
             return
-        self._progress.record(painted_regions(self.screen))
+        covered = self.app.screen is not self.screen
+        painted = (self._version, {} if covered else self._progress.painted(painted_regions(self.screen)))
+        if covered or painted != self._painted:
+            self._painted, self._painted_at = painted, monotonic()
+        if (left := self._painted_at + self.DWELL_SECONDS - monotonic()) > 0:
+            self._dwell_timer = call_after(self, left, self._check_painted)
+        else:
+            self._progress.record(painted[1])
+        self._report_progress()
+
+    def _report_progress(self) -> None:
         before, now = self._reported, (self._version, self.unread, self.read_to_end)
         if now == before:
             return
@@ -471,6 +495,11 @@ class PromptView(CachedWidget, can_focus=True):
         self.post_message(self.LinesRead())
         if now[2] and (before[0], before[2]) != (now[0], True):
             self.post_message(self.ReadToEnd())
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything on screen has been there long enough to count as read."""
+        return not self._recording and self._dwell_timer is None
 
 
 def _version(request: Request) -> str:

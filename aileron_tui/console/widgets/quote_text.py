@@ -71,7 +71,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         self.is_seen = False
         self._seen = SeenRows()
         self._seen_positions: list[tuple[tuple[int, int], tuple[int, int]]] = []
-        self._painted_top = 0
+        self.painted_top = 0
 
     def show(
         self, text: str, outline: JsonOutline | None = None, *, is_diff: bool = False, is_list: bool = False
@@ -113,7 +113,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         if self.is_seen or self._is_folded:
             return
         self._restore_seen()
-        height, top = self.long_text.height, self._painted_top
+        height, top = self.long_text.height, self.painted_top
         self._seen.add(top + first, min(top + last, height))
         self.is_seen = self.is_final and self.long_text.counted and not self._seen.unseen(height)
 
@@ -156,7 +156,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Notes which row is painted at the top."""
-        self._painted_top = round(self.scroll_y)
+        self.painted_top = round(self.scroll_y)
         return super().render_lines(crop)
 
     def scroll_rows(self, rows: int) -> int:

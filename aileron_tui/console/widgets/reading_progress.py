@@ -14,6 +14,19 @@ PromptPart: TypeAlias = LineWidget | QuoteText
 """A widget of a prompt whose rows must be read."""
 
 
+class PaintedRows(NamedTuple):
+    """The rows of a part that are on screen, from `first` up to but not including `last`, and the size of the part."""
+
+    first: int
+    last: int
+    width: int
+    height: int
+    top: int = 0
+
+
+Painted: TypeAlias = "dict[PromptPart, PaintedRows]"
+
+
 class Unread(NamedTuple):
     """The number of lines that have not been on screen, whether it may be higher, and whether some of them changed."""
 
@@ -59,25 +72,25 @@ class ReadingProgress:
             for part, content in contents.items()
         }
 
-    def record(self, painted: Mapping[Widget, tuple[Region, Region]]) -> None:
-        """Records the rows that are on screen; `painted` gives the region of each widget and how it is clipped."""
-        for part, seen in self._parts.items():
-            if seen.is_complete or part not in painted:
+    def painted(self, regions: Mapping[Widget, tuple[Region, Region]]) -> Painted:
+        """The rows of each part that are on screen; `regions` gives the region of each widget and how it is clipped."""
+        return {part: rows for part in self._parts if part in regions and (rows := _rows_in(part, *regions[part]))}
+
+    def record(self, painted: Painted) -> None:
+        """Records the rows that are on screen."""
+        for part, rows in painted.items():
+            seen = self._parts.get(part)
+            if seen is None or seen.is_complete:
                 continue
-            region, clip = painted[part]
-            visible = region.intersection(clip)
-            if not visible.height or not visible.width:
-                continue
-            first, last = visible.y - region.y, visible.bottom - region.y
             if isinstance(part, QuoteText):
-                part.rows_painted(first, last)
+                part.rows_painted(rows.first, rows.last)
                 seen.is_complete = part.is_seen
             elif part.has_current_height:
-                if seen.width != region.width:
-                    seen.width = region.width
+                if seen.width != rows.width:
+                    seen.width = rows.width
                     seen.rows.clear()
-                seen.rows.add(first, last)
-                seen.is_complete = not seen.rows.unseen(region.height)
+                seen.rows.add(rows.first, rows.last)
+                seen.is_complete = not seen.rows.unseen(rows.height)
 
     def unread(self, parts: Iterable[PromptPart]) -> Unread:
         """How much of these parts has not been on screen."""
@@ -105,3 +118,11 @@ def _unread_lines(part: PromptPart, seen: _SeenPart | None) -> int:
         return max(1, part.unseen)
     rows = seen.rows if seen and seen.width == part.size.width else SeenRows()
     return max(1, rows.unseen(part.size.height))
+
+
+def _rows_in(part: PromptPart, region: Region, clip: Region) -> PaintedRows | None:
+    visible = region.intersection(clip)
+    if not visible.height or not visible.width:
+        return None
+    top = part.painted_top if isinstance(part, QuoteText) else 0
+    return PaintedRows(visible.y - region.y, visible.bottom - region.y, region.width, region.height, top)
