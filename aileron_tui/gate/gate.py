@@ -244,7 +244,11 @@ class Gate:
 
     def waiting(self) -> list[JsonObject]:
         """Returns all waiting requests, oldest first."""
-        return self._gate_state.waiting_json()
+        return list(map(self._gate_state.request_json, self._gate_state.pending()))
+
+    def encoded_list(self) -> bytes:
+        """Returns all waiting requests, oldest first, as the body of a response."""
+        return self._gate_state.encoded_list()
 
     def find_request(self, id_: str) -> JsonObject | None:
         """Returns one request that is open or ended recently."""

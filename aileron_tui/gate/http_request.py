@@ -12,13 +12,13 @@ from urllib.parse import parse_qsl
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read_object
+from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate import replies
 from aileron_tui.gate.agent_shares import AgentShares, Share
 from aileron_tui.gate.approver_sessions import Session
 from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
-from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.replies import Reply, compact_json
 
 MAX_NAME_LENGTH: Final = 200
 ON_SOCKET: Final = "aileron.on_socket"
@@ -236,15 +236,11 @@ def reply_response(reply: Reply, headers: Mapping[str, str] | None = None) -> Re
     return json_response(reply.body, reply.status, {**retry, **(headers or {})})
 
 
-def json_response(body: JsonObject, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Returns a JSON response that must not be cached."""
+def json_response(body: JsonObject | bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Returns a JSON response that must not be cached; the body may be encoded already."""
     fixed = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return Response(compact_json(body), status, {**fixed, **(headers or {})}, "application/json")
-
-
-def compact_json(body: Json) -> bytes:
-    """Encodes JSON compactly, on one line."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    content = body if isinstance(body, bytes) else compact_json(body)
+    return Response(content, status, {**fixed, **(headers or {})}, "application/json")
 
 
 def _refuse_unknown(noun: str, unknown: list[str], allowed: str, code: str) -> NoReturn:
