@@ -212,6 +212,11 @@ class Gate:
         action = self._gate_state.installed.actions.get(name)
         return action_json(action) if action else None
 
+    def is_gated(self, name: str) -> bool:
+        """Whether there is an action with this name that needs approval."""
+        action = self._gate_state.installed.actions.get(name)
+        return bool(action and action.gated)
+
     async def call(self, name: str, args: JsonObject, asker: Asker, *, agent: str, wait: float | None = None) -> Reply:
         """Runs an action. A gated action needs approval first; the reply is held for up to `wait` seconds if given.
 

@@ -30,7 +30,7 @@ log: Final = logging.getLogger("aileron_tui.gate")
 
 _ACCEPTS_AT_ONCE: Final = 32
 _RETRY_SECONDS: Final = 0.1
-_SWEEP_SECONDS: Final = 1.0
+_SWEEP_SECONDS: Final = 0.1
 _NO_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _READ_BYTES: Final = 64 * 1024
 _HEADERS_PEEKED: Final = 8 * 1024
@@ -103,7 +103,8 @@ class _Listener:
 
     def dismiss(self) -> bool:
         """Closes the connection that has been silent in the lobby longest; returns False if there is none."""
-        for connection in tuple(self._lobby):
+        while self._lobby:
+            connection = next(iter(self._lobby))
             if _has_sent(connection):
                 self._enter(connection)
                 continue
@@ -176,15 +177,19 @@ class GateConnection(H11Protocol):
         self._gate_app = app
         self._pools = pools
         self._held = b""
+        self._is_new = True
         self._header_timer: asyncio.TimerHandle | None = None
         self._read_timer: asyncio.TimerHandle | None = None
         self._stall_timer: asyncio.TimerHandle | None = None
 
     @property
     def is_idle(self) -> bool:
-        """Whether it can be closed without losing a response; an unknown caller that is still sending can be, too."""
+        """Whether it can be closed without losing a response; an unknown caller that is still sending can be, too.
+
+        A new connection has sent something that will be read at once.
+        """
         if self._awaits_request:
-            return not self._held and not self.unsent_bytes
+            return not self._is_new and not self._held and not self.unsent_bytes
         return not self.owner and self.cycle.more_body
 
     @property
@@ -208,6 +213,7 @@ class GateConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Processes data, or leaves it unread for a while if its sender sends too many requests."""
+        self._is_new = False
         if self._awaits_request:
             owner = self.owner or self._peeked_owner(data)
             # Counted as its owner's from now on; if the owner has too many, the app refuses the request.
@@ -215,6 +221,7 @@ class GateConnection(H11Protocol):
             if seconds := self._pools.delay(self, owner):
                 self._held = data
                 self.transport.pause_reading()
+                self._stop_header_timer()  # the client is not slow, the gate makes it wait
                 self._read_timer = self.loop.call_later(seconds, self._read_held)
                 return
         self._process(data)
@@ -273,11 +280,15 @@ class GateConnection(H11Protocol):
         return self._gate_app.owner_of_token(found[1].decode("ascii")) if found else ""
 
     def _update_header_timer(self) -> None:
-        if not self._awaits_request and self._header_timer is not None:
+        if not self._awaits_request:
+            self._stop_header_timer()
+        elif self._header_timer is None:
+            self._header_timer = self.loop.call_later(self._gate_app.limits.header_seconds, self.transport.abort)
+
+    def _stop_header_timer(self) -> None:
+        if self._header_timer is not None:
             self._header_timer.cancel()
             self._header_timer = None
-        elif self._awaits_request and self._header_timer is None:
-            self._header_timer = self.loop.call_later(self._gate_app.limits.header_seconds, self.transport.abort)
 
     async def _call_app(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         scope[ABORT] = self.transport.abort

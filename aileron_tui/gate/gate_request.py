@@ -148,6 +148,10 @@ class GateRequest:
         state = compact_json(self._state_json(instance, head) | more)
         return b"".join((memoryview(self._current()[2])[:-1], b",", memoryview(state)[1:]))
 
+    def forget_rendered(self) -> None:
+        """Frees the memory for what approvers are shown; it is built again if it is needed."""
+        self._rendered = None
+
     def _state_json(self, instance: str, head: str) -> JsonObject:
         item: JsonObject = {
             "state": self.state,

@@ -204,6 +204,7 @@ class GateState:
         request.ended.set()
         log.info("%s %s is %s", request.id, inline(request.action.name), state)
         self.announce(request)
+        request.forget_rendered()
 
     def _note_unknown(self, request: GateRequest) -> None:
         """Remembers calls that may have taken effect, so that the prompt of an identical call can say so."""
