@@ -30,7 +30,9 @@ log: Final = logging.getLogger("aileron_tui.gate")
 
 _ACCEPTS_AT_ONCE: Final = 32
 _RETRY_SECONDS: Final = 0.1
-_SWEEP_SECONDS: Final = 0.1
+_SWEEP_SECONDS: Final = 0.5
+_SHORT_SWEEP_SECONDS: Final = 0.01
+_CLOSED_AT_ONCE: Final = 32
 _NO_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _READ_BYTES: Final = 64 * 1024
 _HEADERS_PEEKED: Final = 8 * 1024
@@ -153,10 +155,12 @@ class _Listener:
 
     def _sweep(self) -> None:
         """Closes the connections that have been in the lobby too long."""
-        oldest = self._loop.time() - self._server.limits.header_seconds
-        while self._lobby and next(iter(self._lobby.values())) < oldest:
+        oldest, count = self._loop.time() - self._server.limits.header_seconds, 0
+        while count < _CLOSED_AT_ONCE and self._lobby and next(iter(self._lobby.values())) < oldest:
             self.dismiss()
-        self._sweeper = self._loop.call_later(min(_SWEEP_SECONDS, self._server.limits.header_seconds), self._sweep)
+            count += 1
+        pause = _SWEEP_SECONDS if count < _CLOSED_AT_ONCE else _SHORT_SWEEP_SECONDS
+        self._sweeper = self._loop.call_later(min(pause, self._server.limits.header_seconds), self._sweep)
 
 
 def _has_sent(connection: socket.socket) -> bool:

@@ -161,6 +161,7 @@ class GateApp:
         self._check_access(http_request, route.access)
         http_request.path_params = path_params
         if isinstance(http_request.caller, AgentCaller):
+            await http_request.wait_for_rate()
             async with self._turns.turn(http_request.caller.name):
                 return await route.handler(http_request)
         return await route.handler(http_request)

@@ -30,7 +30,7 @@ _DRAIN_BYTES: Final = 16 * 1024 * 1024
 _DRAIN_SECONDS: Final = 2.0
 _RETRY_SECONDS: Final = 5
 _CLOSE_CONNECTION: Final = {"Connection": "close"}
-_LARGE_BYTES: Final = 99_999
+_LARGE_BYTES: Final = 64 * 1024
 """A body up to this size is read even if it is refused, so that the connection can be used again."""
 
 
@@ -158,11 +158,14 @@ class HttpRequest:
         while (await self.raw.receive())["type"] != "http.disconnect":
             pass
 
+    async def wait_for_rate(self) -> None:
+        """Waits until the body of an agent's call may be read."""
+        if self.body_rates is not None and (expected := self._expected_bytes()):
+            await self.body_rates.wait(self.agent.name, expected)
+
     def refused_unread(self, refusal: Refusal) -> Refusal:
         """Returns a refusal that is sent before the body is read."""
-        declared = self.raw.headers.get("content-length", "0")
-        is_large = "transfer-encoding" in self.raw.headers or len(declared) > len(f"{_LARGE_BYTES}")
-        return _unread(refusal, _LARGE_BYTES + 1 if is_large else 0)
+        return _unread(refusal, self._expected_bytes())
 
     async def _read_body(self, size: int) -> bytes:
         declared = self.raw.headers.get("content-length", "0")
@@ -170,14 +173,17 @@ class HttpRequest:
             raise Refusal(400, "invalid_request", "Content-Length is not a number", _CLOSE_CONNECTION)
         if int(declared) > size:
             await self._refuse_size(size)
-        if self.body_rates is None or not isinstance(self.caller, AgentCaller):
-            return await self._receive_body(size)
-        # Without a length, the body may become as large as the limit.
-        expected = size if "transfer-encoding" in self.raw.headers else int(declared)
-        await self.body_rates.wait(self.caller.name, expected)
         data = await self._receive_body(size)
-        self.body_rates.refund(self.caller.name, expected - len(data))
+        if self.body_rates is not None and isinstance(self.caller, AgentCaller):
+            self.body_rates.refund(self.caller.name, self._expected_bytes() - len(data))
         return data
+
+    def _expected_bytes(self) -> int:
+        """The size of the body of a call. Without a length, it may become as large as the limit."""
+        declared, most = self.raw.headers.get("content-length", "0"), self.limits.call_bytes
+        if "transfer-encoding" in self.raw.headers:
+            return most
+        return min(int(declared), most) if declared.isascii() and declared.isdigit() else 0
 
     async def _receive_body(self, size: int) -> bytes:
         data = bytearray()

@@ -46,6 +46,7 @@ _LOGGERS: Final = ("aileron_tui", "uvicorn.error")
 
 
 _SWITCH_SECONDS: Final = 0.0005
+_GARBAGE_THRESHOLDS: Final = (2000, 10, 25)
 
 
 class GateStartError(AileronError):
@@ -192,11 +193,10 @@ async def started_gate(
     # Bind before the gate starts, so that a port in use leaves no entries in the ledger.
     listener = bind(address)
     try:
-        with _log_to(gate_log), _short_turns_for_threads():
+        with _log_to(gate_log), _short_turns_for_threads(), ExitStack() as after_start:
             await gate.start()
             try:
-                # What was loaded until now stays, and looking through it for garbage would take 70 ms each time.
-                gc.freeze()
+                after_start.enter_context(_little_garbage_collection())
                 origin_check = OriginCheck(address.host, int(listener.getsockname()[1]))
                 with ExitStack() as stack:
                     approver_listener = _bind_socket(stack, data, gate_log)
@@ -207,7 +207,6 @@ async def started_gate(
                         with _announce(gate.instance, origin_check.url, token_file, data, path) as discovery_info:
                             yield discovery_info
             finally:
-                gc.unfreeze()
                 await gate.stop()
     finally:
         listener.close()
@@ -250,6 +249,19 @@ def _short_turns_for_threads() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(previous)
+
+
+@contextmanager
+def _little_garbage_collection() -> Iterator[None]:
+    """Looks for garbage less often, and not in what is loaded by now: with many requests that takes 100 ms and more."""
+    previous = gc.get_threshold()
+    gc.set_threshold(*_GARBAGE_THRESHOLDS)
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*previous)
 
 
 @contextmanager

@@ -49,8 +49,7 @@ UNGATED: Final = "get-draft"
 HIGHEST_RATIO: Final = 3.0
 WHOLE_LIST: Final = "operator: whole list"
 _ROUNDS_PER_SESSION: Final = 50
-_TIMEOUT: Final = 60
-_EXPIRED_SECONDS: Final = 75.0
+_EXPIRY_SECONDS: Final = 15.0
 
 T = TypeVar("T")
 
@@ -68,6 +67,7 @@ class FloodSize:
     unread: int = 200
     rounds: int = 300
     seconds: int = 120  # after which the hostile agent gives up
+    timeout: int = 60  # after which a request expires
 
 
 @dataclass
@@ -299,6 +299,11 @@ class Workers:
         with suppress(asyncio.CancelledError):
             await self._watching
 
+    def reconnect(self) -> None:
+        """Uses new connections, because a gate closes those that were not used for a minute."""
+        self._agent.close()
+        self._operator.close()
+
     async def _watch(self, line: Line) -> None:
         reader, status, _ = await line.send("GET", "/v1/action-approvals/watch?surface=console")
         assert status == 200
@@ -418,9 +423,10 @@ async def _flood(
         memory.append(process.memory())
     waiting = workers.waiting
     say(f"the flood is over after {rounds} rounds")
-    deadline = time.monotonic() + _EXPIRED_SECONDS
+    deadline = time.monotonic() + size.timeout + _EXPIRY_SECONDS
     while process.memory() > 1.5 * memory[0] and time.monotonic() < deadline:
         await asyncio.sleep(0.5)
+    workers.reconnect()
     await workers.work(10, Observed())
     await workers.stop()
     return FloodResult(
@@ -430,7 +436,7 @@ async def _flood(
 
 def flood(harness: GateHarness, size: FloodSize, say: Callable[[str], None] = lambda _: None) -> FloodResult:
     """Runs a flood; raises if the other agent or the operator is refused anything, or if anything is lost."""
-    with harness.gate(Plan("under a flood", timeout=_TIMEOUT)) as process:
+    with harness.gate(Plan("under a flood", timeout=size.timeout)) as process:
         address = process.ready()
         assert address is not None, harness.log()
         token = read_token(add_agent(harness.data / LEDGER_FILE, "good", harness.key))
