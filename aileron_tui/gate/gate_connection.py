@@ -193,7 +193,7 @@ class GateConnection(H11Protocol):
         A new connection has sent something that will be read at once.
         """
         if self._awaits_request:
-            return not self._is_new and not self._held and not self.unsent_bytes
+            return not self._is_new and self._read_timer is None and not self.unsent_bytes
         return not self.owner and self.cycle.more_body
 
     @property
@@ -235,6 +235,19 @@ class GateConnection(H11Protocol):
         if not self.transport.is_closing():
             self.transport.resume_reading()
             self._process(data)
+
+    def on_response_complete(self) -> None:
+        """Continues with the next HTTP request if the client sent it already, which may have to wait, too."""
+        is_next = bool(self.conn.trailing_data[0]) and not self.transport.is_closing()
+        if is_next and (seconds := self._pools.delay(self, self.owner)):
+            self.flow.pause_reading()
+            self._read_timer = self.loop.call_later(seconds, self._continue)
+        else:
+            super().on_response_complete()
+
+    def _continue(self) -> None:
+        self._read_timer = None
+        super().on_response_complete()
 
     def _process(self, data: bytes) -> None:
         self._pools.used(self)

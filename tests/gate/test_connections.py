@@ -205,6 +205,22 @@ def test_an_agent_cannot_send_too_many_bytes_in_a_short_time(env: GateEnv) -> No
     run_async(main())
 
 
+def test_requests_sent_without_waiting_for_a_response_are_read_later_too(env: GateEnv) -> None:
+    async def main() -> None:
+        async with served_gate(env, HttpLimits(reads_per_second=1, reads_burst=2)) as served:
+            ask = (
+                f"GET /v1/actions HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {served.token}\r\n"
+            )
+            data = f"{ask}\r\n".encode() * 3 + f"{ask}Connection: close\r\n\r\n".encode()
+            later = asyncio.create_task(served.raw(data))
+            for _ in range(10):
+                assert (await served.approver.get(WAITING)).status_code == 200
+            assert not later.done()
+            assert (await later).count(b"HTTP/1.1 200") == 4
+
+    run_async(main())
+
+
 def test_a_body_beyond_the_byte_rate_is_read_later(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env, HttpLimits(body_bytes_per_second=500, body_bytes_burst=500)) as served:
