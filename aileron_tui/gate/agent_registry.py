@@ -8,6 +8,7 @@ from typing import Final
 from aileron_tui.core.agent_change import AgentChange, token_hash
 from aileron_tui.core.agent_names import DEFAULT_AGENT
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.errors import AileronError
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.agent_tokens import read_token, token_path, write_token
 from aileron_tui.files.private_files import PrivateFileError
@@ -41,9 +42,18 @@ class AgentRegistry:
         return self._agents
 
     async def wait_until_invalid(self, token: str) -> None:
-        """Returns once a token, given by its hash, is no longer valid."""
-        while self.current().with_hash(token):
+        """Returns once a token, given by its hash, is no longer valid.
+
+        While the ledger cannot be read, the token counts as valid: a call that was accepted goes on.
+        """
+        while self._is_valid(token):
             await self._changed.wait()
+
+    def _is_valid(self, token: str) -> bool:
+        try:
+            return bool(self.current().with_hash(token))
+        except AileronError:
+            return True
 
     async def add_default(self) -> None:
         """Adds the first agent, with its token file, if the ledger has no agent yet.

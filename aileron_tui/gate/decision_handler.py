@@ -1,7 +1,6 @@
 """Handles decisions: only the first valid one counts, and only for exactly what was shown."""
 
 import contextlib
-from datetime import timedelta
 from typing import Final
 
 from aileron_tui.core.decision import Verdict
@@ -33,8 +32,8 @@ _MAX_DETAIL_LENGTH: Final = 300
 _MAX_FETCHED_SIZE: Final = 2 * 1024 * 1024
 
 
-PREVIEW_MAX_AGE: Final = timedelta(seconds=10)
-"""How old a preview may be at approval; an older one is fetched again and compared."""
+PREVIEW_MAX_AGE: Final = 10.0
+"""How many seconds old a preview may be at approval; an older one is fetched again and compared."""
 
 _LONGEST_WAIT_FOR_OPS: Final = 10.0
 
@@ -241,10 +240,10 @@ class DecisionHandler:
 
     def _is_stale(self, request: GateRequest, shown: FetchedPreview) -> bool:
         """Whether what a preview shows may have changed since it was fetched."""
-        age, activity = self._gate_state.clock() - shown.began_at, self._gate_state.activity
+        age, activity = self._gate_state.boot_clock.seconds() - shown.uptime, self._gate_state.activity
         return (
             request.risk.level is RiskLevel.HIGH
-            or not timedelta(0) <= age < PREVIEW_MAX_AGE
+            or not 0 <= age < PREVIEW_MAX_AGE
             or activity.is_running(request.connector.name)
             or activity.changes(request.connector.name) != shown.changes
         )

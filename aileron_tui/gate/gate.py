@@ -280,6 +280,10 @@ class Gate:
     @property
     def problem(self) -> str:
         """Why the gate cannot do its work, or "" if it can."""
+        try:
+            self.agents()  # every call of an agent starts with reading this
+        except AileronError as error:
+            return self._gate_state.health.reason or str(error)
         return self._gate_state.health.reason
 
     def status(self) -> JsonObject:

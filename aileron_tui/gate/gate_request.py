@@ -30,10 +30,15 @@ class PreviewState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FetchedPreview:
-    """A preview, when its fetch began, and how often ops had begun or ended on its connector until then."""
+    """A preview, and what it is known to reflect: when its fetch began, and what had run on its connector until then.
+
+    `began_at` is shown. `uptime` is the same moment in seconds on a clock that nobody can set, and tells its age.
+    `changes` counts how often ops had begun or ended on the connector.
+    """
 
     result: PreviewResult
     began_at: datetime
+    uptime: float
     changes: int
 
 

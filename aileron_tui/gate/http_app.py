@@ -144,8 +144,14 @@ class GateApp:
         if method == "OPTIONS":
             raise Refusal(405, "method_not_allowed", "OPTIONS is not supported", {"Allow": "GET, POST, DELETE"})
         segments = path_segments(scope["raw_path"])
-        http_request.caller = self._caller(http_request.raw)
+        unreadable: AileronError | None = None
+        try:
+            http_request.caller = self._caller(http_request.raw)
+        except AileronError as error:
+            unreadable = error
         route, path_params, allowed_methods = self.table.find(method, segments or [])
+        if unreadable and (route is None or route.access is not RouteAccess.OPEN):
+            raise unreadable
         self._take_connection(http_request)
         if isinstance(http_request.caller, AgentCaller):
             self._check_rate(http_request.caller)
@@ -169,7 +175,10 @@ class GateApp:
         """Returns whose connection one with this token is, without renewing a session."""
         if self.sessions.is_open(token):
             return APPROVER
-        caller = self._agent(token)
+        try:
+            caller = self._agent(token)
+        except AileronError:  # the route says so in its reply
+            return NOBODY
         return _owner(caller) if caller else NOBODY
 
     def _take_connection(self, http_request: HttpRequest) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from aileron_tui.core.action import Action
@@ -213,16 +213,16 @@ class RequestHandler:
         """Fetches the preview and publishes the updated request."""
         if request.preview_state is not PreviewState.NONE:
             request.preview_state, call = PreviewState.FETCHING, request.call
-            began_at, changes = self._gate_state.clock(), self._gate_state.activity.changes(call.connector.name)
+            fetched_now = self._fetching_now(call)
             try:
                 fetched = await self.fetch_preview(request, call, use)
             except AileronError as error:
                 unavailable = PreviewResult(unavailable=f"it could not be recorded: {error}")
-                fetched = FetchedPreview(unavailable, began_at, changes)
+                fetched = fetched_now(unavailable)
             except Exception as error:  # noqa: BLE001  # without a result it would be fetched for ever
                 log.error("the preview of %s failed", request.id, exc_info=error)
                 unavailable = PreviewResult(unavailable=f"the gate failed: {type(error).__name__}")
-                fetched = FetchedPreview(unavailable, began_at, changes)
+                fetched = fetched_now(unavailable)
             if request.state is not RequestState.PENDING or request.call is not call:
                 return  # if the call was resolved again meanwhile, its own preview is on its way
             request.fetched, request.preview_state, request.edit = fetched, PreviewState.READY, None
@@ -244,7 +244,7 @@ class RequestHandler:
         self, request: GateRequest, call: ResolvedCall, use: ThreadUse = ThreadUse.REFRESH
     ) -> tuple[FetchedPreview | None, Json]:
         """Fetches and records the preview of a call; also returns the connector's whole answer, which is not kept."""
-        began_at, changes = self._gate_state.clock(), self._gate_state.activity.changes(call.connector.name)
+        fetched_now = self._fetching_now(call)
         answer: Json = None
         try:
             outcome = await self._gate_state.in_sandbox(use, request.agent, request.sandbox.preview, call)
@@ -258,7 +258,17 @@ class RequestHandler:
         if shown.unavailable:
             body["unavailable"] = shown.unavailable
         await self._gate_state.recorder.record(EntryDraft(EntryKind.PREVIEWED, body, request.id))
-        return FetchedPreview(shown, began_at, changes), answer
+        return fetched_now(shown), answer
+
+    def _fetching_now(self, call: ResolvedCall) -> Callable[[PreviewResult], FetchedPreview]:
+        """Returns a function that makes the preview of a fetch that begins now."""
+        state = self._gate_state
+        began_at, uptime, changes = (
+            state.clock(),
+            state.boot_clock.seconds(),
+            state.activity.changes(call.connector.name),
+        )
+        return lambda result: FetchedPreview(result, began_at, uptime, changes)
 
     async def resolve_again(self) -> None:
         """Resolves every waiting call with the bundle that was just loaded. What differs is a new prompt.

@@ -11,7 +11,8 @@ from weakref import WeakSet
 import httpx
 
 from aileron_tui import __version__
-from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_listed, read_object
+from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, canonical, read_object
+from aileron_tui.core.listed_items import read_listed
 from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, RuntimeFault, rejected
 from aileron_tui.runtime.port_owner import check_peer, foreign_listener, is_local
 from aileron_tui.runtime.token_redaction import TokenRedactor

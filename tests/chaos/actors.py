@@ -145,9 +145,10 @@ class AgentActor(threading.Thread):
     def _connect_and_act(self) -> None:
         connection = AgentConnection(self._stage)
         try:
-            while not self._stage.closing.is_set():
-                self._act(connection)
-                time.sleep(self._random.uniform(0.0, 4 * _PAUSE))
+            for _ in range(self._random.randint(1, 6)):
+                if not self._stage.closing.is_set():
+                    self._act(connection)
+                    time.sleep(self._random.uniform(0.0, 4 * _PAUSE))
         finally:
             connection.close()
 
@@ -190,7 +191,9 @@ class ApproverActor(threading.Thread):
             time.sleep(_PAUSE)
 
     def _decide_for_a_while(self, client: ApproverClient) -> None:
-        while not self._stage.closing.is_set():
+        for _ in range(self._random.randint(1, 10)):
+            if self._stage.closing.is_set():
+                return
             requests = waiting(self._stage, client)
             ready = [request for request in requests if not request.fetching]
             if ready and self._random.random() < 0.25:

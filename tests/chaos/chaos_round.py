@@ -191,11 +191,13 @@ class ChaosRound:
                 self._start_second()
             case kind if kind in LEDGER:
                 self._keep_copy()
+            case FaultKind.UPSTREAM:
+                self._lab.upstream.break_reads(f"reads {self._plan.seed}")
             case kind if kind in BY_SHIM:
                 begin(self._lab.shim, fault)
                 return
             case _:
-                pass  # the service and the agents act by themselves
+                pass  # the agents act by themselves
         self._fired.add(fault.kind)
 
     def _end(self, fault: Fault) -> None:
@@ -218,6 +220,7 @@ class ChaosRound:
     def _end_faults(self) -> None:
         """Ends everything that is still wrong, and starts the gate again if it was not started yet."""
         self._lab.shim.heal()
+        self._lab.upstream.heal_reads()
         self._gate.signal(signal.SIGCONT)
         for kind, hits in HITS.items():
             if kind in self._plan.kinds and self._lab.shim.hits(*hits):

@@ -63,6 +63,7 @@ _STOPS: Final = frozenset({FaultKind.KILLED, FaultKind.TERMINATED})
 _AT_START: Final = frozenset({FaultKind.OPEN_ERROR, FaultKind.TRUNCATE_ERROR})
 """Faults that only matter while a gate starts or stops."""
 
+_CRASHES_ON_BAD_DISK: Final = 0.12
 _EARLY: Final = _AT_START | {FaultKind.NO_THREADS}
 _ALONE: Final = (DISK, CLOCK, LEDGER, _STOPS)
 """Only one fault of each group happens in a round."""
@@ -114,6 +115,8 @@ def plan_round(seed: int, *, shim: bool = True) -> Plan:
     random_ = random.Random(seed)
     wanted = random_.choices((1, 2, 3), (5, 3, 2))[0]
     kinds: list[FaultKind] = []
+    if shim and random_.random() < _CRASHES_ON_BAD_DISK:
+        kinds = [random_.choice(sorted(DISK)), random_.choice(sorted(_STOPS))]
     possible = [kind for kind in FaultKind if shim or kind not in BY_SHIM]
     while len(kinds) < wanted:
         kind = random_.choice(possible)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import socket
 import struct
 import threading
@@ -18,6 +19,8 @@ from aileron_tui.demo.service_routes import ServiceError, ServiceRequest, Servic
 _SLOW_SECONDS: Final = 0.6
 _LATE_SECONDS: Final = 2.0
 _BREAK: Final = "X-Break"
+_BROKEN_READS: Final = 0.2
+_GARBAGE: Final = ServiceResponse(200, b"\x00\xff<!doctype html><p>not what you asked for")
 
 
 class Reply(StrEnum):
@@ -61,6 +64,7 @@ class ChaosUpstream(SampleService):
         self.replies: dict[str, Reply] = {}
         self._guard = threading.Lock()
         self._number = 0
+        self._reads: random.Random | None = None
 
     def start(self) -> ChaosUpstream:
         """Starts serving in the background."""
@@ -69,10 +73,18 @@ class ChaosUpstream(SampleService):
         self._server.RequestHandlerClass = _BreakingHandler
         return self
 
+    def break_reads(self, seed: str) -> None:
+        """Makes some of the reads for previews fail."""
+        self._reads = random.Random(seed)
+
+    def heal_reads(self) -> None:
+        """Makes reads work again."""
+        self._reads = None
+
     def clear(self) -> None:
         """Forgets everything of the last round."""
         with self._guard:
-            self.arrived, self.effects, self.replies = Counter(), Counter(), {}
+            self.arrived, self.effects, self.replies, self._reads = Counter(), Counter(), {}, None
 
     def new_draft(self, reply: Reply) -> str:
         """Creates a draft whose send gets this reply."""
@@ -86,6 +98,9 @@ class ChaosUpstream(SampleService):
     def serve(self, request: ServiceRequest, target: str, credentials: dict[str, str]) -> ServiceResponse | None:
         """Serves a request; a send as planned for its draft."""
         if request.segments[-1] != "send":
+            reads = self._reads
+            if reads is not None and reads.random() < _BROKEN_READS:
+                return _broken_read(reads)
             return super().serve(request, target, credentials)
         draft = str(json.loads(request.body)["id"])
         with self._guard:
@@ -109,5 +124,17 @@ class ChaosUpstream(SampleService):
         if reply in (Reply.CUT, Reply.RESET):
             return ServiceResponse(200, response.body, {_BREAK: reply})
         if reply is Reply.GARBAGE:
-            return ServiceResponse(200, b"\x00\xff<!doctype html><p>not what you asked for")
+            return _GARBAGE
         return response
+
+
+def _broken_read(random_: random.Random) -> ServiceResponse | None:
+    match random_.choice(("late", "closed", "garbage", "error")):
+        case "late":
+            time.sleep(_SLOW_SECONDS)
+            return None
+        case "closed":
+            return None
+        case "garbage":
+            return _GARBAGE
+    return error_response(ServiceError(500, "Backend error."))

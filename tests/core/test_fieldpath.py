@@ -132,7 +132,8 @@ def test_values_that_are_not_shown_are_counted(answer: Json, shown: list[Locatio
 @pytest.mark.parametrize("entry", [{"bcc": "evil@example.com"}, {"value": {"to": "x", "bcc": "evil@example.com"}}])
 def test_what_else_a_shown_header_holds_is_counted(entry: JsonObject) -> None:
     """A connector's answer may put more into a header than its name and value."""
-    answer: Json = {"headers": [{"name": "To", "value": "team@example.com", **entry}]}
+    header: JsonObject = {"name": "To", "value": "team@example.com"}
+    answer: Json = {"headers": [header | entry]}
     found = find(answer, "headers.To")
     assert count_others(answer, [match.location for match in found]) == (2 if "bcc" in entry else 1)
 

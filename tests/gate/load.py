@@ -26,7 +26,10 @@ from typing import Any, Final
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.jsontext import Json
+from aileron_tui.files.agent_tokens import read_token
+from aileron_tui.gate.gate import LEDGER_FILE
 from aileron_tui.signing.session_proof import session_proof
+from aileron_tui.surface.agent_changes import add_agent
 from tests.gate.gate_harness import ACTION, GateHarness, Plan, gate_harness
 from tests.gate.gate_process import ROOT, Client, GateAddress, GateProcess, decision
 
@@ -164,6 +167,8 @@ class LoadTest:
         harness: GateHarness,
         process: GateProcess,
         address: GateAddress,
+        tokens: Mapping[str, str],
+        *,
         size: LoadSize,
         say: Callable[[str], None],
     ) -> None:
@@ -172,6 +177,7 @@ class LoadTest:
         self._harness = harness
         self._process = process
         self._address = address
+        self._tokens = tokens
         self._size = size
         self._connections: list[Connection] = []
         self._ready: asyncio.Queue[Any] = asyncio.Queue()
@@ -213,14 +219,14 @@ class LoadTest:
         self.measurements.seconds["status, throughout"] = json.loads((await probe.communicate(b""))[0])
         self.say(f"events seen by each of {len(watchers)} watchers: {dict(self._events)}")
 
-    async def _wave(self, token: str) -> None:
+    async def _wave(self, session: str) -> None:
         size, began = self._size, time.perf_counter()
-        agents = [asyncio.create_task(self._agent(f"agent-{number}")) for number in range(size.agents)]
+        agents = [asyncio.create_task(self._agent(name, token)) for name, token in self._tokens.items()]
         items = [await self._ready.get() for _ in range(size.requests)]
         waited = time.perf_counter() - began
         self.say(f"{size.requests} waiting after {waited:.1f} s; {self._process.memory() / MIB:.0f} MiB")
-        await self._join_late(token)
-        connections = [self._connection(token) for _ in range(APPROVER_CONNECTIONS)]
+        await self._join_late(session)
+        connections = [self._connection(session) for _ in range(APPROVER_CONNECTIONS)]
         await asyncio.gather(
             *(self._decide(connection, items[n::APPROVER_CONNECTIONS]) for n, connection in enumerate(connections))
         )
@@ -231,18 +237,18 @@ class LoadTest:
             f" {self._process.memory() / MIB:.0f} MiB"
         )
 
-    async def _agent(self, name: str) -> None:
+    async def _agent(self, name: str, token: str) -> None:
         """Makes the calls of one agent: holds the last one open and polls for the others."""
-        connection, observed = self._connection(self._address.token), self._harness.observed
+        connection, observed = self._connection(token), self._harness.observed
         calls = []
         for _ in range(self._size.calls - 1):
             began = time.perf_counter()
-            status, body = await self._call(connection, name, self._harness.draft(), {})
+            status, body = await self._call(connection, self._harness.draft(), {})
             self.measurements.record("call", began)
             assert status == 202, body
             calls.append(body["approval_id"])
             observed.accepted[body["approval_id"]] = name
-        status, body = await self._call(connection, name, self._harness.draft(), {"Prefer": "wait=200"})
+        status, body = await self._call(connection, self._harness.draft(), {"Prefer": "wait=200"})
         assert status == 200, body
         if body["status"] == "completed":
             observed.ended[body["audit_id"].removeprefix("audit-")] = body
@@ -257,9 +263,9 @@ class LoadTest:
                 else:
                     observed.ended[id_] = body
 
-    async def _call(self, connection: Connection, name: str, draft: str, headers: dict[str, str]) -> tuple[int, Any]:
+    async def _call(self, connection: Connection, draft: str, headers: dict[str, str]) -> tuple[int, Any]:
         body: Json = {"args": {"draft_id": draft}}
-        return await connection.ask("POST", f"/v1/actions/{ACTION}/run", body, {"X-Aileron-Agent": name, **headers})
+        return await connection.ask("POST", f"/v1/actions/{ACTION}/run", body, headers)
 
     async def _decide(self, connection: Connection, items: list[Any]) -> None:
         observed = self._harness.observed
@@ -319,7 +325,10 @@ def load(harness: GateHarness, size: LoadSize, say: Callable[[str], None] = lamb
     with harness.gate(Plan("under load")) as process:
         address = process.ready()
         assert address is not None, harness.log()
-        load_test = LoadTest(harness, process, address, size, say)
+        ledger = harness.data / LEDGER_FILE
+        names = [f"agent-{number}" for number in range(size.agents)]
+        tokens = {name: read_token(add_agent(ledger, name, harness.key)) for name in names}
+        load_test = LoadTest(harness, process, address, tokens, size=size, say=say)
         asyncio.run(load_test.run())
     requests = harness.disk_state.requests.values()
     assert len(requests) == size.requests * size.waves

@@ -1,13 +1,11 @@
 """An approval after the deadline, whatever the clocks do: it never counts, and the request has expired."""
 
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.times import utc_now
-from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import gate as gate_module
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.gate_state import GateState
@@ -16,25 +14,7 @@ from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
 from tests.gate.failing_disk import eventually
-
-
-@dataclass
-class Machine:
-    """A machine that can sleep, be restarted, and have its clock set."""
-
-    set_by: timedelta = timedelta(0)
-    slept: float = 0.0
-    boot: str = "boot-1"
-
-    def clock(self) -> datetime:
-        return utc_now() + self.set_by + timedelta(seconds=self.slept)
-
-    @property
-    def boot_clock(self) -> BootClock:
-        return BootClock(self.boot, lambda: datetime.now(UTC).timestamp() % 1e6 + self.slept)
-
-    def options(self) -> dict[str, object]:
-        return {"clock": self.clock, "boot_clock": self.boot_clock}
+from tests.gate.machine import Machine
 
 
 def sleep_over_the_end(machine: Machine) -> None:

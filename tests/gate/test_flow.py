@@ -5,7 +5,7 @@ import base64
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from time import monotonic
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.decision_handler import PREVIEW_MAX_AGE
 from aileron_tui.gate.gate import Gate
@@ -353,11 +354,11 @@ def test_a_change_seen_while_looking_at_everything_is_a_new_prompt(env: GateEnv)
 @pytest.mark.parametrize("edits", [None, {"draft_id": "r-12345"}], ids=["as asked", "edited"])
 def test_a_changed_preview_is_not_approved(env: GateEnv, edits: JsonObject | None) -> None:
     """The draft is rewritten between the look and the answer."""
-    ahead = timedelta()
+    ahead = 0.0
 
     async def work() -> None:
         nonlocal ahead
-        async with env.gate(clock=lambda: datetime.now(UTC) + ahead) as gate:
+        async with env.gate(boot_clock=BootClock("boot", lambda: monotonic() + ahead)) as gate:
             asked = "r-18220" if edits else "r-12345"
             id_ = str((await ask(gate, draft_id=asked)).body["approval_id"])
             item = await previewed_request(gate, id_)
@@ -379,11 +380,11 @@ def test_a_changed_preview_is_not_approved(env: GateEnv, edits: JsonObject | Non
 
 
 def test_an_old_but_unchanged_preview_is_approved(env: GateEnv) -> None:
-    ahead = timedelta()
+    ahead = 0.0
 
     async def work() -> None:
         nonlocal ahead
-        async with env.gate(clock=lambda: datetime.now(UTC) + ahead) as gate:
+        async with env.gate(boot_clock=BootClock("boot", lambda: monotonic() + ahead)) as gate:
             id_ = str((await ask(gate)).body["approval_id"])
             item = await previewed_request(gate, id_)
             ahead = PREVIEW_MAX_AGE * 3

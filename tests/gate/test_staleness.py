@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
+from aileron_tui.gate.decision_handler import PREVIEW_MAX_AGE
 from aileron_tui.gate.gate import Gate
 from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
+from tests.gate.machine import Machine
 
 MALLORY = "mallory@evil.example"
 
@@ -173,6 +176,25 @@ def test_a_fresh_preview_is_not_fetched_again(env: GateEnv) -> None:
             assert previews(env) == before
 
     run_async(work())
+
+
+def test_a_preview_is_old_even_if_the_clock_was_set_back(env: GateEnv) -> None:
+    """The wall clock says that no time has passed since the preview was fetched."""
+    normal_risk(env)
+    machine = Machine()
+
+    async def work() -> None:
+        async with env.gate(**machine.options()) as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            env.service.mailbox.update_draft("r-12345", raw_mail(MALLORY))
+            machine.slept += PREVIEW_MAX_AGE
+            machine.set_by -= timedelta(seconds=PREVIEW_MAX_AGE)
+            reply = await gate.decide(str(send["id"]), env.decision(send))
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert recipients(dig(reply.body, "item")) == [MALLORY]
+
+    run_async(work())
+    assert env.service.sent == ()
 
 
 def test_at_high_risk_the_preview_is_always_fetched_again(env: GateEnv) -> None:

@@ -1,7 +1,9 @@
 """Attacks on the files of an open ledger: its writer notices and stops."""
 
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,47 @@ def test_a_ledger_that_is_rolled_back_under_its_writer_takes_no_more_entries(sce
         db.execute("DELETE FROM entries WHERE seq > 4")
     with pytest.raises(LedgerReplaced, match="ends at entry 4, but 7 was recorded"):
         scene.ask("act-2")
+
+
+def _restore_backup(path: Path, backup: Path) -> None:
+    """Writes the backup into the file and empties the log, so that both keep their inodes."""
+    path.write_bytes(backup.read_bytes())
+    with path.with_name(f"{path.name}-wal").open("r+b") as log:
+        log.truncate()
+
+
+def _restore_only_the_file(path: Path, backup: Path) -> None:
+    path.write_bytes(backup.read_bytes())
+
+
+def _cut_only_the_log(path: Path, backup: Path) -> None:
+    del backup
+    with path.with_name(f"{path.name}-wal").open("r+b") as log:
+        log.truncate(4096)
+
+
+@pytest.mark.parametrize("attack", [_restore_backup, _restore_only_the_file, _cut_only_the_log])
+def test_a_backup_that_is_restored_into_the_same_files_is_noticed(
+    scene: Scene, tmp_path: Path, attack: Callable[[Path, Path], None]
+) -> None:
+    """SQLite itself goes on with the pages that it has in memory."""
+    scene.approved("act-1")
+    path, backup = scene.ledger.path, tmp_path / "backup"
+    with closing(sqlite3.connect(path)) as db, closing(sqlite3.connect(backup)) as copy:
+        db.backup(copy)
+    scene.approved("act-2")
+    attack(path, backup)
+    for attempt in (scene.ledger.check, lambda: scene.ask("act-3")):
+        with pytest.raises(LedgerReplaced, match=r"overwritten|cut off"):
+            attempt()
+
+
+def test_moving_entries_from_the_log_to_the_file_is_no_replacement(scene: Scene) -> None:
+    scene.ledger._db.execute("PRAGMA wal_autocheckpoint = 1")
+    for number in range(5):
+        scene.approved(f"act-{number}")
+    assert scene.ledger.path.stat().st_size > 4096
+    assert check(scene.close(), noted=True).fault is None
 
 
 def test_a_rewritten_entry_under_its_writer_is_noticed(scene: Scene) -> None:

@@ -20,7 +20,8 @@ package = packages.package(guests.echo(), (), "")
 action = packages.action(package, runner.action_options)
 with runner.sandbox(package) as sandbox:
     for _ in range(30):
-        assert sandbox.preview(action, ARGS).failure is None
+        outcome = sandbox.preview(sandbox.resolve(action, ARGS))
+        assert outcome is not None and outcome.failure is None, outcome
 """
 _ROOT = Path(__file__).parents[2]
 

@@ -12,6 +12,9 @@ from aileron_tui.files.private_files import PrivateFileError
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerError
 from aileron_tui.ledger.sqlite.failures import translated
 
+LOG_SIZE_LIMIT: Final = 64 * 1024 * 1024
+"""SQLite shortens a log that has grown beyond this size."""
+
 _MAGIC: Final = b"SQLite format 3\0"
 _BUSY_SECONDS: Final = 5.0
 _PAUSE: Final = 0.01
@@ -76,7 +79,7 @@ def _connect(path: Path, *, writing: bool) -> sqlite3.Connection:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA wal_autocheckpoint = 4000")
-            db.execute("PRAGMA journal_size_limit = 67108864")
+            db.execute(f"PRAGMA journal_size_limit = {LOG_SIZE_LIMIT}")
         else:
             db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA trusted_schema = OFF")

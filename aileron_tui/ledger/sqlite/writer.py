@@ -92,6 +92,8 @@ class SqliteLedger:
                 self._holder.release()
             if guest or shared:
                 self._db.execute("PRAGMA busy_timeout = 0")
+            if guest:
+                self._db.execute("PRAGMA wal_autocheckpoint = 0")  # so that only the gate changes the file itself
             if shared:
                 self._note_shared()
             elif not guest:
@@ -151,9 +153,9 @@ class SqliteLedger:
         The log is emptied into the file first. While another process has the ledger open, its part of the log stays.
         """
         with self._guard:
-            if self._holder.is_open:
+            if self._holder.is_open and not self._guest:
                 with contextlib.suppress(sqlite3.Error, AileronError):
-                    self.check_file()
+                    self._check_files()
                     self._db.execute("PRAGMA busy_timeout = 1000")
                     self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._db.close()
@@ -196,12 +198,17 @@ class SqliteLedger:
 
         Another process may have appended entries, but it cannot have removed any.
         """
-        self.check_file()
+        self._check_files()
         last = self._recorded
         if head.seq < last.seq:
             raise replaced(self.path, f"{self.path} ends at entry {head.seq}, but {last.seq} was recorded")
         if last.seq and head != last and hash_of(self._db, last.seq) != last.hash:
             raise replaced(self.path, f"{self.path} has another entry {last.seq} than the one that was recorded")
+
+    def _check_files(self) -> None:
+        self.check_file()
+        if not self._guest and not self._shared:
+            self._files.check_content()
 
     def _note_shared(self) -> None:
         """Notes the head while no other process can append. If another process is writing, it notes a later head."""

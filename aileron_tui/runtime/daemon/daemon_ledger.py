@@ -11,17 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import chain
 from pathlib import Path
 from typing import Final, Self
 
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, compact
+from aileron_tui.core.jsontext import Json, JsonObject, canonical, compact
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.request import Request
 from aileron_tui.core.states import RequestState
-from aileron_tui.core.times import moment, timestamp, utc_now
-from aileron_tui.core.values import dataclass
+from aileron_tui.core.times import moment, utc_now
 from aileron_tui.files.private_files import private_folder
 from aileron_tui.ledger import history_pages
 from aileron_tui.ledger.file_names import FILE
@@ -30,6 +28,7 @@ from aileron_tui.ledger.preview_entry import preview_body
 from aileron_tui.ledger.recorded_decision import decision_of
 from aileron_tui.ledger.request_status import ANSWERED, DaemonReport, RequestStanding, objection
 from aileron_tui.ledger.store import LARGEST_ENTRY, EntryDraft, LedgerView
+from aileron_tui.runtime.daemon.audit_answers import LONGEST_ID, AuditAnswer, audit_answers
 from aileron_tui.runtime.daemon.times import utc_time
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.key_store import UnlockedKey
@@ -39,15 +38,12 @@ DELIVERY_TIME: Final = timedelta(seconds=30)
 
 MOST_UNFINISHED: Final = 200
 
-_LONGEST_ID: Final = 4096
 _LONGEST_TEXT: Final = 4096
 _LARGEST_ARGS: Final = LARGEST_ENTRY - 512 * 1024
 _LARGEST_CUT: Final = 1024 * 1024
 _LARGEST_VALUE: Final = 64 * 1024
 _LONGEST_VALUE: Final = 16 * 1024
 _MOST_SHOWN: Final = 20_000
-_ANSWER_EVENTS: Final = {"approval.approved": RequestState.APPROVED, "approval.denied": RequestState.DENIED}
-_REQUESTED_EVENT: Final = "approval.requested"
 
 
 class DaemonLedger:
@@ -128,7 +124,7 @@ class DaemonLedger:
         Requests without an answer are skipped, because the daemon's list has more details about them. Returns the
         approved requests whose end is not known, newest first.
         """
-        answers = _answers(events)
+        answers = audit_answers(events)
         if answers:
             self._append(lambda view: self._audit_drafts(view, answers))
         with self._reader_lock:
@@ -202,7 +198,7 @@ class DaemonLedger:
     def _request_drafts(
         self, view: LedgerView, requests: Sequence[Request], surface: str, postponed: set[str]
     ) -> Iterator[EntryDraft]:
-        for request in {request.id: request for request in requests if 0 < len(request.id) <= _LONGEST_ID}.values():
+        for request in {request.id: request for request in requests if 0 < len(request.id) <= LONGEST_ID}.values():
             known = view.standing(request.id)
             shown = EntryDraft(EntryKind.SHOWN, {"digest": request.digest, "surface": surface}, request.id)
             if known is None:
@@ -258,7 +254,7 @@ class DaemonLedger:
         version, hash_ = connector.version[:_LONGEST_TEXT], connector.hash[:_LONGEST_TEXT]
         return body | {"connector": {"name": body["connector"], "version": version, "hash": hash_}}
 
-    def _audit_drafts(self, view: LedgerView, answers: "dict[str, _Answer]") -> Iterator[EntryDraft]:
+    def _audit_drafts(self, view: LedgerView, answers: dict[str, AuditAnswer]) -> Iterator[EntryDraft]:
         for id_, answer in answers.items():
             report = DaemonReport(answer.verdict, reason=answer.reason, at=answer.at)
             known = view.standing(id_)
@@ -291,47 +287,6 @@ class DaemonLedger:
                 return
             elsewhere = report.elsewhere and decided_here and report.outcome is not RequestState.PENDING
         yield _draft(id_, replace(report, elsewhere=elsewhere))
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What audit events say about an answered request; `about` describes the request itself."""
-
-    verdict: RequestState
-    at: str
-    reason: str
-    about: dict[str, str]
-    edited: bool
-
-
-def _answers(events: Sequence[Json]) -> dict[str, _Answer]:
-    """The answered requests in audit events, oldest first; other events are ignored."""
-    asked: dict[str, str] = {}
-    answers: dict[str, _Answer] = {}
-    for event in reversed(events):
-        if not isinstance(event, dict):
-            continue
-        type_, payload = event.get("event_type"), event.get("payload")
-        if not isinstance(type_, str) or not isinstance(payload, dict):
-            continue
-        id_, at = _text(payload, "aileron.approval.id"), utc_time(event.get("timestamp"))
-        if not 0 < len(id_) <= _LONGEST_ID or not _is_recordable(payload):
-            continue
-        if type_ == _REQUESTED_EVENT:
-            asked[id_] = at
-        elif type_ in _ANSWER_EVENTS:
-            about = {
-                "asked": asked.get(id_) or _time_before(at, payload.get("aileron.approval.wait_ms")),
-                "kind": _text(payload, "aileron.approval.kind"),
-                "action": _text(payload, "aileron.approval.action"),
-                "connector": _text(payload, "aileron.connector.fqn"),
-                "session": _text(payload, "aileron.session.id"),
-            }
-            about = {name: text for name, text in about.items() if text}
-            answers.pop(id_, None)
-            edited = _ANSWER_EVENTS[type_] is RequestState.APPROVED and payload.get("aileron.approval.edited") is True
-            answers[id_] = _Answer(_ANSWER_EVENTS[type_], at, _text(payload, "aileron.approval.reason"), about, edited)
-    return answers
 
 
 def _may_wait(known: RequestStanding) -> bool:
@@ -405,27 +360,3 @@ def _truncated(args: JsonObject) -> JsonObject:
             break
         kept[name] = part
     return kept
-
-
-def _time_before(at: str, wait: Json) -> str:
-    """The time this many milliseconds before another, or "" if either is not known."""
-    if not at or isinstance(wait, bool) or not isinstance(wait, int | float) or wait < 0:
-        return ""
-    try:
-        return timestamp(moment(at) - timedelta(milliseconds=wait))
-    except (ValueError, OverflowError):
-        return ""
-
-
-def _text(payload: JsonObject, name: str) -> str:
-    value = payload.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _is_recordable(payload: JsonObject) -> bool:
-    """Whether every text in a payload can be recorded."""
-    try:
-        canonical([value for value in chain(payload, payload.values()) if isinstance(value, str)])
-    except JsonError:
-        return False
-    return True

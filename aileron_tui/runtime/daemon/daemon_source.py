@@ -6,8 +6,6 @@ send it messages: one reads the daemon's events, the other polls for what a daem
 
 import logging
 import queue
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,13 +17,7 @@ import httpx
 
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import (
-    Json,
-    JsonError,
-    JsonLimits,
-    JsonObject,
-    read_object,
-)
+from aileron_tui.core.jsontext import Json, JsonError, JsonLimits, JsonObject, read_object
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.states import RequestState
@@ -38,10 +30,11 @@ from aileron_tui.runtime.daemon.answer_sender import AnswerSender, without_effec
 from aileron_tui.runtime.daemon.daemon_client import LARGEST_EVENT, SILENCE, DaemonClient, DaemonResult
 from aileron_tui.runtime.daemon.daemon_discovery import Daemon, was_replaced
 from aileron_tui.runtime.daemon.daemon_ledger import DaemonLedger
+from aileron_tui.runtime.daemon.event_reader import EventReader
 from aileron_tui.runtime.daemon.list_reader import MOST_WAITING, ListReader
 from aileron_tui.runtime.daemon.poller import LIST_EVERY, FetchedList, FetchedResult, Poller
 from aileron_tui.runtime.daemon.tracker import Tracker
-from aileron_tui.runtime.errors import InvalidReply, NoGate, NoReply, NotFound, PromptChanged, RuntimeFault
+from aileron_tui.runtime.errors import NoGate, NoReply, NotFound, PromptChanged, RuntimeFault
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.sse import SseFrame
 from aileron_tui.runtime.vault import VaultState
@@ -50,7 +43,6 @@ from aileron_tui.signing.key_store import UnlockedKey
 _log: Final = logging.getLogger(__name__)
 
 _LOOKUPS_AT_ONCE: Final = 20
-_LONGEST_INBOX: Final = 1000
 _EVENT_LIMITS: Final = JsonLimits(size=LARGEST_EVENT, depth=80, count=20_000_000)
 
 
@@ -100,6 +92,7 @@ class DaemonSource:
         self._reader = ListReader(
             self._client, daemon, self._tracker, name=name, rules=rules, clock=clock, head=lambda: self._ledger.head
         )
+        self._event_reader = EventReader(self._client, self._inbox.put, self._inbox.qsize)
         self._poller = Poller(self._client, self._tracker.tick, self._inbox.put, list_every)
         self._answer_sender = AnswerSender(
             self._client,
@@ -125,6 +118,7 @@ class DaemonSource:
             return
         self._closed = True
         self._inbox.put(NoReply("the connection was closed"))
+        self._event_reader.close()
         self._poller.close()
         self._client.close()
         self._ledger.close()
@@ -174,8 +168,7 @@ class DaemonSource:
             if not request.state.final:
                 self._poller.follow(id_)
         self._stream_opened_at = self._tracker.tick()
-        # A daemon thread, so that a read that is waiting for data does not keep the program alive.
-        threading.Thread(target=self._stream, name="events", daemon=True).start()
+        self._event_reader.start()
         self._poller.start()
         while True:
             message = self._inbox.get()
@@ -209,21 +202,6 @@ class DaemonSource:
             yield from self._unreadable_event(1)
         else:
             yield from applied
-
-    def _stream(self) -> None:
-        fault: RuntimeFault = NoReply("the daemon closed the connection")
-        try:
-            with self._client.events() as frames:
-                for frame in frames:
-                    while self._inbox.qsize() >= _LONGEST_INBOX and not self._closed:
-                        time.sleep(0.01)  # events come faster than they are processed: let the daemon wait
-                    self._inbox.put(frame)
-        except RuntimeFault as error:
-            fault = error
-        except Exception as error:  # noqa: BLE001  # the watch must learn that the stream has ended
-            fault = InvalidReply("the daemon's events cannot be read", f"{type(error).__name__}: {error}")
-        finally:
-            self._inbox.put(fault)
 
     # messages, processed in the caller's thread
 
@@ -307,9 +285,8 @@ class DaemonSource:
 
     def _apply_result(self, id_: str, result: DaemonResult) -> Iterator[SourceEvent]:
         if result.state is RequestState.PENDING:
-            if (
-                id_ in self._tracker.stopped_waiting
-            ):  # it is still waiting, or can no longer be read: the next list shows which
+            if id_ in self._tracker.stopped_waiting:
+                # It is still waiting, or can no longer be read: the next list shows which.
                 self._maybe_waiting.add(id_)
                 self._poller.list_soon()
             return

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, UnreadableItem, canonical
+from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical
+from aileron_tui.core.listed_items import UnreadableItem
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskRule
 from aileron_tui.core.times import moment
