@@ -46,6 +46,7 @@ class Fields(LineWidget):
         self._title = [title] if title else []
         self._fields: tuple[Field, ...] = ()
         self._label_width = 0
+        self.display = False  # until it has fields: an empty section cannot be read
 
     @property
     def content(self) -> object:
