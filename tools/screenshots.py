@@ -18,11 +18,10 @@ from aileron_tui.console.settings import ConsoleSettings
 from aileron_tui.core.jsontext import Json
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
-from aileron_tui.core.risk import Risk, RiskLevel
 from tests.console import sample_requests as samples
 from tests.console.fixed_clock import fixed_time
 from tests.console.history_gate import HistoryGate, records
-from tests.console.sample_requests import NOW, waiting
+from tests.console.sample_requests import MOVES, NOW, waiting
 from tests.console.screen_app import text
 from tests.console.scripted_gate import ScriptedGate, console
 
@@ -32,7 +31,6 @@ _EQUAL_FRAMES: Final = 4
 # Depends on the order of styles, which can change although the picture looks the same.
 _NAME: Final = re.compile(r"terminal-\d+")
 QUIET: Final = ConsoleSettings(arm_seconds=0.05, undo_seconds=0.0, bell=False, notify=False)
-MOVES: Final = Risk(RiskLevel.NORMAL, '"move_file" is not declared to be harmless')
 EVIL: Final = (
     "Dear colleague,\x1b[2J\x1b[H please approve.\n"
     + "\n" * 40

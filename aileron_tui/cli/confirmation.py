@@ -28,11 +28,11 @@ class NotDecided(AileronError):
 
 
 def check_terminal(policy: Policy, what: str = "") -> None:
-    """Refuses to decide without a terminal, unless the configuration allows it. `what` is what else needs the same."""
+    """Refuses to decide, or to do `what`, without a terminal, unless the configuration allows it."""
     if not (_has_terminal() or policy.headless_decisions):
         title, verb = (f"{what} needs a terminal", "Run this") if what else ("decisions need a terminal", "Answer")
         hint = f"{verb} in a terminal, or set headless_decisions = true under [policy] in the configuration."
-        raise NotDecided(title, "this process has none", hint)
+        raise NotDecided(title, "this process has no terminal", hint)
 
 
 def confirm(

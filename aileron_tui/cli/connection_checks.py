@@ -28,7 +28,7 @@ _CLOCK_SECONDS: Final = 10.0
 _TUNNEL: Final = "Use an ssh tunnel or https."
 _NO_DAEMON: Final = "Check that a daemon is running there."
 _NO_GATE: Final = "Check that a gate is running there."
-_FAILING_FIX: Final = "Look at the gate's log and at its disk. It works again by itself once the reason is gone."
+_FAILING_FIX: Final = "Check the gate's log and its disk. The gate recovers by itself once the cause is gone."
 _VAULTS: Final = {
     "locked": ("locked: approved actions wait until it is unlocked", "Press U in the console."),
     "missing": ("missing: actions that need a credential will fail", "Set up the daemon's vault."),

@@ -8,7 +8,7 @@ from textual.content import Content
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, trusted
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.outcomes import OUTCOMES
-from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.core.visible_text import short
 from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_query import HistoryQuery
 
@@ -60,9 +60,9 @@ def empty_text(state: HistoryListState) -> Content:
 
 def error_line(error: AileronError) -> Content:
     """The error, and what to do about it."""
-    line = trusted("⚠ ", WARNING) + foreign_line(clip(inline(error.title), 300), WARNING)
+    line = trusted("⚠ ", WARNING) + foreign_line(short(error.title, 300), WARNING)
     if error.detail:
-        line += trusted(": ") + foreign_line(clip(inline(error.detail), 300))
+        line += trusted(": ") + foreign_line(short(error.detail, 300))
     disconnected = isinstance(error, NoGate | NoReply)
     more = "The list may be out of date; retrying." if disconnected else error.hint
     return line + trusted("  ") + foreign_line(more, MUTED) if more else line
@@ -71,7 +71,7 @@ def error_line(error: AileronError) -> Content:
 def incomplete_line(missing: Mapping[str, AileronError]) -> Content:
     """Names the sources whose requests are missing or incomplete, and why."""
     parts = [
-        foreign_line(name, STRONG) + trusted(": ") + foreign_line(clip(inline(error.title), _MAX_WIDTH))
+        foreign_line(name, STRONG) + trusted(": ") + foreign_line(short(error.title, _MAX_WIDTH))
         for name, error in missing.items()
     ]
     hint = trusted("  Press r to reload.", MUTED)

@@ -1,4 +1,4 @@
-"""Limits what a terminal can type: a flood of input is dropped before it becomes keys, and is counted.
+"""Limits input from the terminal: a flood is dropped before it becomes keys, and is counted.
 
 A paste without brackets arrives as typed characters. As keys, 200 kB of it would block the console for minutes.
 """
@@ -16,7 +16,7 @@ MAX_PASTE: Final = 100_000
 """The longest bracketed paste in characters."""
 
 BURST: Final = 8
-"""So many characters at once were not typed by a person."""
+"""This many characters at once were not typed by a person."""
 
 QUIET_SECONDS: Final = 0.3
 """A flood ends when nothing has arrived for this long."""
@@ -30,7 +30,7 @@ _REPORT: Final = re.compile(r"\x1b\[(?:48;[0-9;:]*t|[IO]|201~)")
 
 @dataclass(slots=True)
 class _Allowance:
-    """How many more are accepted; it grows back with time."""
+    """How many more characters or sequences are accepted; it grows again with time."""
 
     most: float
     per_second: float
@@ -47,8 +47,9 @@ class _Allowance:
 class InputLimit:
     """Filters what is read from the terminal. Used by the thread that reads.
 
-    People type at most some 20 characters a second, and held keys repeat some 60 times; a mouse may report a thousand
-    moves. `burst` is called before a burst of characters is passed on, `flooded` when input begins to be dropped.
+    People type at most about 20 characters a second, and a held key repeats about 60 times; a mouse may report a
+    thousand moves. `burst` is called before a burst of characters is passed on, and `flooded` when input begins to be
+    dropped.
     """
 
     def __init__(

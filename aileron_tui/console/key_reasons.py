@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.values import dataclass
-from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.core.visible_text import short
 from aileron_tui.surface.board import Pill
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def not_approvable(state: KeyState) -> str:
     if (why := not_decidable(state)) or request is None or shown is None:
         return why
     if request.deny_only:
-        return f"can only be denied here: {clip(inline(request.deny_only), _LONGEST_REASON)}"
+        return f"can only be denied here: {short(request.deny_only, _LONGEST_REASON)}"
     return "the preview is still being fetched" if shown.fetching else state.unread
 
 

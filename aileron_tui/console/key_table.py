@@ -108,7 +108,7 @@ ACTIONS: Final = (
         "focus_prompt",
         "enter",
         "read",
-        "Go into the prompt, and on to the lines that must be read before you can approve. Enter never answers.",
+        "Go to the prompt, then to the next lines that must be read before you can approve. Enter never answers.",
         KeyGroup.MOVE,
     ),
     KeyAction("history.first", "g,home", "newest", "Go to the newest request.", KeyGroup.MOVE, _HISTORY),

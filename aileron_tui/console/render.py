@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content, Span
 
-from aileron_tui.core.visible_text import block_pieces, clip, inline, inline_pieces, pieces
+from aileron_tui.core.visible_text import LONGEST_CONVERTED, block_pieces, inline, inline_pieces, pieces, short
 
 TextPart = tuple[str, bool]
 """A piece of visible text, and whether it is a mark shown in place of a character."""
@@ -49,9 +49,9 @@ def foreign_line(text: str, style: str = "") -> Content:
 
 def foreign_short(text: str, width: int, style: str = "") -> Content:
     """Foreign text as one line of at most `width` columns; says how much of it is hidden."""
-    shown = inline(text)
-    clipped = clip(shown, width)
-    return foreign_line(text, style) if clipped == shown else Content.styled(clipped, style)
+    clipped = short(text, width)
+    is_whole = len(text) <= LONGEST_CONVERTED and clipped == inline(text)
+    return foreign_line(text, style) if is_whole else Content.styled(clipped, style)
 
 
 def foreign_lines(text: str, style: str = "") -> list[Content]:

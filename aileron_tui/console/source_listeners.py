@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.core.visible_text import short
 from aileron_tui.surface.source import OperatorKey, SourceSpec
 from aileron_tui.surface.source_listener import ConnectionState, SourceListener, SourceStatus
 
@@ -81,7 +81,7 @@ class SourceListeners:
         status = self.listeners[request.source].status
         if status.state is ConnectionState.LIVE:
             return ""
-        why = f": {clip(inline(status.why), _LONGEST_REASON)}" if status.why else ""
+        why = f": {short(status.why, _LONGEST_REASON)}" if status.why else ""
         return f"{f'{request.source} is ' if self.several else ''}not connected{why}"
 
     @property

@@ -34,7 +34,7 @@ _FIELDS: Final = ("change", "name", "token", "head", "time")
 
 @dataclass(frozen=True, slots=True)
 class AgentChange:
-    """One change of an agent, as an approver signs it. `head` and `time` are empty if the change is not signed."""
+    """One change to an agent, as an approver signs it. `head` and `time` are empty if the change is not signed."""
 
     change: EntryKind
     name: str
@@ -80,7 +80,7 @@ def read_change(entry: Entry) -> tuple[AgentChange, Json]:
     """The change in an entry and its envelope, None if it is not signed. Nothing is verified. Raises JsonError."""
     body = entry.body
     if body.keys() - {"envelope"} != {"name", "token"}:
-        raise JsonError("the change of an agent needs a name and a token")
+        raise JsonError("a change to an agent needs a name and a token")
     plain = _checked(entry.kind, _text(body, "name"), _text(body, "token"))
     envelope = body.get("envelope")
     if envelope is None:
@@ -104,7 +104,7 @@ def objection(latest: Mapping[str, EntryKind], change: AgentChange, *, signed: b
     if not signed and (latest or change.change is not EntryKind.AGENT_ADDED or change.name != DEFAULT_AGENT):
         return f"only the first agent, {DEFAULT_AGENT}, can be added without a signature"
     if change.change is EntryKind.AGENT_ADDED:
-        return f"an agent named {change.name} was added before" if before else ""
+        return f"an agent named {change.name} was already added" if before else ""
     if before is None:
         return f"there is no agent named {change.name}"
     return f"{change.name} was revoked" if before is EntryKind.AGENT_REVOKED else ""
@@ -112,9 +112,9 @@ def objection(latest: Mapping[str, EntryKind], change: AgentChange, *, signed: b
 
 def _checked(change: str, name: str, token: str, head: str = "", time: str = "") -> AgentChange:
     if change not in AGENT_CHANGES:
-        raise JsonError("not the change of an agent", "$.change")
+        raise JsonError("not a change to an agent", "$.change")
     if not is_agent_name(name):
-        raise JsonError("not a valid name of an agent", "$.name")
+        raise JsonError("not a valid agent name", "$.name")
     revoked = change == EntryKind.AGENT_REVOKED
     if not (token == "" if revoked else _HASH.fullmatch(token)):
         raise JsonError("not the hash of a token", "$.token")

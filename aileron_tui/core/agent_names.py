@@ -25,7 +25,7 @@ def is_agent_name(text: str) -> bool:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name would pass for a part of the product or for the operator."""
+    """Whether a name could be mistaken for a part of the product or for the operator."""
     shape = _shape(name)
     return any(shape == _shape(word) for word in _RESERVED)
 

@@ -133,7 +133,7 @@ def restart_caution(kind: str, asked: datetime | None, started: datetime | None)
     elif asked < started:
         yield Caution("the daemon restarted after the agent asked: an approval may have no effect")
     elif not started.microsecond and asked - started < timedelta(seconds=1):  # daemons report whole seconds
-        yield Caution("the daemon started in the second in which the agent asked: an approval may have no effect")
+        yield Caution("the daemon started in the same second that the agent asked: an approval may have no effect")
 
 
 def reports_end(kind: str) -> bool:

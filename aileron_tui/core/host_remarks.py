@@ -1,4 +1,4 @@
-"""What there is to say about one host or one name before an @: warnings, and notes that only inform."""
+"""Remarks about one host or one name before an @: warnings, and notes that only inform."""
 
 import re
 import unicodedata
@@ -94,7 +94,7 @@ def _about_part(part: str, whole: str, top_level: str) -> Iterator[Remark]:
         yield Remark(f'"{quoted(whole)}" mixes {mixed} letters: {_listed(odd)}')
         return
     if odd := _odd_characters(part, scripts):
-        yield Remark(f'"{quoted(whole)}" contains characters that can hide in it: {_listed(odd)}')
+        yield Remark(f'"{quoted(whole)}" contains characters that are easily overlooked: {_listed(odd)}')
         return
     if top_level and (odd := [letter for letter in part if not _is_valid(letter)]):
         yield Remark(f'"{quoted(whole)}" is not a valid international domain name: {_listed(odd)}')
@@ -164,12 +164,14 @@ def about_capitals(host: str) -> Iterator[Remark]:
     if small == host:
         return
     hidden = any(_CAPITAL_I.search(label) and label.lower() not in often_imitated() for label in labels(host))
-    yield Remark(f'"{quoted(host)}" is {quoted(small)} in small letters', is_note=not hidden)
+    yield Remark(f'"{quoted(host)}" is {quoted(small)} in lowercase', is_note=not hidden)
 
 
 @cache
 def _imitated_skeletons() -> dict[str, str]:
-    return {skeleton(name): name for name in often_imitated()}
+    """The names by their skeletons, and by those with an l for each i: `linkedln` is written for `linkedin`."""
+    names = {skeleton(name): name for name in often_imitated()}
+    return {shape.replace("i", "l"): name for shape, name in names.items()} | names
 
 
 def imitated(host: str) -> str:
@@ -177,8 +179,11 @@ def imitated(host: str) -> str:
     skeletons = _imitated_skeletons()
     for label in labels(host)[:-1]:
         for part in {label, *label.split("-")}:
-            name = skeletons.get(skeleton(part), "")
-            if len(name) > 3 and name != part.lower():
+            shape = skeleton(part)
+            name = skeletons.get(shape) or skeletons.get(shape.replace("i", "l"), "")
+            # An i where the name has an l keeps its dot, so it is not mistaken: `appie` is not `apple`.
+            dotted = any(letter == "i" != other for letter, other in zip(shape, skeleton(name), strict=False))
+            if len(name) > 3 and name != part.lower() and not dotted:
                 return name
     return ""
 

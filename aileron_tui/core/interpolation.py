@@ -17,7 +17,7 @@ _OMITTED: Final = object()
 
 
 def own_template(name: str) -> str:
-    """The template with which a step passes on the input of the same name unchanged."""
+    """The template that passes on the input of the same name unchanged."""
     return f"${{args.{name}}}"
 
 

@@ -285,7 +285,7 @@ def _with_doubles(value: Json) -> Json:
 
 
 def with_canonical_numbers(value: JsonObject) -> JsonObject:
-    """Returns an object whose numbers have only the spelling that canonical JSON gives them.
+    """Returns the object with its numbers spelled as in canonical JSON.
 
     After that, the same number is written with the same bytes wherever it goes: `1e3`, `1000.0` and `1000` are 1000,
     and `-0.0` is 0. Raises JsonError if a number cannot be written exactly.
@@ -302,17 +302,17 @@ def _with_canonical_number(value: Json, key: str) -> Json:
         return [_with_canonical_number(item, key) for item in value]
     if isinstance(value, int) and -(2**53) < value < 2**53:
         return int(value)
-    _refuse_odd(step("$", key), value)
+    _refuse_inexact_value(step("$", key), value)
     number = float(value)
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _refuse_inexact(value: Json) -> None:
     for path, _, node in walk(value):
-        _refuse_odd(path, node)
+        _refuse_inexact_value(path, node)
 
 
-def _refuse_odd(path: str, node: Json) -> None:
+def _refuse_inexact_value(path: str, node: Json) -> None:
     hint = "Send it as a string."
     if isinstance(node, bool):
         return

@@ -64,7 +64,7 @@ def warnings(text: str, known: KnownNames | None = None) -> tuple[str, ...]:
 
 
 def remarks(text: str, known: KnownNames | None = None) -> Remarks:
-    """What there is to say about the hosts and addresses in a value. `known` are those that were seen before."""
+    """Remarks about the hosts and addresses in a value. `known` has those that were seen before."""
     found: dict[str, None] = {}
     notes: dict[str, None] = {}
     for remark in _remarks(text[:MAX_CHARACTERS], known):
@@ -137,7 +137,9 @@ def _ascii_hosts(text: str) -> Iterator[Remark]:
 
 def _resembling(text: str, known: KnownNames) -> Iterator[Remark]:
     """Warnings about addresses that are close to a known one."""
-    for address in addresses(text):
+    for number, address in enumerate(addresses(text), start=1):
+        if number == MAX_HOSTS:
+            yield Remark(_TOO_MANY)
         host = address.rpartition("@")[2]
         if other := known.resembled_by(host) or known.resembled_by(address):
             name = address if "@" in other else host

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import Final
 
-# The letters beyond a to z of each language; one line may stand for several languages.
+# The letters beyond a to z of each language; one line may cover several languages.
 _ALPHABETS: Final = (
     "äöüß",  # German, Estonian, Finnish
     "äöåéüæøáðóšž",  # Scandinavian languages, Sami in part
@@ -75,12 +75,12 @@ def _alphabets() -> tuple[frozenset[str], ...]:
 
 @cache
 def ordinary_letters() -> frozenset[str]:
-    """The Latin letters outside ASCII that some language is written with."""
+    """The Latin letters outside ASCII that some language uses."""
     return frozenset().union(*_alphabets())
 
 
 def is_ordinary_word(word: str, top_level: str) -> bool:
-    """Whether the Latin letters of a word in small letters belong to one language.
+    """Whether the Latin letters of a lowercase word belong to one language.
 
     Letters with a dot below are easily missed, so a word with Vietnamese letters must also be made of Vietnamese
     syllables, unless its top-level domain is Vietnamese.

@@ -140,7 +140,7 @@ def risk_word(name: str) -> RiskWord | None:
 
 
 def _words(name: str) -> Iterator[str]:
-    """The words of a name, then what is written together in capitals and small letters (`dElete`)."""
+    """The words of a name, then each run of letters that mixes upper and lower case (`dElete`)."""
     name = _PRODUCTS.sub(" ", name[:_MAX_NAME])
     parts = _WORD.findall(name)
     yield from parts

@@ -50,7 +50,7 @@ class RequestEvent(StrEnum):
     SUCCEED = "succeed"
     FAIL = "fail"
     INTERRUPT = "interrupt"
-    LOSE_TRACK = "end without a known outcome"
+    END_UNKNOWN = "end without a known outcome"
 
 
 _NEXT: Final[dict[tuple[RequestState | None, RequestEvent], RequestState]] = {
@@ -63,7 +63,7 @@ _NEXT: Final[dict[tuple[RequestState | None, RequestEvent], RequestState]] = {
     (RequestState.RUNNING, RequestEvent.SUCCEED): RequestState.EXECUTED,
     (RequestState.RUNNING, RequestEvent.FAIL): RequestState.FAILED,
     (RequestState.RUNNING, RequestEvent.INTERRUPT): RequestState.INTERRUPTED,
-    (RequestState.RUNNING, RequestEvent.LOSE_TRACK): RequestState.UNKNOWN,
+    (RequestState.RUNNING, RequestEvent.END_UNKNOWN): RequestState.UNKNOWN,
 }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from aileron_tui.core.jsontext import Json, JsonObject, plain
+from aileron_tui.core.jsontext import Json, JsonObject, compact, plain
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.resolved_step import ResolvedStep
 
@@ -42,11 +42,16 @@ def _input_rows(step: ResolvedStep, args: JsonObject, prefix: str) -> Iterator[R
 
 
 def _is_own(step: ResolvedStep, name: str, args: JsonObject) -> bool:
-    """Whether an input is exactly what the agent sent under the same name."""
+    """Whether an input is exactly what the agent sent under the same name.
+
+    Python calls 1 and true equal, also inside arrays and objects, so their JSON is compared.
+    """
     if name not in args:
         return False
     own, sent = args[name], step.inputs[name]
-    return type(own) is type(sent) and own == sent
+    if type(own) is not type(sent) or own != sent:
+        return False
+    return own is sent or not isinstance(own, list | dict) or compact(own) == compact(sent)
 
 
 def _row(label: str, value: Json) -> Row:

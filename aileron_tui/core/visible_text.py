@@ -39,6 +39,7 @@ BLANK_LINES = 2
 SPACES_IN_LINE = 8
 SPACES_IN_BLOCK = 24
 SPACES_AT_END = 2
+LONGEST_CONVERTED = 20_000
 _MIN_ROW_WIDTH = 8
 
 # Working form: real marks are between these two characters, which visible text cannot contain. Tabs and newlines
@@ -124,12 +125,18 @@ def cells(text: str) -> int:
     return wide + len(_class(character_table.NARROWEST).sub("", text))
 
 
-def clip(text: Visible, width: int) -> Visible:
+def short(text: str, width: int) -> Visible:
+    """Foreign text as one line cut to `width` columns. Only the beginning of a very long text is made visible."""
+    return clip(inline(text[:LONGEST_CONVERTED]), width, max(0, len(text) - LONGEST_CONVERTED))
+
+
+def clip(text: Visible, width: int, left_out: int = 0) -> Visible:
     """One line cut to `width` columns; its end shows how many characters are hidden: `…⟨+123⟩`.
 
-    Marks are never split. If not even the notice fits, the notice alone is returned.
+    Marks are never split. If not even the notice fits, the notice alone is returned. `left_out` characters more are
+    hidden in any case.
     """
-    if len(text) <= width and text.isascii():
+    if not left_out and len(text) <= width and text.isascii():
         return text
     ends = [(0, 0)]
     used = 0
@@ -139,10 +146,11 @@ def clip(text: Visible, width: int) -> Visible:
             break
         ends.append((unit.end(), used))
     else:
-        return text
+        if not left_out:
+            return text
     notice = ""
     for end, taken in reversed(ends):
-        notice = f"…⟨+{len(text) - end}⟩"
+        notice = f"…⟨+{len(text) - end + left_out}⟩"
         if taken + len(notice) <= width:
             return Visible(text[:end] + notice)
     return Visible(notice)

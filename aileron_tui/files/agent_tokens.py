@@ -1,4 +1,4 @@
-"""The files with the tokens of agents, the only place where a token is kept in clear."""
+"""The files with the tokens of agents, the only place where a token is stored in plain text."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""A clock that nobody can set and that goes on while the machine sleeps; it starts again when the machine does."""
+"""A clock that nobody can set. It runs on while the machine sleeps, and starts again from zero with the machine."""
 
 import contextlib
 import time
@@ -16,7 +16,7 @@ _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC",
 
 @dataclass(frozen=True, slots=True)
 class BootClock:
-    """Seconds since the machine started. `boot` identifies that start and is "" if the system does not tell."""
+    """Seconds since the machine started. `boot` identifies that start and is "" if the system does not report it."""
 
     boot: str
     seconds: Callable[[], float]

@@ -36,7 +36,7 @@ class AgentRegistry:
             self._seen, self._agents = last, Agents.of(self._gate_state.reader)
             for line in self._agents.invalid:
                 if line not in known:
-                    log.error("ignored a change of an agent: %s", inline(line))
+                    log.error("ignored a change to an agent: %s", inline(line))
             self._changed.set()
             self._changed = asyncio.Event()
         return self._agents

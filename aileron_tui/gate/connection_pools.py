@@ -1,4 +1,4 @@
-"""Who uses which connections. Each agent has a share, approvers have their own, and so have unknown callers.
+"""Who uses which connections. Each agent has a share, approvers have their own, and so do unknown callers.
 
 A connection belongs to nobody until its first HTTP request has a valid token. The connections of unknown callers are
 few: a new one closes the one that has been idle longest, so that idle connections keep nobody out.
@@ -69,7 +69,7 @@ class PoolSizes:
 
 
 def raise_descriptor_limit() -> int:
-    """Raises the limit on open files as far as this user may; returns the limit."""
+    """Raises the limit on open files as far as this user is allowed to; returns the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:

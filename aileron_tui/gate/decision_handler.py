@@ -1,5 +1,6 @@
 """Handles decisions: only the first valid one counts, and only for exactly what was shown."""
 
+import asyncio
 import contextlib
 from typing import Final
 
@@ -35,7 +36,8 @@ _MAX_FETCHED_SIZE: Final = 2 * 1024 * 1024
 PREVIEW_MAX_AGE: Final = 10.0
 """How many seconds old a preview may be at approval; an older one is fetched again and compared."""
 
-_LONGEST_WAIT_FOR_OPS: Final = 10.0
+_LONGEST_WAIT_FOR_APPROVALS: Final = 90.0
+_LONGEST_WAIT_FOR_PREVIEW: Final = 10.0
 
 
 class DecisionHandler:
@@ -147,14 +149,20 @@ class DecisionHandler:
             decisions.append((str(item["id"]), {key: value for key, value in item.items() if key != "id"}))
         counts = {"approved": 0, "denied": 0, "skipped": 0}
         outcomes: list[Json] = []
-        for id_, decision_body in decisions:
-            reply = await self.decide(id_, decision_body)
-            accepted = reply.status == 200
-            outcome = ("approved" if decision_body.get("approved") is True else "denied") if accepted else "skipped"
-            counts[outcome] += 1
-            result: JsonObject = {"id": id_, "outcome": outcome, "status": reply.status}
-            outcomes.append(result if accepted else result | reply.body)
+        with self._gate_state.activity.reserved(self._connectors([id_ for id_, _ in decisions])):
+            for id_, decision_body in decisions:
+                reply = await self.decide(id_, decision_body)
+                accepted = reply.status == 200
+                outcome = ("approved" if decision_body.get("approved") is True else "denied") if accepted else "skipped"
+                counts[outcome] += 1
+                result: JsonObject = {"id": id_, "outcome": outcome, "status": reply.status}
+                outcomes.append(result if accepted else result | reply.body)
         return Reply(200, {**counts, "items": outcomes})
+
+    def _connectors(self, ids: list[str]) -> frozenset[str]:
+        """The names of all connectors that the requests with these ids use."""
+        found = [request for id_ in ids if (request := self._gate_state.find(id_))]
+        return frozenset().union(*(connector_names(request.call) for request in found))
 
     async def _apply(self, request: GateRequest, decision: SubmittedDecision) -> Reply:
         """Verifies a decision, records it, and only then applies it."""
@@ -164,22 +172,40 @@ class DecisionHandler:
             return replies.error(503, "not_recorded", f"nothing was run, because its result could not be stored: {why}")
         edit = request.edit if decision.edits is not None else None
         digest = edit.prompt.digest if edit else request.digest
+        if refused := await self._refused(request, decision, digest):
+            return refused
+        if not decision.approved:
+            return await self._record(request, decision, digest, edit)
+        if self._requests.is_outdated(request):
+            return _outdated(request)
+        if edit is None and request.preview_state is PreviewState.FETCHING:
+            message = "the preview is still being fetched; review it, then approve"
+            return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
+        # Nothing else may begin on its connectors between the last check of the preview and the start of the op.
+        try:
+            names = connector_names(edit.call if edit else request.call)
+            async with self._gate_state.activity.exclusive(names, _LONGEST_WAIT_FOR_APPROVALS):
+                if changed := await self._preview_changed(request, edit):
+                    return changed
+                # Meanwhile the preview may have been fetched again, the manifests reloaded, or the key or the agent
+                # revoked.
+                if refused := await self._refused(request, decision, edit.prompt.digest if edit else request.digest):
+                    return refused
+                if self._agents.current().is_revoked(request.agent):
+                    return self._withdrawn(request)
+                if self._requests.is_outdated(request):
+                    return _outdated(request)
+                return await self._record(request, decision, digest, edit)
+        except TimeoutError:
+            return _busy(request)
+
+    async def _refused(self, request: GateRequest, decision: SubmittedDecision, digest: str) -> Reply | None:
+        """Verifies a decision; returns the reply that refuses it, or None if it is valid now for this digest."""
         try:
             self._verify(request, decision, digest)
         except EnvelopeRefused as refused:
             return await self._refuse(request, refused)
-        if not decision.approved:
-            return await self._record(request, decision, digest, edit)
-        if edit is None and request.preview_state is PreviewState.FETCHING:
-            message = "the preview is still being fetched; review it, then approve"
-            return replies.error(409, "PREVIEW_PENDING", message, state=request.state)
-        # Nothing else may begin on its connectors between the last look at the preview and the start of the op.
-        try:
-            async with self._gate_state.activity.exclusive(connector_names(request.call), _LONGEST_WAIT_FOR_OPS):
-                changed = await self._preview_changed(request, edit)
-                return changed or await self._record(request, decision, digest, edit)
-        except TimeoutError:
-            return _busy(request)
+        return None
 
     async def _record(self, request: GateRequest, decision: SubmittedDecision, digest: str, edit: Edit | None) -> Reply:
         """Records a verified decision and applies it."""
@@ -223,10 +249,15 @@ class DecisionHandler:
         if shown is None or not self._is_stale(request, shown):
             return None
         name, call = request.connector.name, edit.call if edit else request.call
-        if not await self._gate_state.activity.wait_until_idle(name, _LONGEST_WAIT_FOR_OPS):
+        if not await self._gate_state.activity.wait_until_idle(name):
             return _busy(request)
         try:
-            fetched = await self._requests.fetch_preview(request, call)
+            # Nothing can begin on the connector meanwhile, so this must not wait long for a thread.
+            async with asyncio.timeout(_LONGEST_WAIT_FOR_PREVIEW):
+                fetched = await self._requests.fetch_preview(request, call)
+        except TimeoutError:
+            message = "the preview could not be fetched again in time; approve again later"
+            return replies.error(409, "CONNECTOR_BUSY", message, state=request.state)
         except AileronError as error:
             return replies.not_recorded(error)
         if fetched is None or fetched.result == shown.result:
@@ -282,6 +313,12 @@ class DecisionHandler:
         message = "the request has expired; nobody answered in time"
         return replies.error(409, "INVALID_STATE", message, state=RequestState.EXPIRED)
 
+    def _withdrawn(self, request: GateRequest) -> Reply:
+        """The reply to a decision on a request whose agent was revoked in the meantime. The request ends now."""
+        self._gate_state.spawn(self._requests.end_unanswered(request, RequestState.WITHDRAWN, REVOKED))
+        message = f"the request is withdrawn: {REVOKED}"
+        return replies.error(409, "INVALID_STATE", message, state=RequestState.WITHDRAWN)
+
     def _prompt_changed(self, request: GateRequest, item: Json) -> Reply:
         message = "the prompt is not the one that was signed; review it, then decide"
         return replies.error(409, "PROMPT_CHANGED", message, state=request.state, item=item)
@@ -311,6 +348,11 @@ class DecisionHandler:
             "decided_at": timestamp(self._gate_state.clock()),
         }
         return event | {"reason": decision.reason} if decision.reason else event
+
+
+def _outdated(request: GateRequest) -> Reply:
+    message = "the manifests changed, and the prompt is being made again; review it, then approve"
+    return replies.error(409, "PROMPT_PENDING", message, state=request.state)
 
 
 def _busy(request: GateRequest) -> Reply:

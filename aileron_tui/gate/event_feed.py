@@ -16,6 +16,7 @@ _MAX_HISTORY_BYTES: Final = 8 * 1024 * 1024
 _MAX_QUEUED: Final = 4096
 _MAX_QUEUED_BYTES: Final = 64 * 1024 * 1024
 _BATCH_SIZE: Final = 64
+_MAX_PROBLEM: Final = 1000
 
 _log = logging.getLogger(__name__)
 
@@ -95,6 +96,7 @@ class EventFeed:
         self._history_bytes = 0
         self._subscriptions: set[Subscription] = set()
         self._last_id = 0
+        self._problem = ""
 
     @property
     def watched(self) -> bool:
@@ -117,6 +119,12 @@ class EventFeed:
         for subscription in tuple(self._subscriptions):
             subscription.push(event)
 
+    def publish_health(self, problem: str) -> None:
+        """Tells the watchers, also later ones, why the gate cannot do its work, or with "" that it can."""
+        if (problem := problem[:_MAX_PROBLEM]) != self._problem:
+            self._problem = problem
+            self.publish("health", {"problem": problem})
+
     def subscribe(self, after: int | None = None) -> Subscription:
         """Adds a watcher. It first gets the events after `after` if the feed still has them, otherwise a snapshot."""
         oldest = self._history[0].id if self._history else self._last_id + 1
@@ -124,7 +132,10 @@ class EventFeed:
             initial = [event for event in self._history if event.id > after]
         else:
             items: list[Json] = list(self._waiting())
-            initial = [FeedEvent(self._last_id, "snapshot", {"items": items})]
+            snapshot: JsonObject = {"items": items}
+            if self._problem:
+                snapshot["problem"] = self._problem
+            initial = [FeedEvent(self._last_id, "snapshot", snapshot)]
         subscription = Subscription(self, initial)
         self._subscriptions.add(subscription)
         return subscription

@@ -44,6 +44,7 @@ _STOP_SECONDS: Final = 35.0
 _CLOSE_SECONDS: Final = 5.0
 _MANIFEST_CHECK_SECONDS: Final = 2.0
 _UPKEEP_SECONDS: Final = 2.0
+_HEALTH_SECONDS: Final = 0.5
 _TRIM_SECONDS: Final = 600.0
 _AGENT_CHECK_SECONDS: Final = 0.5
 
@@ -78,7 +79,7 @@ class Gate:
         """Opens the ledger, loads the bundle, recovers from a crash, and starts accepting calls."""
         state, setup = self._gate_state, self._gate_state.setup
         state.threads = SandboxThreads(setup.limits.pools)
-        settings = sandbox_settings(setup.config, setup.cache, setup.keyring)
+        settings = sandbox_settings(setup.config, setup.cache, setup.keyring, setup.limits.op_seconds)
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(state.threads.shutdown, wait=False)
             ledger = await asyncio.to_thread(open_ledger, self.ledger_path, boot_clock=state.boot_clock)
@@ -99,10 +100,11 @@ class Gate:
             cleanup.pop_all()
         self._log_bundle()
         if not state.boot_clock.boot:
-            log.warning("this system does not tell when it was started, so deadlines after a restart use its clock")
+            log.warning("this system does not report when it started, so deadlines rely on its clock after a restart")
         state.health.watch(lambda: state.recorder.problem)
         state.spawn(state.periodically("reloading the manifests", _MANIFEST_CHECK_SECONDS, self._reload(settings)))
         state.spawn(state.periodically("checking deadlines and files", _UPKEEP_SECONDS, self._keep_up))
+        state.spawn(state.periodically("reporting the gate's health", _HEALTH_SECONDS, self._report_health))
         state.spawn(state.periodically("recording outcomes again", 0, self._ends.retried.retry_until_done))
         state.spawn(state.periodically("deleting old results", _TRIM_SECONDS, self._forget_old_results))
         state.spawn(state.periodically("checking for revoked agents", _AGENT_CHECK_SECONDS, self.withdraw_revoked))
@@ -126,7 +128,7 @@ class Gate:
             log.error("the stop could not be recorded: %s", inline(str(error)) or "the ledger did not answer in time")
         state.reader.close()
         if not state.recorder.close(_CLOSE_SECONDS):
-            log.error("the ledger could not be closed, because a write to it does not return")
+            log.error("the ledger could not be closed, because a write to it has not returned")
         state.outbox_thread.shutdown(wait=False, cancel_futures=True)
         state.outbox.close()
         state.threads.shutdown(wait=False)
@@ -148,31 +150,33 @@ class Gate:
         if state.health.problem(OUTBOX):
             with contextlib.suppress(AileronError):
                 await state.in_outbox(state.outbox.check)
-        if (reason := state.health.reason) != self._reported:
+
+    async def _report_health(self) -> None:
+        """Logs and publishes a change of what is wrong with the gate."""
+        if (reason := self.problem) != self._reported:
             self._reported = reason
             log.error("the gate is failing: %s", inline(reason)) if reason else log.info("the gate works again")
+            self.feed.publish_health(reason)
 
     async def _forget_old_results(self) -> None:
         await recovery.forget_old_results(self._gate_state)
 
     def _reload(self, settings: SandboxSettings) -> Callable[[], Coroutine[Any, Any, None]]:
-        """Reloads the bundle when its folder changes, and resolves the waiting calls again."""
+        """Reloads the bundle when its folder changes, and resolves the waiting calls again until all are."""
         state, folder = self._gate_state, self._gate_state.setup.manifests
 
         async def reload() -> None:
-            if await asyncio.to_thread(folder_state, folder) == state.installed.folder_state:
-                return
-            try:
-                installed = await asyncio.to_thread(install, folder, settings)
-                await state.recorder.record(
-                    EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
-                )
-                state.installed = installed
-                await self._requests.resolve_again()
-            except AileronError as error:
-                log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
-            else:
-                self._log_bundle()
+            if await asyncio.to_thread(folder_state, folder) != state.installed.folder_state:
+                try:
+                    installed = await asyncio.to_thread(install, folder, settings)
+                    change = EntryDraft(EntryKind.CONFIG_CHANGED, {"change": "the manifests were reloaded"})
+                    await state.recorder.record(change)
+                except AileronError as error:
+                    log.error("the manifests changed but cannot be loaded: %s", inline(str(error)))
+                else:
+                    state.installed = installed
+                    self._log_bundle()
+            await self._requests.resolve_again()
 
         return reload
 

@@ -11,13 +11,15 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from aileron_tui.core.errors import AileronError
 from aileron_tui.files.socket_peer import foreign_peer
-from aileron_tui.gate.connection_pools import APPROVER, ConnectionPools, PoolSizes, raise_descriptor_limit
+from aileron_tui.gate.connection_pools import APPROVER, NOBODY, ConnectionPools, PoolSizes, raise_descriptor_limit
 from aileron_tui.gate.event_stream import ABORT
 from aileron_tui.gate.http_request import IDENTIFY, ON_SOCKET
 
@@ -66,9 +68,18 @@ class GateServer(uvicorn.Server):
             listener.stop()
         await super().shutdown(sockets)
 
-    def new_connection(self) -> "GateConnection":
-        """Returns the protocol for a new connection."""
-        return GateConnection(self.config, self.server_state, {}, app=self._gate_app, pools=self.pools)
+    def new_connection(self, owner: str) -> "GateConnection":
+        """Returns the protocol for a new connection. `owner` is whose token is in what it sent first, or nobody."""
+        connection = GateConnection(self.config, self.server_state, {}, app=self._gate_app, pools=self.pools)
+        connection.expected_owner = owner
+        return connection
+
+    def peeked_owner(self, connection: socket.socket) -> str:
+        """Returns whose token is in what a connection has sent so far. Leaves that to be read."""
+        try:
+            return _peeked_owner(self._gate_app, connection.recv(_HEADERS_PEEKED, socket.MSG_PEEK))
+        except (OSError, AileronError):  # whoever reads it reports that
+            return NOBODY
 
     def free_descriptor(self) -> None:
         """Closes the connection that is needed least."""
@@ -142,7 +153,8 @@ class _Listener:
     def _enter(self, connection: socket.socket) -> None:
         """Serves a connection that has sent something."""
         self._leave_lobby(connection)
-        task = self._loop.create_task(self._loop.connect_accepted_socket(self._server.new_connection, connection))
+        new_connection = partial(self._server.new_connection, self._server.peeked_owner(connection))
+        task = self._loop.create_task(self._loop.connect_accepted_socket(new_connection, connection))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -171,7 +183,8 @@ class GateConnection(H11Protocol):
 
     def __init__(self, *values: Any, app: "GateApp", pools: ConnectionPools, **options: Any) -> None:
         super().__init__(*values, **options)
-        self.owner = ""
+        self.owner = NOBODY
+        self.expected_owner = NOBODY
         self.on_socket = False
         self._gate_app = app
         self._pools = pools
@@ -203,13 +216,15 @@ class GateConnection(H11Protocol):
         self.on_socket = connection.family == socket.AF_UNIX
         self.app = self._call_app
         transport.max_size = _READ_BYTES  # type: ignore[attr-defined]  # how much asyncio reads at a time
-        self._pools.opened(self)
+        # A connection with a valid token is never one of the unknown ones, of which a flood leaves few.
+        if not self.expected_owner or self._pools.identify(self, self.expected_owner):
+            self._pools.opened(self)
         self._update_header_timer()
 
     def data_received(self, data: bytes) -> None:
         """Processes data, or leaves it unread for a while if its sender sends too many requests."""
         if self._awaits_request:
-            owner = self.owner or self._peeked_owner(data)
+            owner = self.owner or _peeked_owner(self._gate_app, data)
             # Counted as its owner's from now on; if the owner has too many, the app refuses the request.
             self._pools.identify(self, owner)
             if seconds := self._pools.delay(self, owner):
@@ -267,11 +282,6 @@ class GateConnection(H11Protocol):
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is None or cycle.response_complete
 
-    def _peeked_owner(self, data: bytes) -> str:
-        """Finds the owner by the token in the headers, to decide who waits. The app checks the token again."""
-        found = _TOKEN.search(data, 0, _HEADERS_PEEKED)
-        return self._gate_app.owner_of_token(found[1].decode("ascii")) if found else ""
-
     def _update_header_timer(self) -> None:
         if not self._awaits_request and self._header_timer is not None:
             self._header_timer.cancel()
@@ -287,3 +297,9 @@ class GateConnection(H11Protocol):
 
     def _identify(self, owner: str) -> str:
         return self._pools.identify(self, owner)
+
+
+def _peeked_owner(app: "GateApp", data: bytes) -> str:
+    """Finds the owner by the token in the headers, to decide who waits. The app checks the token again."""
+    found = _TOKEN.search(data, 0, _HEADERS_PEEKED)
+    return app.owner_of_token(found[1].decode("ascii")) if found else NOBODY

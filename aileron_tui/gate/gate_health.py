@@ -15,7 +15,7 @@ class GateHealth:
         self._checks.append(check)
 
     def report(self, part: str, problem: str) -> None:
-        """Takes note of a problem of one part; "" means that the part works again."""
+        """Records a problem of one part; "" means that the part works again."""
         if problem:
             self._problems[part] = problem
         else:

@@ -22,7 +22,7 @@ from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.files.boot_clock import boot_clock as machine_boot_clock
 from aileron_tui.files.config import Config
 from aileron_tui.gate.agent_shares import AgentShares, Share
-from aileron_tui.gate.connector_activity import ConnectorActivity, connector_names
+from aileron_tui.gate.connector_activity import ConnectorActivity, OpTurn, connector_names
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_health import GateHealth
 from aileron_tui.gate.gate_request import GateRequest
@@ -72,6 +72,7 @@ class GateLimits:
     preview_threads: int = 8
     ungated_threads: int = 16
     ungated_queue: int = 64  # per agent
+    op_seconds: float = 30.0  # per step
 
     @property
     def waiting_share(self) -> Share:
@@ -127,7 +128,7 @@ class GateState:
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
-        self.activity = ConnectorActivity()
+        self.activity = ConnectorActivity(self._start_waiting_ops)
         self._ended_bytes = 0
         self.waiting_shares = AgentShares(setup.limits.waiting_share)
         self.byte_shares = AgentShares(setup.limits.byte_share)
@@ -210,7 +211,7 @@ class GateState:
                 del self.unknown_calls[next(iter(self.unknown_calls))]
 
     def announce(self, request: GateRequest) -> None:
-        """Tells the watchers about a change of a request."""
+        """Reports a change of a request to the watchers."""
         try:
             self.feed.publish("updated", self.request_json(request))
         except Exception as error:
@@ -243,7 +244,7 @@ class GateState:
         return self._latest_time
 
     def observe_time(self, time: datetime) -> None:
-        """Takes note of a time that the clock has shown before this gate started."""
+        """Records a time that the clock has shown before this gate started."""
         self._latest_time = max(self._latest_time, time)
 
     def deadline_for(self, action: Action) -> RequestDeadline:
@@ -269,12 +270,17 @@ class GateState:
         return self.threads.run(use, agent, work, *values)
 
     def start_op(self, use: ThreadUse, agent: str, sandbox: Sandbox, call: ResolvedCall) -> "asyncio.Future[Execution]":
-        """Starts the op of a call on a thread. Must be called while `activity` is exclusive for its connectors."""
-        names = connector_names(call)
-        execution = self.in_sandbox(use, agent, sandbox.execute, call)
-        self.activity.begin(names)
-        execution.add_done_callback(lambda _: self.activity.end(names))
-        return execution
+        """Starts the op of a call on a thread; an ungated op waits until no approval waits for its connectors.
+
+        For an approved op, must be called while `activity` is exclusive for its connectors.
+        """
+        turn = OpTurn(self.activity, connector_names(call), len(call.steps) * self.setup.limits.op_seconds)
+        if use is ThreadUse.OP:
+            turn.begin()
+        return self.threads.run(use, agent, sandbox.execute, call, turn=turn)
+
+    def _start_waiting_ops(self) -> None:
+        self.threads.start_waiting()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs a coroutine in the background; failures are logged."""
@@ -284,7 +290,7 @@ class GateState:
         return task
 
     async def periodically(self, name: str, seconds: float, step: Callable[[], Awaitable[None]]) -> None:
-        """Repeats a step for ever. A failure is logged and reported, and the next time is tried as usual."""
+        """Repeats a step forever. A failure is logged and reported, and the step is tried again as usual."""
         while True:
             await asyncio.sleep(seconds)
             try:

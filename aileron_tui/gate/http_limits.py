@@ -70,7 +70,7 @@ class TokenBucket:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing was taken lately."""
+        """Whether nothing was taken recently."""
         self._refill()
         return self._tokens >= self._burst
 
@@ -88,7 +88,7 @@ class TokenBucket:
         return max(0.0, -self._tokens / self._rate)
 
     def wait_seconds(self, count: int = 1) -> int:
-        """Returns the seconds until so many tokens are available, 0 if they are available now. Takes none."""
+        """Returns the seconds until this many tokens are available, 0 if they are available now. Takes none."""
         self._refill()
         return 0 if self._tokens >= count else max(1, math.ceil((count - self._tokens) / self._rate))
 

@@ -102,10 +102,13 @@ def action_json(action: Action) -> JsonObject:
     }
 
 
-def sandbox_settings(config: Config, cache: Path | None, keyring: PublisherKeyring) -> SandboxSettings:
-    """Builds the sandbox settings from the user's configuration."""
+def sandbox_settings(
+    config: Config, cache: Path | None, keyring: PublisherKeyring, op_seconds: float = CallLimits().execute_seconds
+) -> SandboxSettings:
+    """Builds the sandbox settings from the user's configuration. `op_seconds` is the time limit of each step."""
     bindings: dict[str, Binding] = {}
     limits: dict[str, CallLimits] = {}
+    defaults = CallLimits(execute_seconds=op_seconds)
     for name, connector in config.connectors.items():
         if source := connector.credential:
             service, _, user = source.keyring.partition("/")
@@ -117,11 +120,17 @@ def sandbox_settings(config: Config, cache: Path | None, keyring: PublisherKeyri
                 else FromKeyring(service, user)
             )
             bindings[name] = Binding(secret_source, source.region, source.access_key_id)
-        defaults = CallLimits()
         limits[name] = CallLimits(
+            execute_seconds=op_seconds,
             memory=connector.memory_mib * 1024 * 1024 if connector.memory_mib else defaults.memory,
             preview_methods=defaults.preview_methods | {"POST"}
             if connector.preview_may_post
             else defaults.preview_methods,
         )
-    return SandboxSettings(cache=cache, credentials=Credentials(bindings), keyring=keyring, limits_by_connector=limits)
+    return SandboxSettings(
+        cache=cache,
+        credentials=Credentials(bindings),
+        keyring=keyring,
+        limits=defaults,
+        limits_by_connector=limits,
+    )

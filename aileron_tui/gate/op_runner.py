@@ -13,7 +13,6 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import inline
 from aileron_tui.gate import agent_replies, replies
 from aileron_tui.gate.agent_turns import end_turn
-from aileron_tui.gate.connector_activity import connector_names
 from aileron_tui.gate.gate_request import GateRequest
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
 from aileron_tui.gate.replies import Reply
@@ -71,8 +70,7 @@ class OpRunner:
             return replies.not_recorded(error)
         end_turn()
         try:
-            async with self._gate_state.activity.exclusive(connector_names(call)):
-                execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
+            execution_future = self._gate_state.start_op(ThreadUse.UNGATED, agent, installed.sandbox, call)
             execution = await _executed(action, execution_future)
         except Exception as error:  # noqa: BLE001  # whatever it is, the call must get an end
             execution = Execution(action.name, failure=_broken_off(error))

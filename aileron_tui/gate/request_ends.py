@@ -20,7 +20,7 @@ from aileron_tui.ledger.store import EntryDraft, StoredResult
 LONGEST_ERROR: Final = 16 * 1024
 """How much of an error the ledger keeps. The agent gets all of it."""
 
-_RETRYING: Final = "recording this is being retried"
+_RETRYING: Final = "this is not recorded yet, and the gate keeps trying"
 _KNOWN: Final = {
     RequestState.EXECUTED: f"the op ran; {_RETRYING}",
     RequestState.FAILED: f"the op failed; {_RETRYING}",
@@ -53,8 +53,9 @@ class RequestEnds:
         try:
             await write()
         except Exception as error:  # noqa: BLE001  # whatever it is, the end has happened
+            withdrawn = end.state is RequestState.WITHDRAWN and request.error
             log.error("the end of %s could not be recorded: %s", request.id, inline(str(error) or type(error).__name__))
-            request.unrecorded = _KNOWN[end.state]
+            request.unrecorded = f"{request.error}, so nothing was run; {_RETRYING}" if withdrawn else _KNOWN[end.state]
             if end.state in _NOT_RUN:
                 request.state = end.state
             self.retried.add(request.id, write)
@@ -64,7 +65,7 @@ class RequestEnds:
         """Stores the result and records the end.
 
         The result of an op comes first: if the gate crashes in between, recovery records the end from it. Without an op
-        it comes last, because nobody may be told of an end that did not count.
+        it comes last, because an end that did not count must not be reported.
         """
         state = end.state
         if state not in _NOT_RUN:
@@ -124,14 +125,14 @@ class RequestEnds:
         await self._gate_state.recorder.record(EntryDraft(EntryKind.DELIVERED, {}, result.request))
 
     async def try_once_more(self, seconds: float) -> None:
-        """Tries everything that is left once, before the gate stops."""
+        """Tries everything that is left once more, before the gate stops."""
         try:
             async with asyncio.timeout(seconds):
                 await self.retried.retry()
         except TimeoutError:
             log.error("the ledger did not answer in time")
         if self.retried:
-            log.error("not recorded before the stop: what happened to %s", ", ".join(self.retried.keys()))
+            log.error("the gate stopped before it could record what happened to %s", ", ".join(self.retried.keys()))
 
 
 def _delivery(result: StoredResult) -> str:

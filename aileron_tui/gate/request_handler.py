@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from aileron_tui.core.action import Action
@@ -219,7 +220,7 @@ class RequestHandler:
             except AileronError as error:
                 unavailable = PreviewResult(unavailable=f"it could not be recorded: {error}")
                 fetched = fetched_now(unavailable)
-            except Exception as error:  # noqa: BLE001  # without a result it would be fetched for ever
+            except Exception as error:  # noqa: BLE001  # without a result it would be fetched forever
                 log.error("the preview of %s failed", request.id, exc_info=error)
                 unavailable = PreviewResult(unavailable=f"the gate failed: {type(error).__name__}")
                 fetched = fetched_now(unavailable)
@@ -271,45 +272,52 @@ class RequestHandler:
         return lambda result: FetchedPreview(result, began_at, uptime, changes)
 
     async def resolve_again(self) -> None:
-        """Resolves every waiting call with the bundle that was just loaded. What differs is a new prompt.
+        """Resolves every waiting call that was resolved with another bundle than the present one.
 
-        A request that the bundle no longer allows is withdrawn.
+        What differs is a new prompt, and a request that the bundle no longer allows is withdrawn. A request for which
+        that fails cannot be approved (`is_outdated`); this must be called again until there is none.
         """
-        changed: list[EntryDraft] = []
-        for request in list(self._gate_state.pending()):
-            action = self._gate_state.installed.actions.get(request.action.name)
-            if why := no_longer_possible(action, request.args):
-                await self.end_unanswered(request, RequestState.WITHDRAWN, why)
-            elif action is not None and await self._resolve_again(request, action):
-                body: JsonObject = {"change": "the manifests were reloaded, so the prompt was made again"}
-                changed.append(EntryDraft(EntryKind.CONFIG_CHANGED, body | {"digest": request.digest}, request.id))
-        if changed:
-            await self._gate_state.recorder.record(*changed)
+        outdated = [request for request in self._gate_state.pending() if self.is_outdated(request)]
+        results = await asyncio.gather(*map(self._resolve_again, outdated), return_exceptions=True)
+        failures = [result for result in results if result is not None]
+        for failure in failures:
+            if not isinstance(failure, AileronError):
+                raise failure
+        if failures:
+            log.error("%d prompts could not be made again yet: %s", len(failures), inline(str(failures[0])))
 
-    async def _resolve_again(self, request: GateRequest, action: Action) -> bool:
-        """Resolves one waiting call again; returns whether anything about it has changed."""
-        gate_state = self._gate_state
-        try:
-            await asyncio.shield(request.recorded)
-        except AileronError:
-            return False
+    def is_outdated(self, request: GateRequest) -> bool:
+        """Whether a request was resolved with another bundle than the present one."""
+        return request.sandbox is not self._gate_state.installed.sandbox
+
+    async def _resolve_again(self, request: GateRequest) -> None:
+        """Resolves one waiting call again. A new prompt is recorded before it takes effect."""
+        gate_state, installed = self._gate_state, self._gate_state.installed
+        action = installed.actions.get(request.action.name)
+        if why := no_longer_possible(action, request.args):
+            await self.end_unanswered(request, RequestState.WITHDRAWN, why)
+        if action is None or why:
+            return
         async with request.end_lock:
             if request.state is not RequestState.PENDING:
-                return False
-            call = gate_state.installed.resolve(action, request.args)
-            risk = assess(action, gate_state.setup.config.risk)
-            request.sandbox = gate_state.installed.sandbox
+                return
+            call, risk = installed.resolve(action, request.args), assess(action, gate_state.setup.config.risk)
             if (call, risk) == (request.call, request.risk):
-                return False
+                request.sandbox = installed.sandbox
+                return
+            prompt = replace(request.prompt_for(call, None), risk=risk)
+            body: JsonObject = {"change": "the manifests were reloaded, so the prompt was made again"}
+            entry = EntryDraft(EntryKind.CONFIG_CHANGED, body | {"digest": prompt.digest}, request.id)
+            await gate_state.recorder.record(entry)
             if request.edited_from:
-                original = gate_state.installed.resolve(action, request.edited_from.args)
+                original = installed.resolve(action, request.edited_from.args)
                 request.edited_from = request.prompt_for(original, None)
+            request.sandbox = installed.sandbox
             request.call, request.risk, request.fetched, request.edit = call, risk, None, None
             request.preview_state = PreviewState.FETCHING if action.approval.preview else PreviewState.NONE
             request.revision += 1
         gate_state.feed.publish("updated", gate_state.request_json(request))
         gate_state.spawn(self.refresh_preview(request))
-        return True
 
     async def record_shown(self, requests: Sequence[GateRequest], surface: str = "") -> None:
         """Records that requests were shown; does nothing if there are no watchers."""
@@ -339,6 +347,8 @@ class RequestHandler:
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
             with contextlib.suppress(AileronError):
                 await asyncio.shield(request.recorded)
+            if state is RequestState.WITHDRAWN and not why and (request.polled or request.waiting_clients):
+                return  # an identical call has joined the request meanwhile
             if request.is_recorded:
                 request.error = why
                 result = agent_replies.ended(request.id, state, f"nothing was run: {why}" if why else "")

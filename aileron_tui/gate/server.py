@@ -149,7 +149,7 @@ async def run(  # noqa: PLR0913  # the last one is optional
 ) -> None:
     """Runs a complete gate: starts it, prints its address, and stops it on SIGINT or SIGTERM.
 
-    With `own_process`, the process ends a minute after the signal at the latest, whatever hangs.
+    With `own_process`, the process ends at most a minute after the signal, whatever hangs.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -4,7 +4,7 @@ Five things are checked, entry by entry: that the hashes form one chain without 
 signature by a key that was enrolled and not revoked at that point; that the head in the signed decision is a head of
 this chain and not older than the request it answers (so the operator's signature covers the past, and no decision can
 be used twice); that every request takes only allowed steps, runs at most once, and runs only what was approved; and
-that an approver signed every change of an agent, over the entry just before it. The report names the first bad entry.
+that an approver signed every change to an agent, over the entry just before it. The report names the first bad entry.
 
 For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest was reported by
 the daemon: it is checked for consistency and never counts as an approval. The ids of ended requests are kept on disk.
@@ -49,7 +49,7 @@ class Signers(Protocol):
         """Processes an enrolment or a revocation. Raises AileronError if the entry is not valid."""
 
     def learn_agent(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
-        """Processes the change of an agent. Raises AileronError if the entry is not valid.
+        """Processes a change to an agent. Raises AileronError if the entry is not valid.
 
         `follows` says whether a hash is that of the entry just before an entry number.
         """

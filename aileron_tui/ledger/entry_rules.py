@@ -37,7 +37,7 @@ EVENTS: Final = {
     EntryKind.EXPIRED: RequestEvent.EXPIRE,
     EntryKind.WITHDRAWN: RequestEvent.WITHDRAW,
     EntryKind.INTERRUPTED: RequestEvent.INTERRUPT,
-    EntryKind.UNKNOWN: RequestEvent.LOSE_TRACK,
+    EntryKind.UNKNOWN: RequestEvent.END_UNKNOWN,
 }
 VERDICTS: Final = {Verdict.APPROVE: RequestEvent.APPROVE, Verdict.DENY: RequestEvent.DENY}
 
@@ -80,11 +80,11 @@ def _admit_agent_change(ledger: RequestLookup, entry: Entry) -> None:
     try:
         change, envelope = read_change(entry)
     except JsonError as error:
-        raise EntryRefused("the change of an agent is not valid", str(error)) from None
+        raise EntryRefused("the change to an agent is not valid", str(error)) from None
     if why := agent_objection(latest, change, signed=envelope is not None):
         raise EntryRefused("the agent cannot be changed", why)
     if envelope is not None and ledger.position(change.head, entry.seq - 1, entry.seq) is None:
-        raise EntryRefused("the change of an agent was not signed over the head of the ledger", change.head)
+        raise EntryRefused("the change to an agent was not signed over the head of the ledger", change.head)
 
 
 def _admit_step(entry: Entry, known: RequestStanding | None) -> None:

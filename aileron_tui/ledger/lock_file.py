@@ -89,7 +89,7 @@ class LockFile:
             there = None
         here = os.fstat(self._file)
         if there is None or (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino):
-            hint = "Stop the gate, check that no other one is running on this folder, and start it again."
+            hint = "Stop the gate, check that no other gate is running on this folder, and start it again."
             raise LedgerReplaced("the lock of the ledger was removed or replaced", str(self._path), hint)
 
     def close(self) -> None:

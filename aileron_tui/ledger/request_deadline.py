@@ -33,7 +33,7 @@ class RequestDeadline:
             return ""
         if self.boot != clock.boot:
             return "the machine was restarted since the request was made"
-        return "its time is over, although the clock was set back" if self.left(clock) <= 0 else ""
+        return "its time has run out, even though the clock was set back" if self.left(clock) <= 0 else ""
 
     def left(self, clock: BootClock) -> float:
         """The seconds that are left by the clock that nobody can set."""

@@ -44,6 +44,8 @@ from aileron_tui.signing.key_store import UnlockedKey
 from aileron_tui.signing.session_proof import session_proof
 
 LONGEST_WAIT: Final = 300
+DECIDE_SECONDS: Final = 150.0
+"""How long the reply to a decision may take: the gate waits for ops that run on the same connector."""
 
 
 def connect_as_approver(found: FoundGate, transport: httpx.BaseTransport | None = None) -> HttpConnection:
@@ -197,10 +199,10 @@ class ApproverClient:
         body = canonical(self.decision(request, verdict, reason=reason, edits=edits))
         path = f"/v1/action-approvals/{_path_segment(request.id)}/decide"
         try:
-            answer = self._ask("POST", path, body)
+            answer = self._ask("POST", path, body, seconds=DECIDE_SECONDS)
         except NoReply as lost:
             try:
-                return _state(self._ask("POST", path, body))
+                return _state(self._ask("POST", path, body, seconds=DECIDE_SECONDS))
             except AileronError as error:
                 raise NoReply(lost.title, str(error), lost.hint) from error
         return _state(answer)
@@ -220,6 +222,7 @@ class ApproverClient:
             "POST",
             "/v1/action-approvals/batch/decide",
             {"items": [{"id": id_, **body} for id_, body in decisions.items()]},
+            seconds=DECIDE_SECONDS * max(1, len(decisions)),
         )
 
     def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:

@@ -81,7 +81,7 @@ def _own_gate(path: Path) -> FoundGate:
 
 
 def _socket_path(value: Json) -> Path | None:
-    """The gate's Unix socket for approvers; None if it has none, as a gate of an older version."""
+    """The gate's Unix socket for approvers; None if it has none, for example because it is older."""
     path = Path(value) if isinstance(value, str) and value else None
     return path if path is not None and path.exists() else None
 

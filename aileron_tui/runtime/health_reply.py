@@ -12,7 +12,7 @@ _SECONDS: Final = 30.0
 
 
 def ask_health(connection: "HttpConnection", seconds: float = _SECONDS) -> JsonObject:
-    """Returns what a source says about itself, also if it says that it is failing."""
+    """Returns what a source says about itself, even if it says that it is failing."""
     try:
         return connection.ask("GET", "/v1/health", seconds=seconds)
     except Rejected as error:

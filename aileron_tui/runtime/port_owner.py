@@ -1,6 +1,6 @@
 """Finds out which user listens at the other end of a connection, because any user can take a free port.
 
-The user of a port is only known on Linux; a Unix socket is in a private folder besides.
+The user of a port is known only on Linux. A Unix socket is also protected by its private folder.
 """
 
 import os

@@ -23,6 +23,14 @@ class SourceEvent:
     requests: tuple[Request, ...] = ()
     source: str = ""
 
+    @property
+    def problem(self) -> str | None:
+        """Why the source cannot do its work, "" if it can, None if the event does not say. It is foreign text."""
+        if self.name not in ("snapshot", "health"):
+            return None
+        problem = self.data.get("problem")
+        return problem if isinstance(problem, str) else ""
+
 
 def read_events(
     chunks: Iterable[bytes], instance: str = "", limits: JsonLimits = LIMITS, source: str = ""

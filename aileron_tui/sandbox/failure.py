@@ -75,7 +75,7 @@ class Failure:
 
     @property
     def cause(self) -> FailureKind:
-        """The class of what went wrong, also if the outcome is unknown because of it."""
+        """The class of what went wrong, even if the outcome is unknown because of it."""
         allowed = _GUEST_KINDS if self.reported_by_guest else _AGENT_KINDS
         return FailureKind(self.kind) if self.kind in allowed else FailureKind.CONNECTOR_RUNTIME_ERROR
 

@@ -3,10 +3,10 @@
 from typing import Final
 
 _NOT_PROCESSED: Final = frozenset({304, 307, 308, 501, 505})
-"""Replies that say that the request was not processed, apart from most of 4xx."""
+"""Statuses outside 4xx that mean that the request was not processed."""
 
 _MAYBE_PROCESSED: Final = frozenset({408, 499})
-"""4xx replies that some services and proxies send when they stopped waiting for something that still goes on."""
+"""4xx statuses that services and proxies send when they stop waiting for something that may still be going on."""
 
 
 class SentChanges:
@@ -36,7 +36,7 @@ def was_refused(status: int) -> bool:
     """Whether a reply means that the request changed nothing.
 
     That holds for 4xx, also for 409 (a conflict with the current state), 425 and 429 (not processed yet). It does not
-    hold for 5xx, which services send after part of the work, and which proxies send for a service that goes on. A 301,
-    302 or 303 is how many services answer a POST that they have processed.
+    hold for 5xx, which services send after part of the work, and which proxies send while the service still works.
+    A 301, 302 or 303 is how many services answer a POST that they have processed.
     """
     return status in _NOT_PROCESSED or (400 <= status < 500 and status not in _MAYBE_PROCESSED)

@@ -1,8 +1,8 @@
 """The agents of a gate, as the ledger lists them.
 
-The ledger is the only list, as it is for approvers. An agent is known by its token, and the ledger has the hash of it.
+The ledger is the only list, as it is for approvers. An agent is known by its token, and the ledger has its hash.
 An approver signs every change, and what is not signed does not count; `core/agent_change.py` has the one exception. A
-name belongs to one agent for ever: once revoked, it cannot be added again, so the history never mixes up two agents.
+name belongs to one agent forever: once revoked, it cannot be added again, so the history never mixes up two agents.
 """
 
 from collections.abc import Callable
@@ -82,7 +82,7 @@ class Agents(dict[str, Agent]):
         try:
             change, envelope = read_change(entry)
         except JsonError as error:
-            raise AgentFault("the change of an agent cannot be read", str(error)) from None
+            raise AgentFault("the change to an agent cannot be read", str(error)) from None
         if why := objection(self._latest, change, signed=envelope is not None):
             raise AgentFault("the agent cannot be changed", why)
         signer = _signer(change, envelope, approvers, follows, entry.seq) if envelope is not None else ""
@@ -145,10 +145,10 @@ def _signer(change: AgentChange, envelope: Json, approvers: Approvers, follows: 
     try:
         signed = read_envelope(envelope)
         if signed.type != PAYLOAD_TYPE:
-            raise AgentFault("the change of an agent has another type", repr(signed.type))
+            raise AgentFault("the change to the agent was signed as another type", repr(signed.type))
         approver = check_signature(signed, approvers)
     except EnvelopeRefused as error:
-        raise AgentFault("no approver signed the change of the agent", f"{error.reason}: {error.detail}") from None
+        raise AgentFault("no approver signed the change to the agent", f"{error.reason}: {error.detail}") from None
     if not follows(change.head, seq):
-        raise AgentFault("the change of the agent was signed over another history", change.head)
+        raise AgentFault("the change to the agent was signed over another history", change.head)
     return approver.name

@@ -30,7 +30,7 @@ class RecordedSigners:
         self.approvers.learn(entry)
 
     def learn_agent(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
-        """Processes the change of an agent, which an approver must have signed."""
+        """Processes a change to an agent, which an approver must have signed."""
         self.agents.learn(entry, self.approvers, follows)
 
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:

@@ -26,7 +26,7 @@ def new_token() -> str:
 def add_agent(ledger: Path, name: str, key: UnlockedKey) -> Path:
     """Adds an agent and returns its token file.
 
-    The file is written first. If the program is stopped in between, the token is worth nothing, and adding the agent
+    The file is written first. If the program is stopped in between, the token does not work, and adding the agent
     again replaces the file.
     """
     token, path = new_token(), token_path(ledger.parent, name)
@@ -43,7 +43,7 @@ def add_agent(ledger: Path, name: str, key: UnlockedKey) -> Path:
 
 
 def rotate_agent(ledger: Path, name: str, key: UnlockedKey) -> Path:
-    """Gives an agent a new token and returns its token file. The old token ends first, whatever happens next."""
+    """Gives an agent a new token and returns its token file. The old token stops working first."""
     token, path = new_token(), token_path(ledger.parent, name)
     _record(ledger, key, EntryKind.AGENT_ROTATED, name, token)
     try:
@@ -57,7 +57,7 @@ def rotate_agent(ledger: Path, name: str, key: UnlockedKey) -> Path:
 def revoke_agent(ledger: Path, name: str, key: UnlockedKey) -> None:
     """Revokes an agent for good and deletes its token file."""
     _record(ledger, key, EntryKind.AGENT_REVOKED, name, "")
-    with suppress(OSError):  # the token is worth nothing any more
+    with suppress(OSError):  # the token no longer works
         token_path(ledger.parent, name).unlink(missing_ok=True)
 
 

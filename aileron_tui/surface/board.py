@@ -29,7 +29,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.time_words import local_time
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
-from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.core.visible_text import inline, short
 from aileron_tui.surface.read_prompts import ReadPrompts
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Board:
             return Pill("gone")
         under_way = request.state in UNDER_WAY
         if under_way and request.reason:
-            return Pill(clip(inline(request.reason), _LONGEST_NOTE), Tone.WARN)
+            return Pill(short(request.reason, _LONGEST_NOTE), Tone.WARN)
         pill = self._under_way(request) if under_way else _PILLS[request.state]
         if request.edited_from and not request.state.decidable:
             pill = Pill(f"{pill.words} (edited)", pill.tone, f"{pill.short} (edited)")
@@ -188,7 +188,7 @@ class Board:
         if request.vanished:
             return Pill("no longer waiting")
         if request.state in _ANSWERED and not self._is_ours(request):
-            denied_because = request.state is RequestState.DENIED and clip(inline(request.reason), _LONGEST_NOTE)
+            denied_because = request.state is RequestState.DENIED and short(request.reason, _LONGEST_NOTE)
             words = f"answered elsewhere: {pill.words}{f': {denied_because}' if denied_because else ''}"
             return Pill(words, pill.tone, f"elsewhere: {pill.short}")
         return pill
@@ -228,7 +228,7 @@ class Board:
         pill, request = self.pill(key), self.requests.get(key)
         if pill.words or request is None or not request.reason:
             return pill
-        return Pill(clip(inline(request.reason), _LONGEST_NOTE), Tone.WARN)
+        return Pill(short(request.reason, _LONGEST_NOTE), Tone.WARN)
 
     @property
     def listed(self) -> list[str]:
@@ -250,7 +250,7 @@ class Board:
         return self.read_prompts.contains(request, self.now())
 
     def record_read(self, request: Request) -> None:
-        """Everything that must be read of this prompt has been on screen."""
+        """Records that everything that must be read of this prompt has been on screen."""
         self.read_prompts.record(request, self.now())
 
     def _searchable_text(self, request: Request) -> str:
@@ -361,11 +361,11 @@ def _update(request: Request) -> QueueEvent:
 
 def _error(request: Request) -> str:
     error = request.fields.get("error")
-    return clip(inline(error), _LONGEST_NOTE) if isinstance(error, str) else ""
+    return short(error, _LONGEST_NOTE) if isinstance(error, str) else ""
 
 
 def _searchable_text(request: Request) -> str:
     prompt = request.prompt
     rows = [*prompt.inputs, *(prompt.preview.rows if prompt.preview else ())]
-    parts = [prompt.action, prompt.agent, prompt.says, request.source, *(row.value[:500] for row in rows)]
-    return inline(" ".join(parts)).casefold()
+    parts = [prompt.action, prompt.agent, prompt.says, request.source, *(row.value for row in rows)]
+    return inline(" ".join(part[:500] for part in parts)).casefold()

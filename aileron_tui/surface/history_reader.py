@@ -15,7 +15,7 @@ from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
-from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.core.visible_text import inline, short
 from aileron_tui.runtime.errors import NoGate, NoReply, NotFound
 from aileron_tui.surface.history_query import Query
 from aileron_tui.surface.history_records import (
@@ -169,7 +169,7 @@ class HistoryReader:
                 return shown_in_request(request), replace(request, source=record.source)
             return shown_in_ledger(source.past(record.id)), None
         except NotFound:
-            id_ = clip(inline(record.id), 80)
+            id_ = short(record.id, 80)
             return ShownPrompt(note=f"The prompt is in the ledger: aileron-tui history show {id_}"), None
         except AileronError as error:
             return ShownPrompt(note=f"The prompt cannot be loaded now: {inline(error.title)}"), None

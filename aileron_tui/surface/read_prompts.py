@@ -13,7 +13,7 @@ class ReadPrompts:
         self._read: dict[str, dict[tuple[str, str], tuple[str, ...]]] = {}
 
     def record(self, request: Request, now: datetime) -> None:
-        """This prompt has been read."""
+        """Records that this prompt has been read."""
         if not request.fetching:
             self._read.setdefault(request.key, {})[_version(request)] = request.cautions_at(now)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def daemon_ledger_folder(name: str, daemon: "Daemon") -> Path:
-    """The folder of our own ledger about a daemon. Without a name it is called after its address.
+    """The folder of our own ledger about a daemon. Without a name it is named after the daemon's address.
 
     The daemon of this home has a new address each time it starts, so its folder has a fixed name. The name of a source
     has no colon, so it is never an address.

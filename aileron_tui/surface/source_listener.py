@@ -36,11 +36,15 @@ class ConnectionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """The connection status of a source: when the connection was lost, and why. The reason is foreign text."""
+    """The connection status of a source: when the connection was lost, and why. The reasons are foreign text.
+
+    `problem` is why a connected source cannot do its work, as it says itself.
+    """
 
     state: ConnectionState = ConnectionState.CONNECTING
     since: str = ""
     why: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +202,9 @@ def _brief(error: AileronError) -> str:
 
 def _status_after(before: SourceStatus, report: "SourceEvent | SourceLost") -> SourceStatus:
     if not isinstance(report, SourceLost):
-        return before if before.state is ConnectionState.LIVE else SourceStatus(ConnectionState.LIVE)
+        problem = before.problem if report.problem is None else report.problem[:_LONGEST_REASON]
+        after = SourceStatus(ConnectionState.LIVE, problem=problem)
+        return before if after == before else after
     known = before.state in (ConnectionState.LIVE, ConnectionState.STALE)
     state = ConnectionState.STALE if known and not report.refused else ConnectionState.OFFLINE
     return SourceStatus(state, before.since or report.since, report.why)

@@ -170,7 +170,9 @@ class ChaosRound:
         began = time.monotonic()
         for at, event, fault in sorted(events, key=lambda event: event[0]):
             time.sleep(max(0.0, began + at - time.monotonic()))
+            due = time.monotonic()
             event(fault)
+            began += time.monotonic() - due  # the start of a gate takes time, and the rest happens as long after it
         time.sleep(max(0.0, began + WINDOW - time.monotonic()))
 
     def _begin(self, fault: Fault) -> None:
@@ -213,6 +215,8 @@ class ChaosRound:
             case FaultKind.CLOCK_FORWARD | FaultKind.CLOCK_BACK | FaultKind.SLEEP:
                 pass  # the clocks stay as they are
             case FaultKind.FULL_DISK | FaultKind.READ_ONLY_DISK:
+                if self._plan.kinds <= {fault.kind, FaultKind.UPSTREAM, FaultKind.DISCONNECTS}:
+                    self._check_bad_disk()
                 self._lab.shim.heal_files()
             case _:
                 pass
@@ -268,6 +272,15 @@ class ChaosRound:
         self._journal.ledger_gone_at = self._lab.shim.elapsed()
 
     # checks
+
+    def _check_bad_disk(self) -> None:
+        """While nothing can be written, calls are refused and the health says why."""
+        with suppress(NoAnswer):
+            status, body = ask_once(self._stage, "POST", f"/v1/actions/{UNGATED}/run", {"args": {}})
+            if status != 503:
+                self._violation(f"a call on a bad disk gets {status} {body}")
+            elif (health := ask_once(self._stage, "GET", "/v1/health"))[0] != 503:
+                self._violation(f"the disk is bad, but the health is {health}")
 
     def _check_serving(self) -> None:
         """The gate serves agents and approvers again soon after the faults."""

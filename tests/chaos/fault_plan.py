@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -64,6 +64,8 @@ _AT_START: Final = frozenset({FaultKind.OPEN_ERROR, FaultKind.TRUNCATE_ERROR})
 """Faults that only matter while a gate starts or stops."""
 
 _CRASHES_ON_BAD_DISK: Final = 0.12
+"""How often a gate is stopped soon after its disk has failed: what was refused must not come back."""
+
 _EARLY: Final = _AT_START | {FaultKind.NO_THREADS}
 _ALONE: Final = (DISK, CLOCK, LEDGER, _STOPS)
 """Only one fault of each group happens in a round."""
@@ -115,7 +117,8 @@ def plan_round(seed: int, *, shim: bool = True) -> Plan:
     random_ = random.Random(seed)
     wanted = random_.choices((1, 2, 3), (5, 3, 2))[0]
     kinds: list[FaultKind] = []
-    if shim and random_.random() < _CRASHES_ON_BAD_DISK:
+    crashes = shim and random_.random() < _CRASHES_ON_BAD_DISK
+    if crashes:
         kinds = [random_.choice(sorted(DISK)), random_.choice(sorted(_STOPS))]
     possible = [kind for kind in FaultKind if shim or kind not in BY_SHIM]
     while len(kinds) < wanted:
@@ -125,9 +128,10 @@ def plan_round(seed: int, *, shim: bool = True) -> Plan:
     if _AT_START & set(kinds) and not _STOPS & set(kinds):
         kinds.append(random_.choice((FaultKind.KILLED, FaultKind.TERMINATED)))
     timeout = random_.choice((1, 2, 300)) if CLOCK & set(kinds) else random_.choice((1, 300, 300, 300))
-    return Plan(
-        seed, (tuple(_fault(kind, random_) for kind in kinds),), random_.randint(2, 4), random_.randint(1, 2), timeout
-    )
+    faults = [_fault(kind, random_) for kind in kinds]
+    if crashes:
+        faults[1] = replace(faults[1], at=faults[0].at + random_.uniform(0.01, 0.3))
+    return Plan(seed, (tuple(faults),), random_.randint(2, 4), random_.randint(1, 2), timeout)
 
 
 def plan_soak(seed: int, *, shim: bool = True) -> Plan:

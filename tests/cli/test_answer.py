@@ -125,7 +125,7 @@ def test_one_that_is_gone_meanwhile_is_said_to_be(desk: Desk) -> None:
 
 
 def test_a_named_digest_stands_for_having_looked_but_not_for_high_risk(desk: Desk) -> None:
-    reads = desk.daemon.register("http_request", args={"method": "GET", "url": "https://x.example", "body": ""})
+    reads = desk.daemon.register(action_name="count-reports", args={"year": "2026"}, preview=None)
     sends = desk.daemon.register("comms_send")
     digests = {}
     for id_ in (reads, sends):

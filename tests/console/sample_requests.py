@@ -21,7 +21,8 @@ MAIL = "local://samples/mail"
 HASH = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 START = datetime(2026, 5, 12, 10, 15, 30, tzinfo=UTC)
 NOW = START + timedelta(seconds=41)
-SENDS = Risk(RiskLevel.HIGH, '"send_draft" changes or sends something that may not be undone')
+SENDS = Risk(RiskLevel.HIGH, '"send" in "send_draft" suggests that it sends or publishes something')
+MOVES = Risk(RiskLevel.NORMAL, "entry 1 of [[risk]] in your configuration")
 
 RECAP = "\n".join(
     [

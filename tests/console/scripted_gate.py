@@ -63,6 +63,7 @@ class ScriptedGate:
         self.decided: list[tuple[str, Verdict, str, JsonObject | None]] = []
         self.trouble: AileronError | None = None
         self.down = False
+        self.problem = ""
         self.connections = 0
         self.vault_state = VaultState.NONE
         self.vault_passphrase = b"open sesame"
@@ -77,6 +78,12 @@ class ScriptedGate:
         self._number += 1
         self._events.put(SourceEvent(self._number, name, {}, items, self.name))
 
+    def report_health(self, problem: str) -> None:
+        """Says why it cannot do its work, or with "" that it can."""
+        self.problem = problem
+        self._number += 1
+        self._events.put(SourceEvent(self._number, "health", {"problem": problem}, (), self.name))
+
     def hang_up(self) -> None:
         """Closes the connection; no new one is accepted while `down` is true."""
         self.down = True
@@ -87,7 +94,8 @@ class ScriptedGate:
             raise NoReply("nobody answers")
         self.connections += 1
         waiting = tuple(item for item in self.items.values() if item.state.decidable)
-        yield SourceEvent(self._number, "snapshot", {}, waiting, self.name)
+        data: JsonObject = {"problem": self.problem} if self.problem else {}
+        yield SourceEvent(self._number, "snapshot", data, waiting, self.name)
         while (event := self._events.get()) is not None:
             yield event
 

@@ -221,7 +221,7 @@ async def test_no_text_passes_for_another_request_of_the_sheet(width: int) -> No
         rows = app.screen.query_one(BatchRows)
         starts = [rows.render_line(y).text.strip("▎ ").split()[0] for y in range(rows.virtual_size.height)]
         words = [rows.render_line(y).text[: 1 + len("approve")].strip() for y in range(rows.virtual_size.height)]
-        assert starts.count("approve") > 2
+        assert starts.count("approve") > 1
         assert [word for word in words if word] == ["leave", "approve"]
 
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual._cells import cell_len
+from textual.widget import Widget
 
 from aileron_tui.console.widgets.json_outline import JsonOutline, outline
 from aileron_tui.console.widgets.long_text import LongText
-from aileron_tui.console.widgets.lookalike_scan import lookalike_remarks
+from aileron_tui.console.widgets.lookalike_scan import MAX_IMMEDIATE_TOTAL, LookalikeScan, lookalike_remarks
 from aileron_tui.console.widgets.prompt_sections import MAX_FIELDS, MAX_QUOTES, Section, section
 from aileron_tui.console.widgets.wrapping import wrap_parts
 from aileron_tui.core.lookalikes import warnings
@@ -244,6 +245,22 @@ def test_an_edit_is_old_and_new() -> None:
     assert text_rows.blocks[0].text == "  one\n- two\n+ 2\n  three"
     long = section([Row("Body", "x\n" * 900, multiline=True)], [Row("Body", "y\n" * 900, multiline=True)])
     assert [block.note for block in long.blocks] == ["before the edit", "after the edit"]
+
+
+@pytest.mark.parametrize("before", range(16 * 1024 - 14, 16 * 1024 + 2))
+def test_a_look_alike_between_two_slices_without_blanks_is_found(before: int) -> None:
+    text = "," * before + "b@paypa1.com" + ",a@example.com" * 2000
+    assert '"paypa1.com" looks like "paypal", but is not' in lookalike_remarks(text, KnownNames()).warnings
+
+
+def test_many_short_texts_are_scanned_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aileron_tui.console.widgets.lookalike_scan.call_after", lambda *_: None)
+    texts = [f"{number} paypa1.com".ljust(4000) for number in range(24)]
+    scan = LookalikeScan(Widget())
+    scan.start(texts)
+    found = [text for text in texts if scan.remarks_for(text).warnings]
+    assert scan.is_running
+    assert found == texts[: MAX_IMMEDIATE_TOTAL // 4000]
 
 
 def test_look_alikes_are_found_in_every_slice() -> None:

@@ -10,11 +10,15 @@ from textual.pilot import Pilot
 
 from aileron_tui.console.app import Console
 from aileron_tui.console.screens.batch import BatchScreen
+from aileron_tui.console.widgets.marked_summary import why_unread
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.decision import Verdict
-from aileron_tui.core.prompt import PreviewResult
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.prompt import ConnectorRef, PreviewResult, ResolvedStep
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.core.skeletons import KnownNames
+from aileron_tui.core.times import utc_now
 from tests.console.mouse import click
 from tests.console.screen_app import async_test, wait_until
 from tests.console.scripted_gate import ARMED, Clock, ScriptedGate, console, notifications, request, sent, shown
@@ -69,6 +73,50 @@ def test_what_is_below_the_fold_is_not_approved_unread(what: str, risk: Risk, si
             await wait_until(pilot, lambda: len(gate.decided) == 1)
 
     asyncio.run(attack())
+
+
+@pytest.mark.parametrize(
+    ("args", "inputs"),
+    [
+        ({"title": "public"}, {"title": "public", "visibility": "public"}),
+        ({"count": 1}, {"count": 1, "permanent": True}),
+        ({"from": "a", "to": "b"}, {"from": "b", "to": "a"}),
+    ],
+)
+def test_an_agent_cannot_make_a_value_of_the_manifest_optional_to_read(args: JsonObject, inputs: JsonObject) -> None:
+    """A value that the agent sends under another name, or that only Python calls equal, is not the same."""
+
+    async def attack() -> None:
+        step = ResolvedStep("one", "put", ConnectorRef("local://samples/files"), inputs)
+        rows = tuple(Row(name, str(value)) for name, value in args.items())
+        asked = request(1, args=args, inputs=rows, steps=(step,))
+        assert why_unread(asked, utc_now(), KnownNames()) == "sends more than shown here"
+        gate = ScriptedGate(asked)
+        async with console(gate, size=(40, 15)) as (app, pilot):
+            await pilot.press("a")
+            await wait_until(pilot, lambda: "to read" in notifications(app))
+            assert gate.decided == []
+
+    asyncio.run(attack())
+
+
+@async_test
+async def test_long_labels_on_a_narrow_screen_leave_nothing_unreadable() -> None:
+    """Where labels are above their values, an empty section counted as a line that nobody could bring on screen."""
+    gate = ScriptedGate(request(1, inputs=tuple(Row(f"A rather long label {number}", "x") for number in range(9))))
+    async with console(gate, size=(40, 15)) as (app, pilot):
+        await read(app, pilot)
+        await pilot.press("a")
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
+
+
+@async_test
+async def test_the_sheet_says_how_much_of_a_preview_has_no_row() -> None:
+    preview = PreviewResult((Row("To", "team@example.com"),), hidden=3)
+    gate = ScriptedGate(request(1, preview=preview), request(2, preview=preview))
+    async with console(gate, size=(160, 24)) as (app, pilot):
+        await pilot.press("space", "j", "space", "A")
+        await wait_until(pilot, lambda: isinstance(app.screen, BatchScreen) and "3 fetched fields" in shown(app))
 
 
 @async_test

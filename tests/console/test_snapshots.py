@@ -22,18 +22,16 @@ from aileron_tui.console.app import Console
 from aileron_tui.console.themes import THEMES
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
-from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.visible_text import cells
 from tests.console import sample_requests as samples
 from tests.console.fixed_clock import fixed_time
-from tests.console.sample_requests import waiting
+from tests.console.sample_requests import MOVES, waiting
 from tests.console.screen_app import UNSAFE, async_test, lines, wait_until
 from tests.console.scripted_gate import QUICK, ScriptedGate, console
 
 FOLDER: Final = Path(__file__).parent / "snapshots"
 RENEW: Final = "UPDATE_SNAPSHOTS"
 HOW: Final = f"If it is meant to look like this, renew the files: {RENEW}=1 make test"
-MOVES: Final = Risk(RiskLevel.NORMAL, '"move_file" is not declared to be harmless')
 EVIL: Final = "Dear colleague,\x1b]52;c;b3duZWQ=\x07 please approve.\n" + "\n" * 40 + "To: boss@example.com"
 READ: Final = "to read"
 READY: Final = "ready for your answer"

@@ -321,6 +321,51 @@ async def test_a_reason_from_outside_is_shown_and_not_obeyed(monkeypatch: pytest
             assert UNSAFE.findall(app.answer_problem(away)) == [], name
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_a_failing_gate_says_why_until_it_works_again(size: tuple[int, int]) -> None:
+    @async_test
+    async def run() -> None:
+        only = gate("", 1, 2)
+        only.problem = "the disk is full"
+        async with console([only], size=size) as (app, pilot):
+            await wait_until(pilot, lambda: "▲ the gate is failing" in shown(app))
+            assert "the disk is full" in shown(app)
+            await pilot.press("a")
+            await wait_until(pilot, lambda: len(only.decided) == 1)
+            only.report_health("")
+            await wait_until(pilot, lambda: "failing" not in shown(app))
+            only.report_health("the ledger was replaced")
+            await wait_until(pilot, lambda: "the ledger was replaced" in shown(app))
+            assert "the disk is full" not in shown(app)
+
+    run()
+
+
+@async_test
+async def test_the_failing_one_of_several_sources_is_named() -> None:
+    work, home = gate("work", 1), gate("home", 2)
+    async with console([work, home]) as (app, pilot):
+        home.report_health("the disk is full")
+        await wait_until(pilot, lambda: "▲ home is failing: the disk is full" in shown(app))
+        assert "● 2 sources" in shown(app)
+        home.report_health("")
+        await wait_until(pilot, lambda: "failing" not in shown(app))
+
+
+@async_test
+async def test_what_a_failing_gate_says_is_shown_and_not_obeyed() -> None:
+    only = gate("", 1)
+    async with console([only]) as (app, pilot):
+        for name, text in list(HOSTILE.items())[::6]:
+            only.report_health(f"!{text}")
+            said = f"!{text}"[:1000]
+            await wait_until(pilot, lambda said=said: app.sources.listeners[""].status.problem == said)  # type: ignore[misc]
+            await pilot.pause(0.05)
+            assert "▲ the gate is failing" in shown(app), name
+            assert unsafe(app) == [], name
+            await wait_until(pilot, lambda: "Approve act-on-1?" in shown(app))
+
+
 @pytest.mark.parametrize(
     "names", [["work", "work"], ["", "work"], ["my work", "home"]], ids=["twice", "nameless", "two words"]
 )

@@ -225,7 +225,7 @@ def test_every_imitation_of_a_host_seen_before_is_flagged(family: str) -> None:
             "مثال.السعودية",
             ('"مثال.السعودية" is xn--mgbh0fb.xn--mgberp4a5d4ar', '"مثال.السعودية" is written from right to left'),
         ),
-        ("Bob@Example.com", ('"Example.com" is example.com in small letters',)),
+        ("Bob@Example.com", ('"Example.com" is example.com in lowercase',)),
         ("plain@example.com, see example.org", ()),
         ("Отчёт.pdf, résumé.doc", ()),
     ],
@@ -246,7 +246,7 @@ def test_a_flagged_host_has_its_ascii_form_too() -> None:
     [
         ("paypal.שלום.com", '"שלום" is written from right to left, so parts of the host may seem out of order'),
         ("x@paypaI.com", '"paypaI.com" looks like "paypal", but is not'),
-        ("x@meadowviIIa.com", '"meadowviIIa.com" is meadowviiia.com in small letters'),
+        ("x@meadowviIIa.com", '"meadowviIIa.com" is meadowviiia.com in lowercase'),
         ("rnicrosoft.com", '"rnicrosoft.com" looks like "microsoft", but is not'),
         ("https://paypa1-login.com/", '"paypa1-login.com" looks like "paypal", but is not'),
         ("wirḷd.com", '"wirḷd.com" has unusual letters: ḷ=U+1E37'),
@@ -254,8 +254,8 @@ def test_a_flagged_host_has_its_ascii_form_too() -> None:
         ("tẹam@corp.com", '"tẹam@corp.com" has letters that are easily missed: ẹ=U+1EB9'),
         ("x@wind.cöm", '"wind.cöm" ends in "cöm", which is not a top-level domain'),
         ("x@i❤.ws", '"i❤.ws" is not a valid international domain name: ❤=U+2764'),
-        ("x@win\u0338d.com", '"win̸d.com" contains characters that can hide in it: ⟨U+0338⟩=U+0338'),
-        ("wi\u200dnd.com", '"wi⟨U+200D⟩nd.com" contains characters that can hide in it: ⟨U+200D⟩=U+200D'),
+        ("x@win\u0338d.com", '"win̸d.com" contains characters that are easily overlooked: ⟨U+0338⟩=U+0338'),
+        ("wi\u200dnd.com", '"wi⟨U+200D⟩nd.com" contains characters that are easily overlooked: ⟨U+200D⟩=U+200D'),
         ("google.comノlogin.jp", '"google.comノlogin.jp" contains a character that looks like a slash'),
     ],
 )
@@ -316,3 +316,15 @@ def test_the_names_seen_before_are_bounded() -> None:
 @given(st.text(max_size=40))
 def test_no_name_resembles_itself(text: str) -> None:
     assert resembles(text, [text]) == ""
+
+
+def test_it_is_said_if_not_every_address_was_compared_with_known_ones() -> None:
+    many = " ".join(f"a{number}@example.com" for number in range(MAX_HOSTS))
+    assert warnings(f"{many} 1in@example.org", KnownNames(["lin@example.org"])) == (
+        f"only the first {MAX_HOSTS} hosts and addresses were checked for look-alikes",
+    )
+
+
+@pytest.mark.parametrize("host", ["linkedln.com", "mlcrosoft.com", "mail.gitlab.glthub.com", "www.paypai.com"])
+def test_an_l_for_an_i_in_an_often_imitated_name(host: str) -> None:
+    assert bool(warnings(host)) is (host != "www.paypai.com")

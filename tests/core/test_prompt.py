@@ -64,6 +64,23 @@ def test_static_inputs_of_a_single_step_are_shown() -> None:
     ]
 
 
+def test_a_value_inside_an_array_that_only_python_calls_equal_is_shown() -> None:
+    step = replace(prompt().steps[0], inputs={"list": [True], "map": {"a": 0}, "same": [1, {"b": False}]})
+    args: JsonObject = {"list": [1], "map": {"a": False}, "same": [1, {"b": False}]}
+    shown = list(lines(replace(prompt(), args=args, steps=(step,), preview=None)))
+    assert shown[-9:] == [
+        WOULD_RUN,
+        "  list:",
+        "    > [",
+        "    >   true",
+        "    > ]",
+        "  map:",
+        "    > {",
+        '    >   "a": 0',
+        "    > }",
+    ]
+
+
 def test_an_edit_shows_what_the_step_would_send_before_and_after() -> None:
     def sends(path: str) -> tuple[ResolvedStep, ...]:
         return (replace(prompt().steps[0], inputs={"path": path}),)

@@ -10,7 +10,7 @@ LIVES = [
     ([RequestEvent.ASK, RequestEvent.APPROVE, RequestEvent.START, RequestEvent.SUCCEED], RequestState.EXECUTED),
     ([RequestEvent.ASK, RequestEvent.APPROVE, RequestEvent.START, RequestEvent.FAIL], RequestState.FAILED),
     ([RequestEvent.ASK, RequestEvent.APPROVE, RequestEvent.START, RequestEvent.INTERRUPT], RequestState.INTERRUPTED),
-    ([RequestEvent.ASK, RequestEvent.APPROVE, RequestEvent.START, RequestEvent.LOSE_TRACK], RequestState.UNKNOWN),
+    ([RequestEvent.ASK, RequestEvent.APPROVE, RequestEvent.START, RequestEvent.END_UNKNOWN], RequestState.UNKNOWN),
     ([RequestEvent.ASK, RequestEvent.DENY], RequestState.DENIED),
     ([RequestEvent.ASK, RequestEvent.EXPIRE], RequestState.EXPIRED),
     ([RequestEvent.ASK, RequestEvent.WITHDRAW], RequestState.WITHDRAWN),

@@ -12,6 +12,7 @@ import pytest
 from aileron_tui.core import character_table
 from aileron_tui.core import visible_text as text_module
 from aileron_tui.core.visible_text import (
+    LONGEST_CONVERTED,
     MARKS_PER_BASE,
     Visible,
     block,
@@ -24,6 +25,7 @@ from aileron_tui.core.visible_text import (
     inline_pieces,
     pieces,
     repeat_notice,
+    short,
     visible,
 )
 from tests.hostile import HOSTILE
@@ -241,6 +243,20 @@ def test_pieces_tell_our_marks_from_imitated_ones() -> None:
 )
 def test_clip_says_how_much_is_hidden(text: str, width: int, expected: str) -> None:
     assert clip(Visible(text), width) == expected
+
+
+@pytest.mark.parametrize("text", ["abc", "a b\nc" * 50, "\u200b" * 9, *HOSTILE.values()])
+def test_short_text_is_clipped_like_any_other(text: str) -> None:
+    text = text[:LONGEST_CONVERTED]
+    assert [short(text, width) for width in (5, 20, 80)] == [clip(inline(text), width) for width in (5, 20, 80)]
+
+
+def test_only_the_beginning_of_a_very_long_name_is_converted() -> None:
+    start = time.perf_counter()
+    assert short("x" * 3_000_000, 20) == "xxxxxxxxx…⟨+2999991⟩"
+    assert short(" " * 3_000_000, 40) == f"⟨{LONGEST_CONVERTED} spaces⟩…⟨+{3_000_000 - LONGEST_CONVERTED}⟩"
+    short("\u200bx" * 3_000_000, 20)
+    assert time.perf_counter() - start < 1
 
 
 def test_clip_lines_says_how_many_are_hidden() -> None:

@@ -3,7 +3,7 @@
 from tests.e2e.terminal import ENTER, Terminal
 
 READY = "ready for your answer"
-UNREAD = "to read"
+UNREAD = "read on"
 
 
 def read(terminal: Terminal) -> None:

@@ -15,11 +15,12 @@ from aileron_tui.ledger.store import EntryDraft, StoredResult
 
 
 class FailingDisk:
-    """Refuses to write entries of these kinds, and results, until it is repaired."""
+    """Refuses to write entries of these kinds, or those for which `fails`, and results, until it is repaired."""
 
     def __init__(self) -> None:
         self.kinds: frozenset[EntryKind] = frozenset()
         self.results = False
+        self.fails: Callable[[EntryDraft], bool] = lambda _: False
         self.error: Callable[[], BaseException] = lambda: LedgerUnusable("cannot write the ledger: the disk is full")
 
     def fail(self, *kinds: EntryKind, results: bool = False) -> None:
@@ -36,7 +37,7 @@ def failing_disk() -> Iterator[FailingDisk]:
     check_stored = SqliteResults.check
 
     def append_all(ledger: SqliteLedger, drafts: Sequence[EntryDraft]) -> Head:
-        if disk.kinds & {draft.kind for draft in drafts}:
+        if disk.kinds & {draft.kind for draft in drafts} or any(map(disk.fails, drafts)):
             raise disk.error()
         return append(ledger, drafts)
 

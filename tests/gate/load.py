@@ -167,8 +167,8 @@ class LoadTest:
         harness: GateHarness,
         process: GateProcess,
         address: GateAddress,
-        tokens: Mapping[str, str],
         *,
+        tokens: Mapping[str, str],
         size: LoadSize,
         say: Callable[[str], None],
     ) -> None:
@@ -328,7 +328,7 @@ def load(harness: GateHarness, size: LoadSize, say: Callable[[str], None] = lamb
         ledger = harness.data / LEDGER_FILE
         names = [f"agent-{number}" for number in range(size.agents)]
         tokens = {name: read_token(add_agent(ledger, name, harness.key)) for name in names}
-        load_test = LoadTest(harness, process, address, tokens, size=size, say=say)
+        load_test = LoadTest(harness, process, address, tokens=tokens, size=size, say=say)
         asyncio.run(load_test.run())
     requests = harness.disk_state.requests.values()
     assert len(requests) == size.requests * size.waves

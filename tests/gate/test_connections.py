@@ -79,6 +79,27 @@ def test_idle_connections_keep_nobody_out(env: GateEnv) -> None:
     run_async(main())
 
 
+def test_many_unknown_callers_at_once_do_not_close_the_connection_of_an_agent(env: GateEnv) -> None:
+    """Until its first data was read, the agent's connection used to be one of the unknown ones."""
+
+    async def main() -> None:
+        async with served_gate(env, FEW) as served:
+            host = f"Host: 127.0.0.1:{served.port}\r\n"
+            call = f"GET /v1/actions HTTP/1.1\r\n{host}Authorization: Bearer {served.token}\r\n\r\n"
+            with ExitStack() as stack:
+                # The event loop does not run meanwhile, so it finds them all at once.
+                agent, *others = [
+                    stack.enter_context(socket.create_connection(("127.0.0.1", served.port))) for _ in range(8)
+                ]
+                agent.sendall(call.encode())
+                for other in others:
+                    other.sendall(f"GET /v1/health HTTP/1.1\r\n{host}\r\n".encode())
+                agent.settimeout(5)
+                assert (await asyncio.to_thread(agent.recv, 12)) == b"HTTP/1.1 200"
+
+    run_async(main())
+
+
 def test_half_a_request_from_an_unknown_caller_counts_as_idle(env: GateEnv) -> None:
     async def main() -> None:
         async with served_gate(env, FEW) as served:

@@ -5,19 +5,25 @@ from dataclasses import replace
 
 import pytest
 
+from aileron_tui.core.action import Action
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.resolved_call import ResolvedCall
+from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.gate import gate as gate_module
+from aileron_tui.gate.event_feed import Subscription
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
+from aileron_tui.gate.installed_bundle import InstalledBundle
 from aileron_tui.ledger.full_check import audit
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
 from tests.gate.failing_disk import FailingDisk, eventually, failing_disk
 
-RETRIED = "recording this is being retried"
+RETRIED = "this is not recorded yet, and the gate keeps trying"
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +63,11 @@ async def approve(env: GateEnv, gate: Gate, id_: str) -> int:
     return (await gate.decide(id_, env.decision(await previewed_request(gate, id_)))).status
 
 
+def normal_risk(env: GateEnv) -> None:
+    """Makes every action a normal risk, so that a fault of the service does not change the preview at approval."""
+    env.risk = (RiskRule(RiskLevel.NORMAL, action="*"),)
+
+
 ENDS = {
     "done": (None, EntryKind.EXECUTED, "the op ran", RequestState.EXECUTED, "completed"),
     "failed": (ServiceFault.NOT_FOUND, EntryKind.FAILED, "the op failed", RequestState.FAILED, "failed"),
@@ -73,6 +84,7 @@ def test_an_end_that_cannot_be_recorded_is_retried_and_meanwhile_told_as_it_is(
     results: bool,
 ) -> None:
     fault, kind, words, state, status = end
+    normal_risk(env)
 
     async def work() -> str:
         async with env.gate() as gate:
@@ -221,6 +233,103 @@ def test_no_exception_ends_the_recorder(env: GateEnv, disk: FailingDisk, error: 
     run_async(work())
 
 
+def test_watchers_are_told_that_the_gate_is_failing_and_that_it_works_again(env: GateEnv, disk: FailingDisk) -> None:
+    async def next_health(watcher: Subscription) -> JsonObject:
+        return await anext(event.data async for event in watcher if event.name == "health")
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            watcher = gate.feed.subscribe()
+            assert (await anext(watcher)).data == {"items": []}
+            disk.fail(EntryKind.REQUESTED)
+            assert (await ask(gate)).status == 503
+            assert "the disk is full" in str((await next_health(watcher))["problem"])
+            late = gate.feed.subscribe()
+            assert "the disk is full" in str((await anext(late)).data["problem"])
+            disk.repair()
+            assert await next_health(watcher) == await next_health(late) == {"problem": ""}
+            assert (await anext(gate.feed.subscribe())).data == {"items": []}
+
+    run_async(work())
+
+
+def test_a_withdrawal_after_a_reload_that_cannot_be_recorded_is_retried(env: GateEnv, disk: FailingDisk) -> None:
+    async def work() -> str:
+        async with env.gate() as gate:
+            id_ = await waiting(gate)
+            item = await previewed_request(gate, id_)
+            disk.fail(EntryKind.WITHDRAWN)
+            (env.manifests / "actions" / "send-draft.md").unlink()
+            await eventually(lambda: RETRIED in reason(gate, id_))
+            assert "its action was removed from the manifests, so nothing was run" in reason(gate, id_)
+            assert (await gate.decide(id_, env.decision(item))).status == 409
+            disk.repair()
+            assert dig(await result_of(gate, id_), "failure", "error", "class") == "withdrawn"
+            return id_
+
+    assert outcome(env, run_async(work())) == RequestState.WITHDRAWN
+    assert env.service.sent == ()
+
+
+def rename_a_row(env: GateEnv) -> None:
+    """Changes the manifest of `send-draft` so that its prompt is another one."""
+    manifest = env.manifests / "actions" / "send-draft.md"
+    manifest.write_text(manifest.read_text().replace('"Subject" =', '"About" =', 1))
+
+
+def test_a_prompt_that_cannot_be_made_again_is_not_approvable_until_it_can(env: GateEnv, disk: FailingDisk) -> None:
+    """The reload is recorded, and then the disk is full."""
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            id_ = await waiting(gate)
+            old = await previewed_request(gate, id_)
+            disk.fails = lambda draft: draft.kind == EntryKind.CONFIG_CHANGED and draft.request == id_
+            installed = gate._gate_state.installed
+            rename_a_row(env)
+            await eventually(lambda: gate._gate_state.installed is not installed)
+            reply = await gate.decide(id_, env.decision(old))
+            assert (reply.status, code(reply)) == (409, "PROMPT_PENDING")
+            await eventually(lambda: "the disk is full" in gate.problem)
+            assert code(await gate.decide(id_, env.decision(old))) == "PROMPT_PENDING"
+            disk.fails = lambda _: False
+            await eventually(lambda: dig(gate.find_request(id_), "digest") != old["digest"])
+            assert code(await gate.decide(id_, env.decision(old))) in {"PROMPT_CHANGED", "PREVIEW_PENDING"}
+            assert not env.service.sent
+            assert await approve(env, gate, id_) == 200
+            assert (await result_of(gate, id_))["status"] == "completed"
+
+    run_async(work())
+    with open_reader(env.data / LEDGER_FILE) as reader:
+        assert audit(reader, RecordedSigners()).fault is None
+
+
+def test_an_error_in_one_request_leaves_no_other_with_its_old_prompt(
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            first, second = await waiting(gate), str((await ask(gate, draft_id="r-67890")).body["approval_id"])
+            old = {id_: await previewed_request(gate, id_) for id_ in (first, second)}
+            resolve = InstalledBundle.resolve
+
+            def fail_for_first(bundle: InstalledBundle, action: Action, args: JsonObject) -> ResolvedCall:
+                if args["draft_id"] == "r-12345":
+                    raise ZeroDivisionError
+                return resolve(bundle, action, args)
+
+            monkeypatch.setattr(InstalledBundle, "resolve", fail_for_first)
+            rename_a_row(env)
+            await eventually(lambda: dig(gate.find_request(second), "digest") != old[second]["digest"])
+            await eventually(lambda: "reloading the manifests failed" in gate.problem)
+            assert code(await gate.decide(first, env.decision(old[first]))) == "PROMPT_PENDING"
+            assert (await gate.decide(first, env.decision(old[first], Verdict.DENY))).status == 200
+            await eventually(lambda: not gate.problem)
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
 def test_results_that_cannot_be_stored_stop_approvals(env: GateEnv, disk: FailingDisk) -> None:
     async def work() -> None:
         async with env.gate() as gate:
@@ -257,6 +366,8 @@ def test_a_result_is_handed_over_once_even_if_its_delivery_cannot_be_recorded(en
 
 
 def test_a_call_that_may_have_taken_effect_says_so_when_it_is_asked_again(env: GateEnv) -> None:
+    normal_risk(env)
+
     async def first() -> str:
         async with env.gate() as gate:
             id_ = await waiting(gate)

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -10,16 +11,19 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.states import RequestState
 from aileron_tui.gate.gate import LEDGER_FILE, OUTBOX_FILE
 from aileron_tui.ledger.head import Head
+from aileron_tui.ledger.history_filter import HistoryFilter
 from aileron_tui.ledger.open_store import open_reader, open_results
 from aileron_tui.ledger.sqlite.writer import SqliteLedger
-from aileron_tui.ledger.store import EntryDraft, Ledger, StoredResult
+from aileron_tui.ledger.store import EntryDraft, StoredResult
 from tests.gate.conftest import GateEnv, ask, previewed_request, run_async
 from tests.gate.test_recovery import left_running
 
 
+@pytest.mark.parametrize("joins", [False, True], ids=["", "and an identical call joins it"])
 def test_a_request_is_withdrawn_if_its_agent_disconnects_while_it_is_recorded(
-    env: GateEnv, monkeypatch: pytest.MonkeyPatch
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch, joins: bool
 ) -> None:
+    """It keeps waiting if an identical call has joined it by then."""
     writing, go_on = threading.Event(), threading.Event()
     append = SqliteLedger.append_all
 
@@ -30,15 +34,26 @@ def test_a_request_is_withdrawn_if_its_agent_disconnects_while_it_is_recorded(
         return append(ledger, drafts)
 
     async def work() -> None:
-        monkeypatch.setattr(Ledger, "append_all", slow)
+        monkeypatch.setattr(SqliteLedger, "append_all", slow)
         async with env.gate() as gate:
             held = asyncio.create_task(ask(gate, wait=30))
-            await asyncio.to_thread(writing.wait, 10)
+            assert await asyncio.to_thread(writing.wait, 10)
             held.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await held
+            if joins:
+                joined = asyncio.create_task(ask(gate))
+                await asyncio.sleep(0.05)
             go_on.set()
-            while gate.waiting():
+            if joins:
+                id_ = str((await joined).body["approval_id"])
+                await asyncio.sleep(0.3)
+                assert [item["id"] for item in gate.waiting()] == [id_]
+                return
+            with open_reader(env.data / LEDGER_FILE) as reader:
+                while not (page := reader.page(HistoryFilter(), limit=1)):
+                    await asyncio.sleep(0.01)
+            while (item := gate.find_request(page[0].id)) is None or item["state"] != RequestState.WITHDRAWN:
                 await asyncio.sleep(0.01)
             # The same call is answered: it collects what became of the first.
             reply = await asyncio.wait_for(ask(gate), 5)
@@ -79,3 +94,37 @@ def test_a_stored_outcome_counts_even_if_the_action_is_gone(env: GateEnv) -> Non
         record = reader.find(id_)
     assert record is not None
     assert record.outcome == RequestState.EXECUTED
+
+
+def test_a_request_made_while_a_reload_is_recorded_is_resolved_again(
+    env: GateEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was made with the manifests before, and is not recorded yet when the others are resolved again."""
+    reloading, go_on = threading.Event(), threading.Event()
+    append = SqliteLedger.append_all
+
+    def slow(ledger: SqliteLedger, drafts: Sequence[EntryDraft]) -> Head:
+        if any(draft.kind == EntryKind.CONFIG_CHANGED for draft in drafts):
+            reloading.set()
+            go_on.wait(10)
+        elif any(draft.kind == EntryKind.REQUESTED for draft in drafts):
+            time.sleep(0.2)
+        return append(ledger, drafts)
+
+    async def work() -> None:
+        monkeypatch.setattr(SqliteLedger, "append_all", slow)
+        async with env.gate() as gate:
+            (env.manifests / "actions" / "send-draft.md").unlink()
+            assert await asyncio.to_thread(reloading.wait, 10)
+            asking = asyncio.create_task(ask(gate))
+            await asyncio.sleep(0.1)
+            go_on.set()
+            id_ = str((await asking).body["approval_id"])
+            for _ in range(500):
+                if (item := gate.find_request(id_)) and item["state"] != RequestState.PENDING:
+                    break
+                await asyncio.sleep(0.01)
+            assert item is not None
+            assert item["state"] == RequestState.WITHDRAWN
+
+    run_async(work())

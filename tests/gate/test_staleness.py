@@ -3,18 +3,24 @@
 import asyncio
 import base64
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.gate.decision_handler import PREVIEW_MAX_AGE
-from aileron_tui.gate.gate import Gate
-from tests.gate.conftest import GateEnv, ask, code, dig, previewed_request, result_of, run_async
+from aileron_tui.gate.gate import LEDGER_FILE, Gate
+from aileron_tui.gate.gate_state import GateLimits
+from aileron_tui.gate.replies import Reply
+from aileron_tui.ledger.open_store import open_ledger
+from aileron_tui.surface.agent_changes import add_agent, revoke_agent
+from tests.gate.conftest import ASKER, GateEnv, ask, code, dig, previewed_request, result_of, run_async
 from tests.gate.machine import Machine
 
 MALLORY = "mallory@evil.example"
@@ -36,6 +42,11 @@ async def shown(gate: Gate, action: str, **args: Any) -> JsonObject:
 
 def recipients(item: Any) -> list[str]:
     return [field["value"] for field in item["preview"]["fields"] if field["label"] == "To"]
+
+
+def draft_like(env: GateEnv) -> str:
+    """A new draft."""
+    return str(env.service.mailbox.create_draft(raw_mail("team@example.com"))["id"])
 
 
 def previews(env: GateEnv) -> int:
@@ -140,6 +151,115 @@ def test_no_op_begins_between_the_last_look_and_the_start(env: GateEnv) -> None:
 
     run_async(work())
     assert [MALLORY in json.dumps(message) for message in map(str, env.service.sent)] == [False]
+
+
+SLOW = "r-18220"
+"""A draft that the service is slow to return."""
+
+
+async def keep_busy(gate: Gate, calls: int) -> None:
+    """Always has this many slow ungated calls in progress or waiting."""
+
+    async def one_after_another() -> None:
+        while True:
+            await ask(gate, "get-draft", draft_id=SLOW)
+
+    await asyncio.gather(*(one_after_another() for _ in range(calls)))
+
+
+async def until_busy(env: GateEnv, before: int) -> None:
+    """Waits until the service has got more calls than before."""
+    while previews(env) <= before:
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("approvals", [1, 3])
+def test_slow_ungated_ops_do_not_put_off_approvals(env: GateEnv, approvals: int) -> None:
+    """An agent keeps the connector busy for ever. Together its calls take longer than any approval waits."""
+    env.limits = replace(env.limits, op_seconds=3.0)
+    env.service.faults[SLOW] = ServiceFault.SLOW
+    env.service.slow_seconds = 1.0
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            ids = ["r-12345", *(draft_like(env) for _ in range(approvals - 1))]
+            items = [await shown(gate, "send-draft", draft_id=id_) for id_ in ids]
+            before = previews(env)
+            attack = asyncio.create_task(keep_busy(gate, 60))
+            await until_busy(env, before)
+            try:
+                replies = await asyncio.gather(*(gate.decide(str(item["id"]), env.decision(item)) for item in items))
+                assert [reply.status for reply in replies] == [200] * approvals
+                for item in items:
+                    assert (await result_of(gate, str(item["id"])))["status"] == "completed"
+                assert not attack.done()
+            finally:
+                attack.cancel()
+
+    run_async(work())
+    assert len(env.service.sent) == approvals
+
+
+def test_slow_ungated_ops_do_not_put_off_a_batch(env: GateEnv) -> None:
+    env.limits = replace(env.limits, op_seconds=3.0)
+    env.service.faults[SLOW] = ServiceFault.SLOW
+    env.service.slow_seconds = 1.0
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            items = [await shown(gate, "send-draft", draft_id=id_) for id_ in ("r-12345", draft_like(env))]
+            before = previews(env)
+            attack = asyncio.create_task(keep_busy(gate, 60))
+            await until_busy(env, before)
+            try:
+                batch: list[Any] = [{"id": item["id"], **env.decision(item)} for item in items]
+                reply = await gate.decide_batch({"items": batch})
+                assert (reply.body["approved"], reply.body["skipped"]) == (2, 0)
+            finally:
+                attack.cancel()
+
+    run_async(work())
+
+
+def test_ungated_ops_go_on_after_an_approval(env: GateEnv) -> None:
+    env.service.faults[SLOW] = ServiceFault.SLOW
+    env.service.slow_seconds = 0.3
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            deciding = asyncio.create_task(gate.decide(str(send["id"]), env.decision(send)))
+            calls = [asyncio.create_task(ask(gate, "get-draft", draft_id=SLOW)) for _ in range(10)]
+            assert (await deciding).status == 200
+            assert [(await call).status for call in calls] == [200] * 10
+
+    run_async(work())
+
+
+def test_an_op_counts_until_it_has_ended_even_if_nobody_waits_for_it(env: GateEnv) -> None:
+    """The agent gives up its call, but the op goes on and changes the draft later."""
+    normal_risk(env)
+    manifest = env.manifests / "actions" / "update-draft.md"
+    before, _, rest = manifest.read_text().partition("[approval]\n")
+    manifest.write_text(before + "+++" + rest.partition("+++")[2])
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            env.service.latency_seconds = 0.5
+            calls = len(env.service.calls)
+            updating = asyncio.create_task(ask(gate, "update-draft", draft_id="r-12345", body="Text", to=MALLORY))
+            while len(env.service.calls) == calls:
+                await asyncio.sleep(0.01)
+            updating.cancel()
+            await asyncio.sleep(0)
+            env.service.latency_seconds = 0.0
+            reply = await gate.decide(str(send["id"]), env.decision(send))
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert recipients(dig(reply.body, "item")) == [MALLORY]
+
+    run_async(work())
+    assert env.service.sent == ()
 
 
 def test_only_a_difference_in_what_is_shown_is_a_new_prompt(env: GateEnv) -> None:
@@ -273,3 +393,90 @@ def test_files_are_checked_too(env: GateEnv, approved_first: str) -> None:
             assert dig(reply.body, "item", "state") == RequestState.PENDING
 
     run_async(work())
+
+
+async def held_up(env: GateEnv, gate: Gate, item: JsonObject) -> "asyncio.Task[Reply]":
+    """Approves a request while an earlier approval on the same connector still waits for its slow preview."""
+    first = await shown(gate, "delete-draft", draft_id="r-18220")
+    env.service.slow_seconds, env.service.faults["r-18220"] = 1.5, ServiceFault.SLOW
+    asyncio.create_task(gate.decide(str(first["id"]), env.decision(first)))  # noqa: RUF006  # ends with the gate
+    await asyncio.sleep(0.1)
+    deciding = asyncio.create_task(gate.decide(str(item["id"]), env.decision(item)))
+    await asyncio.sleep(0.1)
+    assert not deciding.done()
+    return deciding
+
+
+def test_a_preview_fetched_again_while_an_approval_waits_for_its_connector(env: GateEnv) -> None:
+    """The signed prompt was verified before the wait; afterwards the request shows another recipient."""
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            deciding = await held_up(env, gate, send)
+            env.service.mailbox.update_draft("r-12345", raw_mail(MALLORY))
+            assert recipients(dig((await gate.refresh(str(send["id"]), {})).body, "item")) == [MALLORY]
+            reply = await deciding
+            assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
+            assert recipients(dig(reply.body, "item")) == [MALLORY]
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_a_key_that_is_revoked_while_its_approval_waits_for_the_connector(env: GateEnv) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            deciding = await held_up(env, gate, send)
+            with open_ledger(env.data / LEDGER_FILE, role="test", guest=True) as ledger:
+                ledger.append(EntryKind.KEY_REVOKED, gate.approvers().revocation("tester"))
+            reply = await deciding
+            assert (reply.status, code(reply)) == (403, "revoked_key")
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_an_agent_that_is_revoked_while_an_approval_waits_for_the_connector(env: GateEnv) -> None:
+    async def work() -> None:
+        async with env.gate() as gate:
+            add_agent(env.data / LEDGER_FILE, "agent-1", env.key)
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            deciding = await held_up(env, gate, send)
+            revoke_agent(env.data / LEDGER_FILE, "agent-1", env.key)
+            reply = await deciding
+            assert (reply.status, code(reply)) == (409, "INVALID_STATE")
+            while (item := gate.find_request(str(send["id"]))) and item["state"] == RequestState.PENDING:
+                await asyncio.sleep(0.01)
+            assert item is not None
+            assert item["state"] == RequestState.WITHDRAWN
+
+    run_async(work())
+    assert env.service.sent == ()
+
+
+def test_an_approval_whose_preview_waits_for_a_thread_does_not_keep_the_connector(env: GateEnv) -> None:
+    """The threads of its agent are busy with other previews; other agents need the connector."""
+    env.limits = GateLimits(refresh_threads=4)  # one for an agent
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            slow = await shown(gate, "send-draft", draft_id="r-18220")
+            send = await shown(gate, "send-draft", draft_id="r-12345")
+            env.service.slow_seconds, env.service.faults["r-18220"] = 4.0, ServiceFault.SLOW
+            refreshes = [asyncio.create_task(gate.refresh(str(slow["id"]), {"edited_payload": {}})) for _ in range(6)]
+            await asyncio.sleep(0.1)
+            deciding = asyncio.create_task(gate.decide(str(send["id"]), env.decision(send)))
+            await asyncio.sleep(0.1)
+            async with asyncio.timeout(15):
+                call = gate.call("list-drafts", {"limit": 1}, ASKER, agent="agent-2")
+                assert (await call).status == 200
+            reply = await deciding
+            assert (reply.status, code(reply)) == (409, "CONNECTOR_BUSY")
+            assert dig(reply.body, "error", "message").startswith("the preview could not be fetched")
+            for refresh in refreshes:
+                refresh.cancel()
+
+    run_async(work())
+    assert env.service.sent == ()

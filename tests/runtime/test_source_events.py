@@ -69,3 +69,21 @@ def test_what_cannot_be_trusted_stops_the_watch(bad: bytes) -> None:
 def test_a_line_without_end_is_not_gathered_for_ever() -> None:
     with pytest.raises(InvalidReply):
         list(read_events((b"x" * 100 for _ in range(1000)), limits=JsonLimits(size=1000)))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "problem"),
+    [
+        ("snapshot", {"items": []}, ""),
+        ("snapshot", {"items": [], "problem": "the disk is full"}, "the disk is full"),
+        ("health", {"problem": "the disk is full"}, "the disk is full"),
+        ("health", {"problem": ""}, ""),
+        ("health", {"problem": ["x"]}, ""),
+        ("resolved", {"id": "act-1", "problem": "x"}, None),
+    ],
+)
+def test_what_an_event_says_about_the_gate(name: str, data: dict[str, object], problem: str | None) -> None:
+    """An older gate says nothing about itself."""
+    (event,) = read_events([frame(1, name, data)], INSTANCE)
+    assert event is not None
+    assert event.problem == problem

@@ -36,8 +36,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="print JSON")
     for command, words in (
         ("add", "add an agent and write its token to a file"),
-        ("rotate", "give an agent a new token; the old one ends at once"),
-        ("revoke", "end an agent's token for good and withdraw its waiting requests"),
+        ("rotate", "give an agent a new token; the old one stops working at once"),
+        ("revoke", "revoke an agent for good and withdraw its waiting requests"),
     ):
         change = commands.add_parser(command, help=words)
         change.add_argument("name", metavar="NAME", help="the agent's name")

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _without_key(choices: Sequence[DaemonChoice], config: Config) -> tuple[Request, ...]:
-    """The waiting requests of daemons, which need no key to list them. Only gates do."""
+    """The waiting requests of daemons. Listing them needs no key; only gates need one."""
     from aileron_tui.runtime.daemon.daemon_summaries import waiting_summaries  # noqa: PLC0415  # loads the HTTP client
 
     found: list[Request] = []

@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--url", default="", help="the gate to call; default: the gate of this home")
     parser.add_argument(
-        "--token-file", metavar="FILE", type=Path, help="the agent's token file; default: that of the agent default"
+        "--token-file", metavar="FILE", type=Path, help="the agent's token file; default: that of the agent `default`"
     )
 
 

@@ -12,12 +12,13 @@ from aileron_tui.cli.request_text import list_lines, list_width
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.state_words import STATE_WORDS
 from aileron_tui.core.times import utc_now
-from aileron_tui.core.visible_text import inline
+from aileron_tui.core.visible_text import clip, inline
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.surface.operator_key import TemporaryOperatorKey
 from aileron_tui.surface.source_connection import OpenSources
 from aileron_tui.surface.source_listener import Reconnecting, SourceListener, SourceLost
 
+_LONGEST_REASON: Final = 300
 _RECONNECTING: Final = Reconnecting(shortest=1.0, longest=1.0, tries=5, resume=True)
 
 
@@ -79,6 +80,10 @@ def _print_event(event: SourceEvent, *, as_json: bool) -> None:
         return
     if event.name == "unreadable":
         sys.stderr.write(f"{_source(event.source)} sent a request that cannot be read\n")
+    if event.problem:
+        write(sys.stderr, f"{event.source or 'the gate'} is failing: {clip(inline(event.problem), _LONGEST_REASON)}")
+    elif event.name == "health":
+        write(sys.stderr, f"{event.source or 'the gate'} works again")
     now, width = utc_now(), list_width()
     for request in event.requests:
         name = f"{inline(request.prompt.action)} {inline(request.id)}"

@@ -29,7 +29,7 @@ class ConfirmScreen(Dialog[bool]):
         yield Static(self._detail, classes="detail")
 
     def on_key(self, event: events.Key) -> None:
-        """Handles the answer. A `y` that comes too early is ignored, also if the key is held down."""
+        """Handles the answer. A `y` that comes too early is ignored, even if the key is held down."""
         event.stop()
         action = at(self.SCOPE, event.key)
         if action is not None and action.armed:

@@ -21,7 +21,7 @@ from aileron_tui.console.widgets.key_line import KeyLine
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.request import Request
-from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.core.visible_text import inline, short
 from aileron_tui.files.paths import bundled
 
 MAX_COPIED: Final = 1024 * 1024
@@ -114,10 +114,10 @@ class RawScreen(Screen[None]):
         self._text = event.text
         self.query_one(JsonView).show(event.text)
         size = f"{len(event.text):,} characters"
-        self._show_title(f"{size}, {clip(inline(event.note), _MAX_NOTE)}" if event.note else size)
+        self._show_title(f"{size}, {short(event.note, _MAX_NOTE)}" if event.note else size)
 
     def _show_title(self, words: str, style: str = MUTED) -> None:
-        name = foreign_line(clip(inline(self._request.prompt.action), 40), STRONG)
+        name = foreign_line(short(self._request.prompt.action, 40), STRONG)
         self.query_one("#raw-title", Static).update(trusted("Raw  ", MUTED) + name + trusted(f"  {words}", style))
 
     def action_copy(self) -> None:

@@ -30,7 +30,7 @@ class BatchRows(OptionList):
         return (self._seen_lines or SeenRows()).unseen(self.virtual_size.height)
 
     def on_mount(self) -> None:
-        """Starts to note which lines are on screen."""
+        """Starts recording which lines are on screen."""
         self.watch(self, "scroll_y", self._record_soon)
         self.watch(self, "virtual_size", self._record_soon)
 

@@ -46,7 +46,7 @@ class Fields(LineWidget):
         self._title = [title] if title else []
         self._fields: tuple[Field, ...] = ()
         self._label_width = 0
-        self.display = False  # until it has fields: an empty section cannot be read
+        self.display = False  # without fields there is nothing to read
 
     @property
     def content(self) -> object:

@@ -1,4 +1,4 @@
-"""The header (name, connection, number of waiting requests) and the banner for sources that are not connected."""
+"""The header (name, connection, number of waiting requests) and the banner for sources in trouble."""
 
 from collections.abc import Mapping, Sequence
 
@@ -31,16 +31,15 @@ def connection(statuses: Sequence[SourceStatus]) -> Connection:
 
 
 def banner(statuses: Mapping[str, SourceStatus], width: int, max_lines: int) -> list[Content]:
-    """A line for each source that is not connected; the last line says how many did not fit."""
-    disconnected = {
-        name: status
-        for name, status in statuses.items()
-        if status.state in (ConnectionState.STALE, ConnectionState.OFFLINE)
-    }
+    """A line for each source that is not connected or is failing; the last line says how many did not fit."""
+    lost = (ConnectionState.STALE, ConnectionState.OFFLINE)
+    disconnected = {name: status for name, status in statuses.items() if status.state in lost}
+    failing = {name: status for name, status in statuses.items() if status.problem}
+    in_trouble = disconnected | failing
     if len(statuses) == 1:
-        return [line for status in disconnected.values() for line in _only_source_lines(status, width)]
-    shown = list(disconnected.items())[:max_lines]
-    left = len(disconnected) - len(shown)
+        return [line for status in in_trouble.values() for line in _only_source_lines(status, width)]
+    shown = list(in_trouble.items())[:max_lines]
+    left = len(in_trouble) - len(shown)
     more = (f" +{left} more" if max_lines == 1 else f"  and {left} more") if left else ""
     return [
         _source_line(name, status, width, more if number == len(shown) else "")
@@ -50,6 +49,10 @@ def banner(statuses: Mapping[str, SourceStatus], width: int, max_lines: int) -> 
 
 def _only_source_lines(status: SourceStatus, width: int) -> list[Content]:
     """One line if the reason fits on it, else a second line with the reason."""
+    if status.problem:
+        first = trusted("▲ the gate is failing")
+        both = first + trusted(": ") + foreign_line(status.problem)
+        return [both] if both.cell_length <= width else [first, foreign_short(status.problem, width)]
     first = trusted(f"▲ not connected since {status.since}")
     for stale in (": requests may be out of date", ", stale") if status.state is ConnectionState.STALE else ():
         if first.cell_length + len(stale) <= width:
@@ -63,10 +66,11 @@ def _only_source_lines(status: SourceStatus, width: int) -> list[Content]:
 
 def _source_line(name: str, status: SourceStatus, width: int, more: str) -> Content:
     """One line. A reason that does not fit is shown when the operator tries to answer."""
-    line = trusted("▲ ") + foreign_line(name, "bold") + trusted(f" {status.state} since {status.since}")
+    words = "is failing" if status.problem else f"{status.state} since {status.since}"
+    line = trusted("▲ ") + foreign_line(name, "bold") + trusted(f" {words}")
     room = width - line.cell_length - len(more) - 2
     if room >= _MIN_WIDTH_FOR_REASON:
-        line += trusted(": ") + foreign_short(status.why, room)
+        line += trusted(": ") + foreign_short(status.problem or status.why, room)
     return line + trusted(more)
 
 

@@ -23,7 +23,7 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.time_words import span
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
-from aileron_tui.core.visible_text import Visible, clip, inline
+from aileron_tui.core.visible_text import Visible, short
 from aileron_tui.surface.history_records import SourcedRecord, parse_local_time
 
 MIN_WIDTH_ONE_LINE: Final = 92
@@ -67,7 +67,7 @@ def _cell(content: Content, width: int) -> Content:
 @lru_cache(maxsize=2048)
 def _clipped(text: str, width: int) -> Visible:
     """Cached, because a row is drawn again whenever it scrolls, and its text may be long."""
-    return clip(inline(text), max(1, width))
+    return short(text, max(1, width))
 
 
 def _text(text: str, width: int, style: str = "") -> Content:

@@ -136,7 +136,7 @@ class LongText:
         return next((start + number for number, row in enumerate(self._rows_of(index)) if row.line >= wanted), start)
 
     def boundary_at(self, y: int, *, after: bool) -> tuple[int, int]:
-        """The position of the line, or part of a long line, that starts at row `y`; else of the next or this one."""
+        """The line (or part of a long line) at row `y`; with `after`, the first that starts at or after that row."""
         if y >= self.height:
             return len(self._row_ends), 0
         index, line = self.position_of(y)

@@ -14,7 +14,9 @@ from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_WARNINGS, Remarks, a
 from aileron_tui.core.skeletons import KnownNames
 
 MAX_IMMEDIATE_LENGTH: Final = 4096
+MAX_IMMEDIATE_TOTAL: Final = 16 * 1024
 _SLICE: Final = 16 * 1024
+_OVERLAP: Final = 1024
 _PAUSE_SECONDS: Final = 0.0005
 _FIRST_PAINT_SECONDS: Final = 0.15
 _NONE: Final = Remarks()
@@ -42,11 +44,17 @@ class LookalikeScan:
 
     def start(self, texts: Sequence[str]) -> None:
         """Scans these texts instead of the previous ones: short ones now, long ones in a thread."""
-        short = [text for text in texts if len(text) <= MAX_IMMEDIATE_LENGTH]
+        short: list[str] = []
+        later: list[str] = []
+        room = MAX_IMMEDIATE_TOTAL
+        for text in texts:
+            is_short = len(text) <= min(room, MAX_IMMEDIATE_LENGTH)
+            (short if is_short else later).append(text)
+            room -= len(text) if is_short else 0
         for address in (address for text in short for address in addresses(text)):
             self._known.add(address)
         self._remarks = {id(text): remarks(text, self._known) for text in short}
-        self._long_texts = [text for text in texts if len(text) > MAX_IMMEDIATE_LENGTH]
+        self._long_texts = later
         self.is_running = bool(self._long_texts)
         if self._long_texts:
             # The thread starts later so that it does not slow down the first paint.
@@ -77,6 +85,11 @@ class LookalikeScan:
 
     def _scan_in_thread(self, texts: Sequence[str]) -> None:
         worker = get_current_worker()
+        # Short ones are here only because there are many: their addresses count as seen all the same.
+        for text in texts:
+            if len(text) <= MAX_IMMEDIATE_LENGTH:
+                for address in addresses(text):
+                    self._known.add(address)
         found = {id(text): lookalike_remarks(text, self._known, lambda: worker.is_cancelled) for text in texts}
         if not worker.is_cancelled:
             self._owner.post_message(LookalikesFound(texts, found))
@@ -107,12 +120,13 @@ def lookalike_remarks(text: str, known: KnownNames, is_cancelled: Callable[[], b
 
 
 def _slices(text: str) -> Iterator[str]:
-    """Slices that end at a blank, so that no address is split."""
+    """Slices that end at a blank, so that no address is split. Without a blank, they overlap by a long address."""
     start = 0
     while start < len(text):
         end = start + _SLICE
-        if end < len(text):
-            blank = max(text.rfind("\n", start + 1, end), text.rfind(" ", start + 1, end))
-            end = blank if blank > start else end
-        yield text[start:end]
-        start = end
+        if end >= len(text):
+            yield text[start:]
+            return
+        blank = max(text.rfind("\n", start + 1, end), text.rfind(" ", start + 1, end))
+        yield text[start : blank if blank > start else end]
+        start = blank if blank > start else end - _OVERLAP

@@ -9,14 +9,14 @@ from textual.content import Content
 from aileron_tui.console.render import MUTED, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.prompt_words import connector_fields, sends_only_inputs
 from aileron_tui.core.lookalikes import addresses, remarks
-from aileron_tui.core.prompt import NOT_AVAILABLE, unavailable_line
+from aileron_tui.core.prompt import NOT_AVAILABLE, not_shown, unavailable_line
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.visible_text import clip, inline
 
 NAME_WIDTH: Final = 60
-_MAX_ROWS: Final = 5
+_MAX_ROWS: Final = 8
 _MAX_VALUE: Final = 120
 _MAX_SENTENCE: Final = 200
 
@@ -31,6 +31,8 @@ def summary(request: Request) -> Content:
     parts = [label + trusted(" ") + value for label, value in zip(labels, values, strict=True)]
     if more := len(rows) - len(short):
         parts.append(trusted(f"{more} more", MUTED))
+    if request.prompt.preview and (hidden := request.prompt.preview.hidden):
+        parts.append(trusted(f"not shown: {not_shown(hidden)}", MUTED))
     shown = Content(" · ").join(parts)
     if request.prompt.preview and (lost := request.prompt.preview.unavailable):
         shown += trusted("  ") + foreign_short(unavailable_line(lost), _MAX_SENTENCE, WARNING)

@@ -76,6 +76,7 @@ class PromptView(CachedWidget, can_focus=True):
         self._reported: tuple[str, Unread, bool] = ("", Unread(0), False)
         self._recording = False
         self._has_warning = False
+        self._sends_only_inputs = False
         self._lookalikes = LookalikeScan(self)
         self._show_when_ready: tuple[Request | None, Content | None] = (None, None)
         self._last_shown: tuple[Request | None, Content | None] = (None, None)
@@ -198,7 +199,7 @@ class PromptView(CachedWidget, can_focus=True):
         parts = list(self._parts())
         if request is None or self._has_warning or request.prompt.risk.level is RiskLevel.HIGH:
             return parts
-        optional = _ABOUT_THE_CALL if words.sends_only_inputs(request.prompt) else _CLAIMS
+        optional = _ABOUT_THE_CALL if self._sends_only_inputs else _CLAIMS
         return [part for part in parts if part.id not in optional]
 
     @on(PromptScroll.Resized)
@@ -259,6 +260,7 @@ class PromptView(CachedWidget, can_focus=True):
     def _make_sections(self, request: Request | None) -> None:
         """Sorts values into fields and quotes, and scans them for look-alikes."""
         self._sent = self._filled = self._fetched = self._runs = Section()
+        self._sends_only_inputs = request is not None and words.sends_only_inputs(request.prompt)
         if request is not None:
             old = request.edited_from
             sent, filled = words.rows_by_origin(request, request.prompt)

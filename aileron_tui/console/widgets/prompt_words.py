@@ -14,9 +14,10 @@ from aileron_tui.core.prompt import ConnectorRef, Prompt, not_shown
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.step_rows import step_rows
 from aileron_tui.core.time_words import ago
 from aileron_tui.core.times import moment
-from aileron_tui.core.visible_text import clip, inline
+from aileron_tui.core.visible_text import LONGEST_CONVERTED, inline, short
 
 _RISKS: Final = {
     RiskLevel.LOW: ("○ low risk", MUTED),
@@ -134,7 +135,7 @@ def connector_fields(prompt: Prompt) -> tuple[Field, ...]:
     op = (Field("Op", _clipped(prompt.steps[0].op)),) if len(prompt.steps) == 1 else ()
     others = {step.connector.name: step.connector for step in prompt.steps if step.connector.name != connector.name}
     name = f"{connector.name} {connector.version}".rstrip()
-    digest = clip(inline(connector.hash), _MAX_HASH) if connector.hash else None
+    digest = short(connector.hash, _MAX_HASH) if connector.hash else None
     return (
         *op,
         Field("Connector", _clipped(name), "" if name else _NOT_GIVEN),
@@ -162,31 +163,35 @@ def long_texts(request: Request) -> tuple[Block, ...]:
         ("Action", prompt.action, _MAX_NAME),
         ("Risk", prompt.risk.reason, _MAX_SENTENCE),
         ("Agent", prompt.asker.agent, _MAX_SENTENCE),
+        ("Says it is", prompt.asker.says, _MAX_SENTENCE),
         ("Session", prompt.asker.session, _MAX_SENTENCE),
         ("Folder", prompt.asker.folder, _MAX_SENTENCE),
         ("Preview unavailable", preview.unavailable if preview else "", _MAX_SENTENCE),
         ("Connector", connector, _MAX_SENTENCE),
         ("Signature", prompt.connector.trust, _MAX_SENTENCE),
+        ("Op", prompt.steps[0].op if len(prompt.steps) == 1 else "", _MAX_SENTENCE),
         *(("Caution", caution.text, _MAX_SENTENCE) for caution in request.cautions),
     )
     rows = [
         Row(label, text)
         for label, text, room in texts
-        if len(text) * _WIDEST_MARK > room and clip(shown := inline(text), room) != shown
+        if len(text) * _WIDEST_MARK > room and (len(text) > LONGEST_CONVERTED or short(text, room) != inline(text))
     ]
     return (Block("Cut off above, here in full", row_lines(rows), "one line each", is_list=True),) if rows else ()
 
 
 def sends_only_inputs(prompt: Prompt) -> bool:
-    """Whether one step would run, and sends nothing but what the agent sent."""
-    sent = list(prompt.args.values())
-    return len(prompt.steps) <= 1 and all(item in sent for step in prompt.steps for item in step.inputs.values())
+    """Whether one step would run, and sends exactly what the agent sent, each value under its own name.
+
+    A value under another name does not count: the agent could send it to hide a fixed value of the manifest.
+    """
+    return len(prompt.steps) <= 1 and not step_rows(prompt.steps, prompt.args)
 
 
 def _clipped(text: str) -> str | None:
     if len(text) <= _MAX_SENTENCE:
         return text or None
-    return clip(inline(text), _MAX_SENTENCE)
+    return short(text, _MAX_SENTENCE)
 
 
 def short_name(connector: str) -> str:

@@ -109,7 +109,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         self._seen_positions.clear()
 
     def rows_painted(self, first: int, last: int) -> None:
-        """These rows of the widget are on screen. Nothing counts while a part of JSON is folded."""
+        """Records that these rows are on screen; records nothing while a part of the JSON is folded."""
         if self.is_seen or self._is_folded:
             return
         self._restore_seen()
@@ -132,7 +132,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         return self.outline is not None and bool(self.outline.folded)
 
     def _keep_seen(self) -> None:
-        """Keeps which lines have been on screen, before the rows change because of another width or a fold."""
+        """Remembers which lines have been on screen, before a new width or a fold changes the rows."""
         if self._is_folded:
             return
         text = self.long_text
@@ -143,7 +143,7 @@ class QuoteText(ScrollView, can_focus=True, inherit_bindings=False):
         self._seen.clear()
 
     def _restore_seen(self) -> None:
-        """Finds the rows of the lines that were kept; those that are not counted yet stay kept."""
+        """Finds the rows of the remembered lines; lines that are not counted yet stay remembered."""
         if not self._seen_positions or self._is_folded:
             return
         kept, self._seen_positions = self._seen_positions, []

@@ -15,7 +15,7 @@ PromptPart: TypeAlias = LineWidget | QuoteText
 
 
 class Unread(NamedTuple):
-    """The number of lines that have not been on screen, if it may be higher, and if some of them changed."""
+    """The number of lines that have not been on screen, whether it may be higher, and whether some of them changed."""
 
     lines: int
     at_least: bool = False

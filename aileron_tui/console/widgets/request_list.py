@@ -21,7 +21,7 @@ from aileron_tui.console.widgets.cached_widget import CachedWidget, TextChange
 from aileron_tui.core.time_words import ago, minutes_and_seconds
 from aileron_tui.core.times import moment, utc_now
 from aileron_tui.core.values import dataclass
-from aileron_tui.core.visible_text import Visible, cells, clip, inline
+from aileron_tui.core.visible_text import Visible, cells, clip, short
 from aileron_tui.surface.board import Board, Pill, Tone
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         room = width - cells(tail) - 3 - _END_WIDTH - len(line.position)
         source = self._source(line, room)
         room -= cells(source) + bool(source)
-        name = clip(inline(line.name), max(4, room))
+        name = short(line.name, max(4, room))
         gap = max(0, room - cells(name))
         tail_style = self._with_colour(row, _TONES[pill.tone]) if pill.words else row
         source_style = self._with_colour(row, "waiting--warn" if line.stale else "waiting--quiet")
@@ -245,7 +245,7 @@ class RequestList(ScrollView, CachedWidget, can_focus=True, inherit_bindings=Fal
         """The source of a request if there is room for it, marked if it is not connected."""
         if not line.source or room < _MIN_WIDTH_FOR_SOURCE:
             return ""
-        return f"{'○ ' if line.stale else ''}{clip(inline(line.source), max(8, room // 3))}"
+        return f"{'○ ' if line.stale else ''}{short(line.source, max(8, room // 3))}"
 
     def _message(self, words: str, width: int) -> Strip:
         text = Segment(f"  {words}", self._style("waiting--quiet"))

@@ -69,8 +69,8 @@ class FileIdentity:
 
 def replaced(path: Path, detail: str) -> LedgerReplaced:
     """The error for a ledger that is not the one that was opened."""
-    hint = f"Put the file back to {path}, or stop the gate and check the ledger with `aileron-tui history verify`."
-    return LedgerReplaced("the ledger is not the file it was", detail, hint)
+    hint = f"Move the file back to {path}, or stop the gate and check the ledger with `aileron-tui history verify`."
+    return LedgerReplaced("this is no longer the ledger that was opened", detail, hint)
 
 
 def _identity(name: str) -> _Identity | None:

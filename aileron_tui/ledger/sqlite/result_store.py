@@ -93,7 +93,7 @@ class SqliteResults:
             self._db.close()
 
     def _let_shrink(self) -> None:
-        """Makes the file give back the space of deleted results, also if an older version created it."""
+        """Makes the file give back the space of deleted results, even if an older version created it."""
         if self._number("auto_vacuum") != _INCREMENTAL:
             self._do("PRAGMA auto_vacuum = INCREMENTAL")
             self._do("VACUUM")

@@ -136,7 +136,7 @@ class SqliteLedger:
             self._begin()
             try:
                 self._check_unchanged(head_of(self._db, self.path))
-                self._db.execute("INSERT OR REPLACE INTO meta VALUES ('checked', ?)", (timestamp(self._clock()),))
+                self._write_check()
                 self._db.execute("COMMIT")
             except BaseException:
                 self._roll_back()
@@ -173,7 +173,7 @@ class SqliteLedger:
             before = head_of(self._db, self.path)
             self._check_unchanged(before)
             head = self._extend(before, choose(SqliteView(self._db, self.path)))
-            self._db.execute("COMMIT")
+            self._end_transaction()
         except BaseException:
             self._roll_back()
             raise
@@ -186,6 +186,26 @@ class SqliteLedger:
             else:
                 self._holder.note(head, guest=self._guest)
         return head
+
+    def _end_transaction(self) -> None:
+        """Commits the entries of a transaction. If that fails, makes sure that they do not appear after a crash.
+
+        If only the sync of the log failed, the log contains the whole transaction, and the next process to open the
+        ledger would take it as committed, although everyone was told that it was not. The next transaction overwrites
+        it, so one is written at once, even if it cannot be synced either.
+        """
+        try:
+            self._db.execute("COMMIT")
+        except sqlite3.Error:
+            self._roll_back()
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("BEGIN IMMEDIATE")
+                self._write_check()
+                self._db.execute("COMMIT")
+            raise
+
+    def _write_check(self) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('checked', ?)", (timestamp(self._clock()),))
 
     def _roll_back(self) -> None:
         """Ends a transaction that failed. If even that fails, the next transaction tries again."""
@@ -203,7 +223,7 @@ class SqliteLedger:
         if head.seq < last.seq:
             raise replaced(self.path, f"{self.path} ends at entry {head.seq}, but {last.seq} was recorded")
         if last.seq and head != last and hash_of(self._db, last.seq) != last.hash:
-            raise replaced(self.path, f"{self.path} has another entry {last.seq} than the one that was recorded")
+            raise replaced(self.path, f"entry {last.seq} of {self.path} is not the one that was recorded")
 
     def _check_files(self) -> None:
         self.check_file()

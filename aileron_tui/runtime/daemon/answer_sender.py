@@ -162,7 +162,7 @@ class AnswerSender:
             self.in_flight.discard(id_)
 
     def _taken(self, request: Request, verdict: Verdict, found: DaemonResult | None = None) -> RequestState:
-        """Reports that the daemon took the answer; `found` is what it says about the request since."""
+        """Reports that the daemon accepted the answer; `found` is what it says about the request since."""
         result = found or DaemonResult(RequestState.RUNNING if verdict is Verdict.APPROVE else RequestState.DENIED)
         result = without_effect(result) if request.abandoned else result
         self._tracker.answer_taken(request.id, verdict)

@@ -81,7 +81,7 @@ class Daemon:
 
     @property
     def instance(self) -> str:
-        """Identifies this run of the daemon, as far as it can be told apart from others."""
+        """Identifies this run of the daemon, as far as it can be distinguished from others."""
         return f"{self.url} {self.started_at}".rstrip()
 
     @property

@@ -48,7 +48,7 @@ _EVENT_LIMITS: Final = JsonLimits(size=LARGEST_EVENT, depth=80, count=20_000_000
 
 @dataclass(frozen=True, slots=True)
 class _AnswerOutcome:
-    """The outcome of an answer given here: the daemon took it, or somebody else answered first."""
+    """The outcome of an answer given here: the daemon accepted it, or somebody else answered first."""
 
     id: str
     result: DaemonResult
@@ -191,13 +191,13 @@ class DaemonSource:
                 yield from self._apply_end(id_, result)
 
     def _contained(self, events: Iterator[SourceEvent | None]) -> Iterator[SourceEvent | None]:
-        """The events that a message leads to. If applying it fails, that is counted, and the next messages count."""
+        """The events that a message causes. One that cannot be applied counts as unreadable, and the watch goes on."""
         try:
             applied = list(events)
         except AileronError:
             raise
-        except Exception as error:  # noqa: BLE001  # no message of a daemon may end the watch
-            _log.warning("a message of the daemon was ignored: %.500r", f"{type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001  # no message from a daemon may end the watch
+            _log.warning("a message from the daemon was ignored: %.500r", f"{type(error).__name__}: {error}")
             yield self._snapshot_event()
             yield from self._unreadable_event(1)
         else:
@@ -303,7 +303,7 @@ class DaemonSource:
             yield SourceEvent(0, "updated", request.fields | {"state": request.state}, (request,), self.name)
 
     def _without_effect(self, id_: str, result: DaemonResult) -> DaemonResult:
-        """The result, unless nobody is there to run an approved call: then a daemon reports for ever that it runs."""
+        """The result. If nobody is left to run an approved call, the daemon would report it as running forever."""
         known = self._tracker.find(id_) or self._last_list.get(id_)
         return without_effect(result) if known is not None and known.abandoned else result
 
@@ -326,7 +326,7 @@ class DaemonSource:
         self, request: Request, verdict: Verdict, *, reason: str = "", edits: JsonObject | None = None
     ) -> RequestState:
         """Sends a decision on exactly what the request shows, once. If it fails, looks up the state before raising."""
-        # Its id may belong to another request now. A denial runs nothing, but it must not be sent to a stranger either.
+        # Its id may belong to another request now. A denial runs nothing, but it must not go to another daemon either.
         replaced = was_replaced(self._daemon)
         if replaced:
             self._inbox.put(NoGate("the daemon has restarted"))

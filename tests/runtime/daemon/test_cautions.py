@@ -44,8 +44,8 @@ def test_a_shell_waits_five_minutes() -> None:
     ("after", "words"),
     [
         (timedelta(microseconds=1), "the daemon restarted after the agent asked"),
-        (timedelta(0), "the daemon started in the second in which the agent asked"),
-        (timedelta(seconds=-1, microseconds=1), "the daemon started in the second in which the agent asked"),
+        (timedelta(0), "the daemon started in the same second that the agent asked"),
+        (timedelta(seconds=-1, microseconds=1), "the daemon started in the same second that the agent asked"),
         (timedelta(seconds=-1), ""),
     ],
 )

@@ -45,7 +45,7 @@ def run_on_file(path: Path, options: argparse.Namespace) -> int:
 
 
 def _written_elsewhere(ledger: Path) -> str:
-    """Says so if a gate is running on this home whose ledger is no longer this file."""
+    """A warning if a gate is running on this home and its ledger is no longer this file, else ""."""
     try:
         gate = read_object((ledger.parent / FILE).read_bytes())
         pid, written = gate.get("pid"), gate.get("ledger")
@@ -61,7 +61,7 @@ def _written_elsewhere(ledger: Path) -> str:
         found = ""
     if found == written or ledger.name != LEDGER_NAME:
         return ""
-    return f"the gate that is running (process {pid}) wrote another file, which was removed or replaced"
+    return f"the running gate (process {pid}) was writing to another file, which was removed or replaced"
 
 
 def _expected(options: argparse.Namespace) -> list[Head]:
