@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from aileron_tui.core.errors import AileronError
+from aileron_tui.core.prompt import count_warnings
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
+from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.config import Policy
 from aileron_tui.files.paths import paths
@@ -62,9 +64,7 @@ def confirm(
 
 def _notice(request: Request, shown: Sequence[str]) -> str:
     """What the operator may not have seen of the prompt; "" if there is no warning and it fits the window."""
-    preview = request.prompt.preview
-    # Foreign text never starts a line with this sign: it is behind a label or a gutter.
-    warnings = sum(line.startswith(("  ! ", "    ! ")) for line in shown) + bool(preview and preview.unavailable)
+    warnings = count_warnings(request.prompt) + len(request.cautions_at(utc_now()))
     notices = []
     if warnings:
         notices.append(f"The prompt has {warnings} warning{'' if warnings == 1 else 's'}.")

@@ -1,5 +1,6 @@
 """Requests as text: the whole prompt, and a few lines in a list."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,52 +8,49 @@ from shlex import quote
 from typing import Final, TextIO
 
 from aileron_tui.cli.output import columns
-from aileron_tui.core.daemon_kinds import FILLED_IN, split_by_origin
-from aileron_tui.core.prompt import lines
+from aileron_tui.core.prompt import NOT_AVAILABLE, lines
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.times import moment, utc_now
-from aileron_tui.core.visible_text import Visible, cells, clip, inline, wrap
+from aileron_tui.core.visible_text import Visible, cells, clip, inline, quoted, short, wrap
 
 _WIDEST: Final = 100
+_LONGEST_VALUE: Final = 60
+_PLAIN: Final = re.compile(r"[A-Za-z0-9@._/+#,()'-]+(?: [A-Za-z0-9@._/+#,()'-]+)*")
 _INDENT: Final = " " * 12
 
 
 def prompt_lines(request: Request, out: TextIO) -> Iterator[str]:
     """The prompt as the operator sees it, and further details of the request."""
     width = columns(out)
-    yield from lines(request.prompt, width, request.edited_from)
+    yield from lines(request.prompt, width, request.edited_from, daemon=request.daemon)
     for caution in request.cautions_at(utc_now()):
-        yield from wrap(Visible(f"  ! {inline(caution)}"), width, _INDENT[:4])
+        yield from wrap(Visible(f"! {inline(caution)}"), width, _INDENT[:6])
     if request.fetching:
-        yield "  (the preview is still being fetched)"
+        yield "(the preview is still being fetched)"
     yield ""
-    for name, value in _details(request).items():
+    for name, value in _details(request):
         if value:
             yield from wrap(Visible(f"{name:<11} {inline(value)}"), width, _INDENT)
 
 
-def _details(request: Request) -> dict[str, str]:
+def _details(request: Request) -> Iterator[tuple[str, str]]:
+    """The names and values of the details, some of them empty. Each claim of the agent is in quotes."""
     prompt, connector, asker = request.prompt, request.prompt.connector, request.prompt.asker
     claims = (("", prompt.says), ("session ", asker.session), ("folder ", asker.folder))
     hash_ = connector.hash.removeprefix("sha256:")[:12]
     connector_parts = (connector.name, connector.version, f"{hash_}…" if hash_ else "", connector.trust)
     again = request.asked_again
-    prompt = request.prompt
-    filled = split_by_origin(prompt.kind, prompt.args, prompt.inputs)[1] if request.daemon else ()
-    return {
-        "request": request.id,
-        "source": request.source,
-        "state": f"{request.state}{_time_left(request)}",
-        "risk": f"{request.prompt.risk.level}: {request.prompt.risk.reason}",
-        "agent": prompt.agent or ("" if prompt.says else "an agent that gave no name"),
-        "says": ", ".join(f'{label}"{claim}"' for label, claim in claims if claim),
-        "connector": " ".join(filter(None, connector_parts)),
-        "by daemon": f"{', '.join(row.label for row in filled)} ({FILLED_IN}, not by the agent)" if filled else "",
-        "digest": request.digest,
-        "asked again": f"{again} may have taken effect already" if again else "",
-        "reason": request.reason,
-    }
+    yield "request", request.id
+    yield "source", request.source
+    yield "state", f"{request.state}{_time_left(request)}"
+    yield "risk", f"{prompt.risk.level}: {prompt.risk.reason}"
+    yield "agent", prompt.agent or ("" if prompt.says else "an agent that gave no name")
+    yield from (("says", f"{label}{quoted(claim)}") for label, claim in claims if claim)
+    yield "connector", " ".join(filter(None, connector_parts))
+    yield "digest", request.digest
+    yield "asked again", f"{again} may have taken effect already" if again else ""
+    yield "reason", request.reason
 
 
 def answer_commands(request: Request) -> Iterator[str]:
@@ -65,15 +63,28 @@ def answer_commands(request: Request) -> Iterator[str]:
 
 
 def list_lines(request: Request, now: datetime, width: int) -> Iterator[str]:
-    """A request in a list: the action and the time left, its id, its inputs."""
-    mark = "⚠ " if request.prompt.risk.level is RiskLevel.HIGH else ""
+    """A request in a list: the action and the time left, its id, its inputs.
+
+    Foreign text begins at column 2. It is in quotes unless it is plain words, so a value cannot look like another one.
+    """
+    mark = "⚠" if request.prompt.risk.level is RiskLevel.HIGH else "•"
     left = _clock(request.seconds_left(now)) if request.expires_at else _waiting_since(request, now)
-    name = clip(Visible(f"{mark}{inline(request.prompt.action)}"), max(width - len(left) - 1, 10))
+    name = clip(Visible(f"{mark} {inline(request.prompt.action)}"), max(width - len(left) - 1, 10))
     yield f"{name}{' ' * max(1, width - cells(name) - len(left))}{left}"
-    yield "  " + " · ".join(inline(part) for part in (request.id, request.prompt.agent, request.source) if part)
-    inputs = ", ".join(f"{row.label}: {'n/a' if row.missing else row.value}" for row in request.prompt.inputs)
+    yield "  " + " · ".join(_item(part) for part in (request.id, request.prompt.agent, request.source) if part)
+    rows = request.prompt.inputs
+    inputs = " · ".join(f"{_item(row.label)}: {NOT_AVAILABLE if row.missing else _value(row.value)}" for row in rows)
     if inputs:
-        yield f"  {clip(inline(inputs), max(width - 2, 10))}"
+        yield f"  {clip(Visible(inputs), max(width - 2, 10))}"
+
+
+def _value(text: str) -> Visible:
+    return quoted(text) if text == NOT_AVAILABLE else _item(short(text, _LONGEST_VALUE))
+
+
+def _item(text: str) -> Visible:
+    """Foreign text between separators: in quotes, unless it has only plain words and so no separator."""
+    return Visible(text) if _PLAIN.fullmatch(text) else quoted(text)
 
 
 def list_width() -> int:

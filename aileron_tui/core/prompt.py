@@ -1,21 +1,23 @@
 """Prompts: what the operator is shown for a request, and the digest that binds a decision to it."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from aileron_tui.core.daemon_kinds import FILLED_IN, split_by_origin
 from aileron_tui.core.edits import Pair, difference, paired, signed_rows
 from aileron_tui.core.formats import PROMPT_VERSION, version_of
 from aileron_tui.core.frozen_json import frozen_object
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject, canonical, kind, step
 from aileron_tui.core.lookalikes import known_names, remarks
 from aileron_tui.core.prompt_rows import Row, fold_missing
-from aileron_tui.core.resolved_step import ConnectorRef, ResolvedStep
+from aileron_tui.core.resolved_step import ConnectorRef, ResolvedStep, short_name
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.skeletons import KnownNames
 from aileron_tui.core.step_rows import step_rows, step_text
 from aileron_tui.core.values import dataclass
-from aileron_tui.core.visible_text import Visible, block, cells, inline, wrap
+from aileron_tui.core.visible_text import Visible, block, cells, inline, quoted, wrap
 
 __all__ = [
     "EDITED",
@@ -25,6 +27,7 @@ __all__ = [
     "PreviewResult",
     "Prompt",
     "ResolvedStep",
+    "count_warnings",
     "lines",
     "read_prompt",
     "row_lines",
@@ -34,8 +37,11 @@ __all__ = [
 NOT_AVAILABLE: Final = "n/a"
 EDITED: Final = "edited: - as asked, + as approved"
 _LABEL_WIDTH: Final = 24
-_GUTTER: Final = "    > "
-_INDENT: Final = "      "
+_PLAIN_LABEL: Final = re.compile(r'\w(?:[^:" ]| (?! ))*')
+_INDENT: Final = " " * 6
+# What follows the column of the signs.
+_GUTTER: Final = "   > "
+_ROW_HANG: Final = " " * 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,55 +249,111 @@ def not_shown(count: int) -> str:
     return "1 fetched field" if count == 1 else f"{count:,} fetched fields"
 
 
-def lines(prompt: Prompt, width: int = 0, edited_from: Prompt | None = None) -> Iterator[Visible]:
-    """The prompt as plain text: a header, the inputs, the preview, then what would run; long values are quoted.
+def lines(
+    prompt: Prompt, width: int = 0, edited_from: Prompt | None = None, *, daemon: bool = False
+) -> Iterator[Visible]:
+    """The prompt as plain text: a title, then rows below a heading that says where they come from.
 
-    Every label and value passes through the function that makes foreign text visible, and every line of content
-    begins with an indent or gutter, so that content cannot look like a row. If the `width` of the terminal is given,
-    this also holds for lines that it would wrap.
+    The column where a line begins says who wrote it, and foreign text cannot change it:
+
+    - Column 0 is the program's: the title, headings, `Preview unavailable`, `Not shown`, `would run`. In rows, it has
+      only the sign of an edit.
+    - Column 2 has labels. A label that begins with a blank or a sign, or has a colon, a quote or several spaces in a
+      row, is put in quotes.
+    - Column 4 has the program's remarks (`!` and `·`) and the gutter (`>`) of long values.
+    - What is wrapped continues at column 6 in the program's lines and in long values, and at column 8 or later in rows.
+
+    This also holds for a terminal of the given `width`. `daemon` says that a daemon made the request, and so may have
+    filled in some of the inputs.
     """
     yield from wrap(Visible(f"Approve {inline(prompt.action)}?"), width, _INDENT)
-    before = edited_from
-    if before is not None:
+    if edited_from is not None:
         yield Visible(EDITED)
-    inputs = paired(prompt.inputs, before.inputs if before else None)
-    shown, was = _fetched(prompt), _fetched(before) if before else ()
-    if before is None:
-        shown = fold_missing(shown)
-    fetched = paired(shown, was if shown and was else None)
-    steps = paired(
-        step_rows(prompt.steps, prompt.args), step_rows(before.steps, before.args) if before and prompt.steps else None
-    )
-    known = known_names(row.value for row, _ in (*inputs, *fetched, *steps))
-    yield from row_lines([*inputs, *fetched], width, known)
+    sections = _sections(prompt, edited_from, daemon=daemon)
+    known = _known(sections)
+    *origins, (_, steps) = sections
+    labels = _label_width([pair for _, pairs in origins for pair in pairs])
+    for heading, pairs in origins:
+        if pairs:
+            yield from wrap(heading, width, _INDENT)
+            yield from row_lines(pairs, width, known, labels)
     if prompt.preview and prompt.preview.unavailable:
-        yield from wrap(Visible(f"  {unavailable_line(prompt.preview.unavailable)}"), width, _INDENT)
+        yield from wrap(unavailable_line(prompt.preview.unavailable), width, _INDENT)
     if prompt.preview and prompt.preview.hidden:
-        yield from wrap(Visible(f"  Not shown: {not_shown(prompt.preview.hidden)}"), width, _INDENT)
+        yield from wrap(Visible(f"Not shown: {not_shown(prompt.preview.hidden)}"), width, _INDENT)
     if prompt.steps:
-        one = len(prompt.steps) == 1
-        text = step_text(prompt.steps[0]) if one else f"{len(prompt.steps)} steps"
-        yield from wrap(Visible(f"  would run {inline(text)}"), width, _INDENT)
+        yield from wrap(sections[-1][0], width, _INDENT)
         yield from row_lines(steps, width, known)
 
 
-def row_lines(pairs: Sequence[Pair], width: int = 0, known: KnownNames | None = None) -> Iterator[Visible]:
+def count_warnings(prompt: Prompt) -> int:
+    """How many warnings the prompt has: remarks on its rows, and whether its preview is unavailable."""
+    sections = _sections(prompt, None)
+    known = _known(sections)
+    found = sum(len(remarks(row.value, known).warnings) for _, pairs in sections for row, _ in pairs)
+    return found + bool(prompt.preview and prompt.preview.unavailable)
+
+
+def _sections(prompt: Prompt, before: Prompt | None, *, daemon: bool = False) -> list[tuple[Visible, list[Pair]]]:
+    """The rows of the prompt by where they come from, each group with its heading; last, the rows of what would run."""
+    sent, filled = _by_origin(prompt, daemon=daemon)
+    old_sent, old_filled = _by_origin(before, daemon=daemon) if before else (None, None)
+    shown, was = _fetched(prompt), _fetched(before) if before else ()
+    if before is None:
+        shown = fold_missing(shown)
+    steps = step_rows(prompt.steps, prompt.args)
+    old_steps = step_rows(before.steps, before.args) if before and prompt.steps else None
+    name = prompt.connector.name
+    connector = f"connector {inline(short_name(name))}" if name else "a connector"
+    run = step_text(prompt.steps[0]) if len(prompt.steps) == 1 else f"{len(prompt.steps)} steps"
+    return [
+        (Visible("agent sent"), paired(sent, old_sent)),
+        (Visible(FILLED_IN), paired(filled, old_filled)),
+        (Visible(f"fetched by {connector}"), paired(shown, was if shown and was else None)),
+        (Visible(f"would run {inline(run)}"), paired(steps, old_steps)),
+    ]
+
+
+def _by_origin(prompt: Prompt, *, daemon: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    return split_by_origin(prompt.kind, prompt.args, prompt.inputs) if daemon else (prompt.inputs, ())
+
+
+def _known(sections: list[tuple[Visible, list[Pair]]]) -> KnownNames:
+    return known_names(row.value for _, pairs in sections for row, _ in pairs)
+
+
+def row_lines(
+    pairs: Sequence[Pair], width: int = 0, known: KnownNames | None = None, labels: int = 0
+) -> Iterator[Visible]:
     """Rows as plain text, short ones first. The first column shows whether a line was removed or added by an edit.
 
     Content never reaches that column, so it cannot look edited if it is not. `known` has the names that look-alikes are
-    compared with, by default those in the rows.
+    compared with, by default those in the rows. `labels` is the width of the labels, by default that of the widest.
     """
-    short = [pair for pair in pairs if not _is_block(pair)]
     known = known or known_names(row.value for row, _ in pairs)
-    labels = min(max((cells(inline(row.label)) for row, _ in short), default=0), _LABEL_WIDTH)
-    for row, old in short:
+    labels = labels or _label_width(pairs)
+    hang = max(labels + 3, len(_ROW_HANG))
+    if width:
+        hang = max(min(hang, width // 2), len(_ROW_HANG))
+    for row, old in (pair for pair in pairs if not _is_block(pair)):
         for sign, shown in signed_rows(row, old):
-            yield from wrap(_inline_row(shown, labels, sign), width, f"{sign}{' ' * (labels + 3)}")
+            yield from wrap(_inline_row(shown, labels, sign), width, f"{sign}{' ' * hang}")
         yield from _remark_lines(row, known, width)
     for row, old in filter(_is_block, pairs):
-        for sign, line in _block_row(row, old):
-            yield from wrap(Visible(f"{sign}{line}"), width, f"{sign}{_GUTTER[1:]}")
+        for sign, line, rest in _block_row(row, old):
+            yield from wrap(Visible(f"{sign}{line}"), width, f"{sign}{rest}")
         yield from _remark_lines(row, known, width)
+
+
+def _label_width(pairs: Sequence[Pair]) -> int:
+    widths = (cells(_label(row)) for pair in pairs if not _is_block(pair) for row in pair[:1])
+    return min(max(widths, default=0), _LABEL_WIDTH)
+
+
+def _label(row: Row) -> Visible:
+    """The label of a row; in quotes if it could pass for a remark, a gutter, or a label and its value."""
+    label = inline(row.label)
+    return label if _PLAIN_LABEL.fullmatch(label) else quoted(row.label)
 
 
 def _is_block(pair: Pair) -> bool:
@@ -304,25 +366,29 @@ def _fetched(prompt: Prompt) -> tuple[Row, ...]:
 
 
 def _inline_row(row: Row, width: int, sign: str) -> Visible:
-    label = inline(row.label) + ":"
+    label = f"{_label(row)}:"
     padding = " " * max(0, width + 1 - cells(label))
     return Visible(f"{sign} {label}{padding} {NOT_AVAILABLE if row.missing else inline(row.value)}")
 
 
-def _block_row(row: Row, old: Row | None) -> Iterator[tuple[str, Visible]]:
-    """Yields the lines of a block, each as its first column and the rest."""
+def _block_row(row: Row, old: Row | None) -> Iterator[tuple[str, Visible, str]]:
+    """Yields the lines of a block, each as its first column, the rest, and what a wrapped line continues with."""
     runs = difference(old.value, row.value) if old and not old.missing and not row.missing else None
     if runs is not None:
-        yield " ", Visible(f" {inline(row.label)}:")
+        yield " ", Visible(f" {_label(row)}:"), _ROW_HANG
         for sign, run in runs:
-            yield from ((sign, Visible(f"{_GUTTER[1:]}{line}")) for line in block(run))
+            yield from _quote(sign, run)
         return
     for sign, shown in signed_rows(row, old):
         if shown.missing:
-            yield sign, Visible(f" {inline(shown.label)}: {NOT_AVAILABLE}")
+            yield sign, Visible(f" {_label(shown)}: {NOT_AVAILABLE}"), _ROW_HANG
             continue
-        yield sign, Visible(f" {inline(shown.label)}:")
-        yield from ((sign, Visible(f"{_GUTTER[1:]}{line}")) for line in block(shown.value))
+        yield sign, Visible(f" {_label(shown)}:"), _ROW_HANG
+        yield from _quote(sign, shown.value)
+
+
+def _quote(sign: str, text: str) -> Iterator[tuple[str, Visible, str]]:
+    return ((sign, Visible(f"{_GUTTER}{line}"), _GUTTER) for line in block(text))
 
 
 def _remark_lines(row: Row, known: KnownNames, width: int) -> Iterator[Visible]:

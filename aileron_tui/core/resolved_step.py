@@ -34,3 +34,8 @@ class ResolvedStep:
     def fields(self) -> JsonObject:
         """The step as JSON."""
         return {"id": self.id, "op": self.op, "connector": self.connector.fields(), "inputs": self.inputs}
+
+
+def short_name(connector: str) -> str:
+    """The last part of a connector's full name."""
+    return connector.rstrip("/").rpartition("/")[2] or connector

@@ -159,20 +159,36 @@ def clip(text: Visible, width: int, left_out: int = 0) -> Visible:
 def wrap(text: Visible, width: int, hang: str) -> Iterator[Visible]:
     """One line as rows of at most `width` columns; all but the first begin with `hang`.
 
-    A terminal would wrap to its first column, where foreign text could look like a line of the program. A `width` of 0
-    means no wrapping.
+    A terminal would wrap to its first column, where foreign text could look like a line of the program. For the same
+    reason, a mark is split if it is wider than a row. A `width` of 0 means no wrapping.
     """
     row, used, room = "", 0, max(width, cells(hang) + _MIN_ROW_WIDTH)
     if not width or cells(text) <= room:
         yield text
         return
-    for unit in _unit().finditer(text):
-        size = cells(unit[0])
+    for unit in _units(text, room - cells(hang)):
+        size = cells(unit)
         if used + size > room and row not in ("", hang):
             yield Visible(row)
             row, used = hang, cells(hang)
-        row, used = row + unit[0], used + size
+        row, used = row + unit, used + size
     yield Visible(row)
+
+
+def _units(text: str, widest: int) -> Iterator[str]:
+    """The parts of a line that are not split, each at most `widest` columns wide."""
+    for unit in _unit().finditer(text):
+        if cells(unit[0]) <= widest:
+            yield unit[0]
+        else:
+            yield unit[0][0]  # without its first character, this is no mark
+            yield from (part[0] for part in _unit().finditer(unit[0][1:]))
+
+
+def quoted(text: str) -> Visible:
+    """Foreign text as one line between quotes that it cannot close: quotes and backslashes in it are escaped."""
+    escaped = inline(text).replace("\\", "\\\\").replace('"', '\\"')
+    return Visible(f'"{escaped}"')
 
 
 def clip_lines(lines: Sequence[Visible], height: int) -> tuple[Visible, ...]:

@@ -12,7 +12,6 @@ from aileron_tui.core.jsontext import JsonError, JsonObject, kind
 from aileron_tui.core.prompt import Asker
 from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
 from aileron_tui.gate.http_request import (
-    AgentCaller,
     ClientDisconnected,
     HttpRequest,
     invalid_body,
@@ -59,8 +58,10 @@ class AgentRoutes:
     async def run(self, http_request: HttpRequest) -> Response:
         """Calls an action. For a gated action, the response may say that approval is pending."""
         http_request.query()
+        name, agent = http_request.path_params["name"], http_request.agent
+        if gated := self._gate.is_gated(name):
+            self._check_rate(http_request)
         args = _call_args(await http_request.body(http_request.limits.call_bytes, {"args"}, optional=True))
-        agent = http_request.agent
         asker = Asker(
             agent.name,
             session=http_request.agent_header("X-Aileron-Session-Id"),
@@ -69,25 +70,19 @@ class AgentRoutes:
         )
         if not self._gate.agents().with_hash(agent.token):
             raise unauthorized()  # the token was revoked or replaced while the body was read
-        call = partial(self._gate.call, http_request.path_params["name"], args, asker, agent=agent.name)
-        wait, gated = http_request.wait(), self._is_gated(http_request.path_params["name"])
-        if gated:
-            self._check_rate(agent)
+        call = partial(self._gate.call, name, args, asker, agent=agent.name)
+        wait = http_request.wait()
         if wait is None or not gated:
             return reply_response(await call(wait=None))
         return reply_response(
             await self._wait_for_result(http_request, call, wait), {"Preference-Applied": f"wait={wait}"}
         )
 
-    def _check_rate(self, agent: AgentCaller) -> None:
-        if seconds := self._rates.of(agent.name).take():
-            raise too_many(f"this agent makes too many requests; try again in {seconds} s", seconds)
-
-    def _is_gated(self, name: str) -> bool:
-        match self._gate.action(name):
-            case {"approval": {"required": True}}:
-                return True
-        return False
+    def _check_rate(self, http_request: HttpRequest) -> None:
+        """Checks how many requests the agent makes, before its arguments are read."""
+        if seconds := self._rates.of(http_request.agent.name).take():
+            refusal = too_many(f"this agent makes too many requests; try again in {seconds} s", seconds)
+            raise http_request.refused_unread(refusal)
 
     async def _wait_for_result(
         self, http_request: HttpRequest, call: Callable[..., Coroutine[Any, Any, Reply]], wait: int

@@ -91,8 +91,7 @@ class ApproverRoutes:
     async def list(self, http_request: HttpRequest) -> Response:
         """Lists the waiting requests, oldest first."""
         http_request.query()
-        items: list[Json] = [*self._gate.waiting()]
-        return json_response({"items": items})
+        return json_response(self._gate.encoded_list())
 
     async def watch(self, http_request: HttpRequest) -> Response:
         """Streams every change as it happens."""

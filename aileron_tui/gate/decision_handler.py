@@ -266,7 +266,7 @@ class DecisionHandler:
             request.edit = Edit(edit.edits, edit.call, request.prompt_for(edit.call, fetched.result), fetched)
             return self._prompt_changed(request, self._edited_request_json(request, request.edit.prompt))
         request.fetched, request.revision = fetched, request.revision + 1
-        self._gate_state.feed.publish("updated", self._gate_state.request_json(request))
+        self._gate_state.feed.publish("updated", self._gate_state.encoded_request(request))
         return self._prompt_changed(request, self._gate_state.request_json(request))
 
     def _is_stale(self, request: GateRequest, shown: FetchedPreview) -> bool:

@@ -1,15 +1,14 @@
 """The feed of changes for approvers. Events are numbered, so that a watcher can resume after a lost connection."""
 
 import asyncio
-import json
 import logging
 from collections import deque
 from collections.abc import Callable
-from functools import cached_property
 from typing import Final, Self
 
-from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.values import dataclass
+from aileron_tui.gate.replies import compact_json
 
 _MAX_HISTORY: Final = 4096
 _MAX_HISTORY_BYTES: Final = 8 * 1024 * 1024
@@ -21,18 +20,13 @@ _MAX_PROBLEM: Final = 1000
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FeedEvent:
-    """One change. Its JSON is encoded once for all watchers."""
+    """One change, with its data as one line of JSON."""
 
     id: int
     name: str
-    data: JsonObject
-
-    @cached_property
-    def encoded(self) -> bytes:
-        """The data as one line of JSON."""
-        return json.dumps(self.data, ensure_ascii=False, separators=(",", ":")).encode()
+    encoded: bytes
 
 
 class Subscription:
@@ -90,7 +84,7 @@ class Subscription:
 class EventFeed:
     """Publishes events to all watchers and remembers the last few thousand."""
 
-    def __init__(self, waiting: Callable[[], list[JsonObject]]) -> None:
+    def __init__(self, waiting: Callable[[], bytes]) -> None:
         self._waiting = waiting
         self._history: deque[FeedEvent] = deque()
         self._history_bytes = 0
@@ -103,17 +97,17 @@ class EventFeed:
         """Whether there are any watchers."""
         return bool(self._subscriptions)
 
-    def publish(self, name: str, data: JsonObject) -> None:
+    def publish(self, name: str, data: JsonObject | bytes) -> None:
         """Sends an event to every watcher. Never fails: what is announced has happened already."""
-        event = FeedEvent(self._last_id + 1, name, data)
         try:
-            size = len(event.encoded)
+            encoded = data if isinstance(data, bytes) else compact_json(data)
         except Exception as error:  # noqa: BLE001  # whatever it is, the event has happened
             _log.error("an event cannot be sent", exc_info=error)
             return
-        self._last_id = event.id
+        self._last_id += 1
+        event = FeedEvent(self._last_id, name, encoded)
         self._history.append(event)
-        self._history_bytes += size
+        self._history_bytes += len(encoded)
         while len(self._history) > _MAX_HISTORY or self._history_bytes > _MAX_HISTORY_BYTES:
             self._history_bytes -= len(self._history.popleft().encoded)
         for subscription in tuple(self._subscriptions):
@@ -131,10 +125,9 @@ class EventFeed:
         if after is not None and oldest - 1 <= after <= self._last_id:
             initial = [event for event in self._history if event.id > after]
         else:
-            items: list[Json] = list(self._waiting())
-            snapshot: JsonObject = {"items": items}
+            snapshot = self._waiting()
             if self._problem:
-                snapshot["problem"] = self._problem
+                snapshot = b"%b,%b" % (snapshot.removesuffix(b"}"), compact_json({"problem": self._problem})[1:])
             initial = [FeedEvent(self._last_id, "snapshot", snapshot)]
         subscription = Subscription(self, initial)
         self._subscriptions.add(subscription)

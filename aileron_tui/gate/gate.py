@@ -216,6 +216,11 @@ class Gate:
         action = self._gate_state.installed.actions.get(name)
         return action_json(action) if action else None
 
+    def is_gated(self, name: str) -> bool:
+        """Whether there is an action with this name that needs approval."""
+        action = self._gate_state.installed.actions.get(name)
+        return bool(action and action.gated)
+
     async def call(self, name: str, args: JsonObject, asker: Asker, *, agent: str, wait: float | None = None) -> Reply:
         """Runs an action. A gated action needs approval first; the reply is held for up to `wait` seconds if given.
 
@@ -248,7 +253,11 @@ class Gate:
 
     def waiting(self) -> list[JsonObject]:
         """Returns all waiting requests, oldest first."""
-        return self._gate_state.waiting_json()
+        return list(map(self._gate_state.request_json, self._gate_state.pending()))
+
+    def encoded_list(self) -> bytes:
+        """Returns all waiting requests, oldest first, as the body of a response."""
+        return self._gate_state.encoded_list()
 
     def find_request(self, id_: str) -> JsonObject | None:
         """Returns one request that is open or ended recently."""

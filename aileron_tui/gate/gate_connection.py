@@ -32,7 +32,9 @@ log: Final = logging.getLogger("aileron_tui.gate")
 
 _ACCEPTS_AT_ONCE: Final = 32
 _RETRY_SECONDS: Final = 0.1
-_SWEEP_SECONDS: Final = 1.0
+_SWEEP_SECONDS: Final = 0.5
+_SHORT_SWEEP_SECONDS: Final = 0.01
+_CLOSED_AT_ONCE: Final = 32
 _NO_RESOURCES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _READ_BYTES: Final = 64 * 1024
 _HEADERS_PEEKED: Final = 8 * 1024
@@ -114,7 +116,8 @@ class _Listener:
 
     def dismiss(self) -> bool:
         """Closes the connection that has been silent in the lobby longest; returns False if there is none."""
-        for connection in tuple(self._lobby):
+        while self._lobby:
+            connection = next(iter(self._lobby))
             if _has_sent(connection):
                 self._enter(connection)
                 continue
@@ -164,10 +167,12 @@ class _Listener:
 
     def _sweep(self) -> None:
         """Closes the connections that have been in the lobby too long."""
-        oldest = self._loop.time() - self._server.limits.header_seconds
-        while self._lobby and next(iter(self._lobby.values())) < oldest:
+        oldest, count = self._loop.time() - self._server.limits.header_seconds, 0
+        while count < _CLOSED_AT_ONCE and self._lobby and next(iter(self._lobby.values())) < oldest:
             self.dismiss()
-        self._sweeper = self._loop.call_later(min(_SWEEP_SECONDS, self._server.limits.header_seconds), self._sweep)
+            count += 1
+        pause = _SWEEP_SECONDS if count < _CLOSED_AT_ONCE else _SHORT_SWEEP_SECONDS
+        self._sweeper = self._loop.call_later(min(pause, self._server.limits.header_seconds), self._sweep)
 
 
 def _has_sent(connection: socket.socket) -> bool:
@@ -189,15 +194,19 @@ class GateConnection(H11Protocol):
         self._gate_app = app
         self._pools = pools
         self._held = b""
+        self._is_new = True
         self._header_timer: asyncio.TimerHandle | None = None
         self._read_timer: asyncio.TimerHandle | None = None
         self._stall_timer: asyncio.TimerHandle | None = None
 
     @property
     def is_idle(self) -> bool:
-        """Whether it can be closed without losing a response; an unknown caller that is still sending can be, too."""
+        """Whether it can be closed without losing a response; an unknown caller that is still sending can be, too.
+
+        A new connection has sent something that will be read at once.
+        """
         if self._awaits_request:
-            return not self._held and not self.unsent_bytes
+            return not self._is_new and self._read_timer is None and not self.unsent_bytes
         return not self.owner and self.cycle.more_body
 
     @property
@@ -223,6 +232,7 @@ class GateConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Processes data, or leaves it unread for a while if its sender sends too many requests."""
+        self._is_new = False
         if self._awaits_request:
             owner = self.owner or _peeked_owner(self._gate_app, data)
             # Counted as its owner's from now on; if the owner has too many, the app refuses the request.
@@ -230,6 +240,7 @@ class GateConnection(H11Protocol):
             if seconds := self._pools.delay(self, owner):
                 self._held = data
                 self.transport.pause_reading()
+                self._stop_header_timer()  # the client is not slow, the gate makes it wait
                 self._read_timer = self.loop.call_later(seconds, self._read_held)
                 return
         self._process(data)
@@ -239,6 +250,19 @@ class GateConnection(H11Protocol):
         if not self.transport.is_closing():
             self.transport.resume_reading()
             self._process(data)
+
+    def on_response_complete(self) -> None:
+        """Continues with the next HTTP request if the client sent it already, which may have to wait, too."""
+        is_next = bool(self.conn.trailing_data[0]) and not self.transport.is_closing()
+        if is_next and (seconds := self._pools.delay(self, self.owner)):
+            self.flow.pause_reading()
+            self._read_timer = self.loop.call_later(seconds, self._continue)
+        else:
+            super().on_response_complete()
+
+    def _continue(self) -> None:
+        self._read_timer = None
+        super().on_response_complete()
 
     def _process(self, data: bytes) -> None:
         self._pools.used(self)
@@ -283,11 +307,15 @@ class GateConnection(H11Protocol):
         return cycle is None or cycle.response_complete
 
     def _update_header_timer(self) -> None:
-        if not self._awaits_request and self._header_timer is not None:
+        if not self._awaits_request:
+            self._stop_header_timer()
+        elif self._header_timer is None:
+            self._header_timer = self.loop.call_later(self._gate_app.limits.header_seconds, self.transport.abort)
+
+    def _stop_header_timer(self) -> None:
+        if self._header_timer is not None:
             self._header_timer.cancel()
             self._header_timer = None
-        elif self._awaits_request and self._header_timer is None:
-            self._header_timer = self.loop.call_later(self._gate_app.limits.header_seconds, self.transport.abort)
 
     async def _call_app(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         scope[ABORT] = self.transport.abort

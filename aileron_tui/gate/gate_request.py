@@ -15,6 +15,7 @@ from aileron_tui.core.risk import Risk
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
 from aileron_tui.core.values import dataclass
+from aileron_tui.gate.replies import compact_json
 from aileron_tui.ledger.request_deadline import RequestDeadline
 from aileron_tui.ledger.store import StoredResult
 from aileron_tui.sandbox.sandbox import Sandbox
@@ -90,7 +91,7 @@ class GateRequest:
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     end_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _rendered: "tuple[tuple[int, int], Prompt, JsonObject] | None" = None
+    _rendered: "tuple[tuple[int, int], Prompt, JsonObject, bytes] | None" = None
 
     @property
     def action(self) -> Action:
@@ -144,8 +145,25 @@ class GateRequest:
 
     def to_json(self, instance: str, head: str, prompt: Prompt | None = None) -> JsonObject:
         """Returns the request as sent to approvers: Aileron's fields, and everything a signed decision needs."""
-        item = self._prompt_json(prompt) if prompt else dict(self._current()[1])
-        item |= {"state": self.state, "preview_state": self.preview_state, "instance": instance, "head": head}
+        item = self._prompt_json(prompt) if prompt else self._current()[1]
+        return item | self._state_json(instance, head)
+
+    def encoded(self, instance: str, head: str, **more: Json) -> bytes:
+        """Returns the same as `to_json`, with some more fields, as bytes. The prompt is encoded once per revision."""
+        state = compact_json(self._state_json(instance, head) | more)
+        return b"".join((memoryview(self._current()[2])[:-1], b",", memoryview(state)[1:]))
+
+    def forget_rendered(self) -> None:
+        """Frees the memory for what approvers are shown; it is built again if it is needed."""
+        self._rendered = None
+
+    def _state_json(self, instance: str, head: str) -> JsonObject:
+        item: JsonObject = {
+            "state": self.state,
+            "preview_state": self.preview_state,
+            "instance": instance,
+            "head": head,
+        }
         if self.unrecorded or self.reason:
             item["reason"] = self.unrecorded or self.reason
         if self.error:
@@ -154,12 +172,13 @@ class GateRequest:
             item["edited_from"] = self.edited_from.fields()
         return item
 
-    def _current(self) -> tuple[Prompt, JsonObject]:
-        """Returns the prompt and its JSON, built once per revision."""
+    def _current(self) -> tuple[Prompt, JsonObject, bytes]:
+        """Returns the prompt, its JSON, and that as bytes, built once per revision."""
         key = (self.revision, id(self.call))
         if self._rendered is None or self._rendered[0] != key:
             prompt = self.prompt_for(self.call, self.preview)
-            self._rendered = (key, prompt, self._prompt_json(prompt))
+            item = self._prompt_json(prompt)
+            self._rendered = (key, prompt, item, compact_json(item))
         return self._rendered[1:]
 
     def _prompt_json(self, prompt: Prompt) -> JsonObject:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
@@ -124,7 +124,7 @@ class GateState:
         self._latest_time = clock()
         self.health = GateHealth()
         self.outbox_thread = ThreadPoolExecutor(1, thread_name_prefix="outbox")
-        self.feed = EventFeed(self.waiting_json)
+        self.feed = EventFeed(self.encoded_list)
         self.open_by_call: dict[str, GateRequest] = {}
         self.open_requests: dict[str, GateRequest] = {}
         self._recently_ended: dict[str, GateRequest] = {}
@@ -152,15 +152,19 @@ class GateState:
         """Returns a request as sent to approvers."""
         return request.to_json(self.instance, self.recorder.head.hash)
 
-    def waiting_json(self) -> list[JsonObject]:
+    def encoded_request(self, request: GateRequest, **more: Json) -> bytes:
+        """Returns a request as sent to approvers, with some more fields, as bytes."""
+        return request.encoded(self.instance, self.recorder.head.hash, **more)
+
+    def encoded_list(self) -> bytes:
         """Returns all waiting requests as sent to approvers; one that cannot be shown does not hide the others."""
-        items: list[JsonObject] = []
+        items: list[bytes] = []
         for request in self.pending():
             try:
-                items.append(self.request_json(request))
+                items.append(self.encoded_request(request))
             except Exception as error:
                 log.error("%s cannot be shown", request.id, exc_info=error)
-        return items
+        return b'{"items":[%b]}' % b",".join(items)
 
     def add(self, request: GateRequest) -> None:
         """Adds an open request."""
@@ -201,6 +205,7 @@ class GateState:
         request.ended.set()
         log.info("%s %s is %s", request.id, inline(request.action.name), state)
         self.announce(request)
+        request.forget_rendered()
 
     def _note_unknown(self, request: GateRequest) -> None:
         """Remembers calls that may have taken effect, so that the prompt of an identical call can say so."""
@@ -213,7 +218,7 @@ class GateState:
     def announce(self, request: GateRequest) -> None:
         """Reports a change of a request to the watchers."""
         try:
-            self.feed.publish("updated", self.request_json(request))
+            self.feed.publish("updated", self.encoded_request(request))
         except Exception as error:
             log.error("%s cannot be shown", request.id, exc_info=error)
 

@@ -30,7 +30,7 @@ from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
 from aileron_tui.gate.http_request import (
     IDENTIFY,
     AgentCaller,
-    BodyShares,
+    BodyRates,
     ClientDisconnected,
     HttpRequest,
     Refusal,
@@ -70,7 +70,7 @@ class GateApp:
         self._gate_log = gate_log or GateLog()
         self._rates = AgentBuckets(self.limits.calls_per_second, self.limits.burst)
         self._turns = AgentTurns(self.limits.turns)
-        self._body_shares = BodyShares(self.limits)
+        self._body_rates = BodyRates(self.limits)
         self._closing = asyncio.Event()
         self._watchers = Watchers(self.limits.watchers)
         self.sessions = Sessions(gate.instance, gate.ledger_id, gate.approvers, clock, self.limits)
@@ -107,7 +107,7 @@ class GateApp:
             return
         started_at = time.perf_counter()
         raw = Request(scope, receive)
-        http_request = HttpRequest(raw, self.limits, body_shares=self._body_shares)
+        http_request = HttpRequest(raw, self.limits, body_rates=self._body_rates)
         given_id = raw.headers.get("x-request-id", "")
         request_id = given_id if _REQUEST_ID.fullmatch(given_id) else secrets.token_hex(8)
         status = _CLIENT_CLOSED
@@ -154,7 +154,7 @@ class GateApp:
             raise unreadable
         self._take_connection(http_request)
         if isinstance(http_request.caller, AgentCaller):
-            self._check_rate(http_request.caller)
+            self._check_rate(http_request, http_request.caller)
         if route is None:
             self._check_access(
                 http_request,
@@ -167,6 +167,7 @@ class GateApp:
         self._check_access(http_request, route.access)
         http_request.path_params = path_params
         if isinstance(http_request.caller, AgentCaller):
+            await http_request.wait_for_rate()
             async with self._turns.turn(http_request.caller.name):
                 return await route.handler(http_request)
         return await route.handler(http_request)
@@ -221,9 +222,10 @@ class GateApp:
         elif access is not RouteAccess.HANDSHAKE:
             raise unauthorized()
 
-    def _check_rate(self, caller: AgentCaller) -> None:
+    def _check_rate(self, http_request: HttpRequest, caller: AgentCaller) -> None:
         if seconds := self._rates.of(caller.name).take():
-            raise too_many(f"this agent makes too many calls; try again in {seconds} s", seconds)
+            refusal = too_many(f"this agent makes too many calls; try again in {seconds} s", seconds)
+            raise http_request.refused_unread(refusal)
 
     def _log_request(self, http_request: HttpRequest, status: int, started_at: float, request_id: str) -> None:
         """Logs one line. The path is only logged if it is a known route; the query is never logged."""

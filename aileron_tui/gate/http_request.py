@@ -3,8 +3,8 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import field
 from typing import Final, NoReturn
 from urllib.parse import parse_qsl
@@ -12,13 +12,12 @@ from urllib.parse import parse_qsl
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from aileron_tui.core.jsontext import Json, JsonError, JsonObject, read_object
+from aileron_tui.core.jsontext import JsonError, JsonObject, read_object
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate import replies
-from aileron_tui.gate.agent_shares import AgentShares, Share
 from aileron_tui.gate.approver_sessions import Session
 from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
-from aileron_tui.gate.replies import Reply
+from aileron_tui.gate.replies import Reply, compact_json
 
 MAX_NAME_LENGTH: Final = 200
 ON_SOCKET: Final = "aileron.on_socket"
@@ -31,6 +30,8 @@ _DRAIN_BYTES: Final = 16 * 1024 * 1024
 _DRAIN_SECONDS: Final = 2.0
 _RETRY_SECONDS: Final = 5
 _CLOSE_CONNECTION: Final = {"Connection": "close"}
+_LARGE_BYTES: Final = 64 * 1024
+"""A body up to this size is read even if it is refused, so that the connection can be used again."""
 
 
 class Refusal(Exception):
@@ -54,29 +55,26 @@ class AgentCaller:
     token: str
 
 
-class BodyShares:
-    """The bytes that each agent sends: how many are on the way in, and how many per second."""
+class BodyRates:
+    """How many bytes each agent may send per second, which also limits how many are on the way in.
+
+    A body beyond the rate is left unread for a while, so that its sender waits instead of trying again at once.
+    """
 
     def __init__(self, limits: HttpLimits) -> None:
-        self._limits = limits
-        self._in_flight = AgentShares(Share(limits.body_bytes, limits.body_bytes_per_agent, limits.body_bytes_minimum))
+        self._longest_wait = limits.body_seconds
         self._rates = AgentBuckets(limits.body_bytes_per_second, limits.body_bytes_burst)
 
-    @contextmanager
-    def reading(self, agent: str, expected: int) -> Iterator[Callable[[int], None]]:
-        """Counts a body before it is read; the block calls the value it gets with the size that was read."""
-        if seconds := self._rates.of(agent).take(expected):
-            raise too_many(f"this agent sends too many bytes; try again in {seconds} s", seconds)
-        if not self._in_flight.fits(agent, expected):
-            self._rates.of(agent).charge(-expected)
-            own = self._in_flight.exceeds_own(agent, expected)
-            who = "this agent is" if own else "the agents together are"
-            raise too_many(f"{who} sending too much at once; try again in 1 s", 1)
-        self._in_flight.add(agent, expected)
-        try:
-            yield lambda size: self._rates.of(agent).charge(size - expected)
-        finally:
-            self._in_flight.remove(agent, expected)
+    async def wait(self, agent: str, expected: int) -> None:
+        """Waits until a body of this size may be read. Refuses it if that would take too long."""
+        bucket = self._rates.of(agent)
+        if (seconds := bucket.wait_seconds(expected)) > self._longest_wait:
+            raise _unread(too_many(f"this agent sends too many bytes; try again in {seconds} s", seconds), expected)
+        await asyncio.sleep(bucket.reserve(expected))
+
+    def refund(self, agent: str, size: int) -> None:
+        """Gives back what was expected but not sent."""
+        self._rates.of(agent).charge(-size)
 
 
 @dataclass(slots=True)
@@ -86,7 +84,7 @@ class HttpRequest:
     raw: Request
     limits: HttpLimits
     caller: AgentCaller | Session | None = None
-    body_shares: "BodyShares | None" = None
+    body_rates: BodyRates | None = None
     path_params: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -160,20 +158,32 @@ class HttpRequest:
         while (await self.raw.receive())["type"] != "http.disconnect":
             pass
 
+    async def wait_for_rate(self) -> None:
+        """Waits until the body of an agent's call may be read."""
+        if self.body_rates is not None and (expected := self._expected_bytes()):
+            await self.body_rates.wait(self.agent.name, expected)
+
+    def refused_unread(self, refusal: Refusal) -> Refusal:
+        """Returns a refusal that is sent before the body is read."""
+        return _unread(refusal, self._expected_bytes())
+
     async def _read_body(self, size: int) -> bytes:
         declared = self.raw.headers.get("content-length", "0")
         if not declared.isascii() or not declared.isdigit():
             raise Refusal(400, "invalid_request", "Content-Length is not a number", _CLOSE_CONNECTION)
         if int(declared) > size:
             await self._refuse_size(size)
-        if self.body_shares is None or not isinstance(self.caller, AgentCaller):
-            return await self._receive_body(size)
-        # Without a length, the body may become as large as the limit.
-        expected = size if "transfer-encoding" in self.raw.headers else int(declared)
-        with self.body_shares.reading(self.caller.name, expected) as bytes_read:
-            data = await self._receive_body(size)
-            bytes_read(len(data))
-            return data
+        data = await self._receive_body(size)
+        if self.body_rates is not None and isinstance(self.caller, AgentCaller):
+            self.body_rates.refund(self.caller.name, self._expected_bytes() - len(data))
+        return data
+
+    def _expected_bytes(self) -> int:
+        """The size of the body of a call. Without a length, it may become as large as the limit."""
+        declared, most = self.raw.headers.get("content-length", "0"), self.limits.call_bytes
+        if "transfer-encoding" in self.raw.headers:
+            return most
+        return min(int(declared), most) if declared.isascii() and declared.isdigit() else 0
 
     async def _receive_body(self, size: int) -> bytes:
         data = bytearray()
@@ -215,6 +225,13 @@ def invalid_body(error: JsonError) -> Refusal:
     return Refusal(400, "invalid_body", f"{error}. {error.hint}" if error.hint else str(error))
 
 
+def _unread(refusal: Refusal, size: int) -> Refusal:
+    """Closes the connection after a refusal if the body is large, because reading it to its end costs too much."""
+    if size > _LARGE_BYTES:
+        refusal.headers = {**refusal.headers, **_CLOSE_CONNECTION}
+    return refusal
+
+
 def rate_limited(what: str, seconds: int) -> Refusal:
     """The error for exceeding a rate limit."""
     return too_many(f"too many {what}; try again in {seconds} s", seconds)
@@ -236,15 +253,11 @@ def reply_response(reply: Reply, headers: Mapping[str, str] | None = None) -> Re
     return json_response(reply.body, reply.status, {**retry, **(headers or {})})
 
 
-def json_response(body: JsonObject, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Returns a JSON response that must not be cached."""
+def json_response(body: JsonObject | bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Returns a JSON response that must not be cached; the body may be encoded already."""
     fixed = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return Response(compact_json(body), status, {**fixed, **(headers or {})}, "application/json")
-
-
-def compact_json(body: Json) -> bytes:
-    """Encodes JSON compactly, on one line."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    content = body if isinstance(body, bytes) else compact_json(body)
+    return Response(content, status, {**fixed, **(headers or {})}, "application/json")
 
 
 def _refuse_unknown(noun: str, unknown: list[str], allowed: str, code: str) -> NoReturn:

@@ -1,5 +1,7 @@
 """Replies to API calls: a status and a body in Aileron's format."""
 
+import json
+
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.values import dataclass
@@ -11,6 +13,11 @@ class Reply:
 
     status: int
     body: JsonObject
+
+
+def compact_json(body: Json) -> bytes:
+    """Encodes JSON compactly, on one line."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def error(status: int, code: str, message: str, **more: Json) -> Reply:

@@ -146,7 +146,7 @@ class RequestHandler:
         """Builds what approvers are shown while the disk is busy; it is cached. Returns why that is not possible."""
         await asyncio.sleep(0)
         try:
-            self._gate_state.request_json(request)
+            self._gate_state.encoded_request(request)
         except Exception as error:  # noqa: BLE001  # the request is being recorded and must be ended
             return error
         return None
@@ -183,7 +183,7 @@ class RequestHandler:
         """Opens a recorded request: notifies the watchers, then the agent, then fetches the preview."""
         gate_state = self._gate_state
         request.recorded.set_result(None)
-        gate_state.feed.publish("pending", gate_state.request_json(request))
+        gate_state.feed.publish("pending", gate_state.encoded_request(request))
         left = gate_state.seconds_left(request)
         gate_state.schedule(request, left, lambda: self.expire_if_late(request))
         half = (request.expires_at - request.asked_at).total_seconds() / 2
@@ -208,7 +208,7 @@ class RequestHandler:
 
     def _remind(self, request: GateRequest) -> None:
         if request.state is RequestState.PENDING:
-            self._gate_state.feed.publish("updated", self._gate_state.request_json(request) | {"reminder": True})
+            self._gate_state.feed.publish("updated", self._gate_state.encoded_request(request, reminder=True))
 
     async def refresh_preview(self, request: GateRequest, use: ThreadUse = ThreadUse.REFRESH) -> None:
         """Fetches the preview and publishes the updated request."""
@@ -316,7 +316,7 @@ class RequestHandler:
             request.call, request.risk, request.fetched, request.edit = call, risk, None, None
             request.preview_state = PreviewState.FETCHING if action.approval.preview else PreviewState.NONE
             request.revision += 1
-        gate_state.feed.publish("updated", gate_state.request_json(request))
+        gate_state.feed.publish("updated", gate_state.encoded_request(request))
         gate_state.spawn(self.refresh_preview(request))
 
     async def record_shown(self, requests: Sequence[GateRequest], surface: str = "") -> None:

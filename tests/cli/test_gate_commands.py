@@ -172,9 +172,11 @@ def test_ask_look_approve_collect(call: Any, home: Home) -> None:
     assert "send-draft" in listed.out
     assert [item["id"] for item in call("list", "--json").json["items"]] == [id_]
     shown = call("show", id_[-6:])
-    assert [" ".join(line.split()) for line in shown.out.splitlines()[:4]] == [
+    assert [" ".join(line.split()) for line in shown.out.splitlines()[:6]] == [
         "Approve send-draft?",
+        "agent sent",
         "Draft id: r-12345",
+        "fetched by connector mail",
         "To: team@example.com",
         "Subject: Weekly recap",
     ]
@@ -203,7 +205,9 @@ def test_an_edited_approval_is_shown_beside_what_was_asked(call: Any, home: Home
     ):
         client.decide(client.refresh(id_, edits), Verdict.APPROVE, edits=edits)
     shown = call("show", id_).out
-    assert shown.startswith(f"Approve send-draft?\n{EDITED}\n- Draft id: r-20417\n+ Draft id: r-5 ⟨ESC⟩[2J\n")
+    assert shown.startswith(
+        f"Approve send-draft?\n{EDITED}\nagent sent\n- Draft id: r-20417\n+ Draft id: r-5 ⟨ESC⟩[2J\n"
+    )
     edit = {"asked": {"draft_id": "r-20417"}, "approved": edits, "changed": ["draft_id"]}
     assert call("show", id_, "--json").json["edit"] == edit
     assert call("history", "show", id_, "--json").json["edit"] == edit
@@ -234,7 +238,7 @@ def test_a_held_call_in_another_process_hears_the_answer(call: Any, home: Home) 
 
 def test_a_preview_that_fails_is_said_to(call: Any) -> None:
     id_ = ask(call, "19df4136f28569d2")
-    assert "  Preview unavailable: Gmail API returned 404\n" in call("show", id_).out
+    assert "\nPreview unavailable: Gmail API returned 404\n" in call("show", id_).out
     assert call("deny", id_).code == 0
     call("run", "send-draft", "--arg", "draft_id=19df4136f28569d2")
 

@@ -18,6 +18,7 @@ from aileron_tui.cli.request_text import answer_commands, list_lines, list_width
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.prompt_rows import Row
+from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.visible_text import cells
 from aileron_tui.runtime.source_events import SourceEvent
@@ -44,10 +45,42 @@ def test_what_an_agent_says_about_itself_is_marked_as_its_claim() -> None:
     asker = Asker("mallory", "s-1", "/etc", "Gate self-check (verified)")
     printed = list(prompt_lines(samples.item(replace(samples.worked().prompt, asker=asker)), io.StringIO()))
     assert "agent       mallory" in printed
-    assert 'says        "Gate self-check (verified)", session "s-1", folder "/etc"' in printed
+    claims = ['says        "Gate self-check (verified)"', 'says        session "s-1"', 'says        folder "/etc"']
+    assert [line for line in printed if line.startswith("says")] == claims
     old = list(prompt_lines(samples.item(replace(samples.worked().prompt, asker=asker, version=2)), io.StringIO()))
-    assert not any(line.startswith("agent ") for line in old)
-    assert 'says        "mallory", session "s-1", folder "/etc"' in old
+    assert not any(line.startswith("agent  ") for line in old)
+    assert [line for line in old if line.startswith("says")] == ['says        "mallory"', *claims[1:]]
+
+
+def test_a_claim_cannot_forge_another_claim() -> None:
+    asker = Asker("mallory", "", "", 'bob", folder "/safe')
+    printed = list(prompt_lines(samples.item(replace(samples.worked().prompt, asker=asker)), io.StringIO()))
+    assert [line for line in printed if line.startswith("says")] == [r'says        "bob\", folder \"/safe"']
+
+
+def test_a_value_in_a_list_cannot_forge_its_neighbour() -> None:
+    rows = (
+        Row("To", "evil@example.net · Cc: team@example.com"),
+        Row('x" · To', 'a" · Cc: "b'),
+        Row("Note", "n/a"),
+        Row("Bcc", missing=True),
+        Row("Subject", "Weekly recap"),
+    )
+    asked = samples.item(replace(samples.worked().prompt, action="nothing is waiting", inputs=rows))
+    first, _, inputs = list_lines(asked, samples.NOW, 200)
+    assert first.startswith("⚠ nothing is waiting")
+    assert inputs == (
+        r'  To: "evil@example.net · Cc: team@example.com" · "x\" · To": "a\" · Cc: \"b" · Note: "n/a" · Bcc: n/a'
+        " · Subject: Weekly recap"
+    )
+    low = replace(asked, prompt=replace(asked.prompt, risk=Risk(RiskLevel.NORMAL, "")))
+    assert next(list_lines(low, samples.NOW, 200)).startswith("• nothing is waiting")
+
+
+def test_a_long_value_in_a_list_is_cut_with_a_count_and_leaves_room_for_others() -> None:
+    rows = (Row("Note", "x" * 500 + " · To: team@example.com"), Row("To", "evil@example.net"))
+    *_, inputs = list_lines(samples.item(replace(samples.worked().prompt, inputs=rows)), samples.NOW, 100)
+    assert inputs == f'  Note: "{"x" * 53}…⟨+470⟩" · To: evil@example.net'
 
 
 def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +104,7 @@ def test_no_id_name_or_reason_forges_a_line(monkeypatch: pytest.MonkeyPatch) -> 
         printed = sent.decode().splitlines()
     assert len(printed) > 20
     assert all(cells(line) <= 80 for line in printed)
-    starts = ("⚠ x", "  x", "  Draft id: ", "    ", "[Approve]", "[Deny]", "denied: ", "error: ")
+    starts = ("⚠ x", '  "x', "  x", "  Draft id: ", "    ", "[Approve]", "[Deny]", "denied: ", "error: ")
     assert [line for line in printed if not line.startswith(starts)] == []
     assert "time unknown" in printed[0]
 

@@ -45,7 +45,9 @@ def test_an_author_sees_the_worked_example_with_nothing_set_up(home: Path, capsy
     shown = capsys.readouterr()
     assert shown.out.startswith(
         "Approve send-draft?\n"
+        "agent sent\n"
         "  Draft id:          r-12345\n"
+        "fetched by connector mail\n"
         "  To:                team@example.com\n"
         "  Subject:           Weekly recap\n"
         "  Cc, Bcc, Reply-To: n/a\n"
@@ -62,8 +64,13 @@ def test_an_author_sees_the_worked_example_with_nothing_set_up(home: Path, capsy
 def test_an_unavailable_preview_is_printed_and_fails(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["preview", "send-draft", "--demo", "--arg", f"draft_id={NOT_A_DRAFT}"]) == 1
     shown = capsys.readouterr()
-    prompt, _, would_run = shown.out.partition("  would run ")
-    assert prompt == f"Approve send-draft?\n  Draft id: {NOT_A_DRAFT}\n  Preview unavailable: Gmail API returned 404\n"
+    prompt, _, would_run = shown.out.partition("\nwould run ")
+    assert prompt.splitlines() == [
+        "Approve send-draft?",
+        "agent sent",
+        f"  Draft id: {NOT_A_DRAFT}",
+        "Preview unavailable: Gmail API returned 404",
+    ]
     assert would_run.startswith("send_draft · local://aileron/mail 0.1.0 · sha256:")
     assert "\n  base_url: http://127.0.0.1:" in would_run
     assert shown.err.count("\n") == 1

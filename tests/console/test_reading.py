@@ -121,6 +121,18 @@ async def test_the_sheet_says_how_much_of_a_preview_has_no_row() -> None:
 
 
 @async_test
+async def test_labels_above_their_values_can_be_read() -> None:
+    """On a narrow screen with a long label, sections without rows must not count as unread."""
+    gate = ScriptedGate(request(1, HIGH, inputs=(Row("Cc, Bcc, Reply-To", "team@example.com"),)))
+    async with console(gate, size=(40, 15)) as (app, pilot):
+        await read(app, pilot)
+        await pilot.press("a")
+        await wait_until(pilot, lambda: "High risk. Approve" in shown(app))
+        await pilot.press("y")
+        await wait_until(pilot, lambda: len(gate.decided) == 1)
+
+
+@async_test
 async def test_pages_read_too_and_a_denial_needs_no_reading() -> None:
     gate = ScriptedGate(request(1, preview=PreviewResult((MAIL,))), request(2, preview=PreviewResult((MAIL,))))
     async with console(gate, size=(80, 24)) as (app, pilot):

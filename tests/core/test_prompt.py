@@ -1,7 +1,7 @@
 """What the operator is shown, and the digest that binds a decision to it."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -17,13 +17,15 @@ from aileron_tui.core.visible_text import cells
 from tests.core.examples import prompt
 from tests.hostile import HOSTILE
 
-WOULD_RUN = "  would run send_draft · local://samples/mail 1.0.0 · sha256:abababab…"
+WOULD_RUN = "would run send_draft · local://samples/mail 1.0.0 · sha256:abababab…"
 
 
 def test_the_worked_example() -> None:
     assert list(lines(prompt())) == [
         "Approve send-draft?",
+        "agent sent",
         "  Draft id: r-12345",
+        "fetched by connector mail",
         "  To:       team@example.com",
         "  Subject:  Weekly recap",
         "  Body:",
@@ -39,8 +41,8 @@ def test_every_step_and_every_input_that_the_agent_did_not_send_is_shown() -> No
     inputs: JsonObject = {"draft_id": "r-12345", "file_id": "f-1001", "note": "one\ntwo", "all": True}
     steps = (replace(first, inputs={"draft_id": "r-99999"}), ResolvedStep("clean", "remove", other, inputs))
     shown = list(lines(replace(prompt(), preview=None, steps=steps)))
-    assert shown[2:] == [
-        "  would run 2 steps",
+    assert shown[3:] == [
+        "would run 2 steps",
         "  Step 1:               send_draft · local://samples/mail 1.0.0 · sha256:abababab…",
         "  1. draft_id:          r-99999",
         "  Step 2:               remove · local://samples/files 2.0.0 · sha256:cdcdcdcd…",
@@ -89,12 +91,16 @@ def test_an_edit_shows_what_the_step_would_send_before_and_after() -> None:
     assert list(lines(replace(before, steps=sends("/b")), 0, before))[-2:] == ["- path: /a", "+ path: /b"]
 
 
+def runs(shown: Sequence[str]) -> str:
+    return next(line for line in shown if line.startswith("would run "))
+
+
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_in_a_step_forges_nothing(text: str) -> None:
     step = ResolvedStep(text, text, ConnectorRef(text, text, text, text), {text: text, "list": [text]})
     for steps in ((step,), (step, step)):
         shown = list(lines(replace(prompt(), steps=steps), 40))
-        assert all(line.startswith(("Approve", " ")) for line in shown)
+        assert {line for line in shown if line[0] != " "} == {*shown[:2], shown[3], runs(shown)}
         assert not any(character < " " or "\x7f" <= character <= "\x9f" for line in shown for character in line)
 
 
@@ -102,8 +108,9 @@ def test_a_failed_preview_is_said_and_the_inputs_stay() -> None:
     failed = replace(prompt(), preview=PreviewResult(unavailable="Gmail API returned 404"))
     assert list(lines(failed)) == [
         "Approve send-draft?",
+        "agent sent",
         "  Draft id: r-12345",
-        "  Preview unavailable: Gmail API returned 404",
+        "Preview unavailable: Gmail API returned 404",
         WOULD_RUN,
     ]
 
@@ -111,22 +118,22 @@ def test_a_failed_preview_is_said_and_the_inputs_stay() -> None:
 def test_a_missing_row_is_not_an_empty_one() -> None:
     rows = (Row("Cc", missing=True), Row("Bcc", ""), Row("Body", missing=True, multiline=True))
     shown = list(lines(replace(prompt(), inputs=(), preview=PreviewResult(rows))))
-    assert shown[1:] == ["  Cc:   n/a", "  Bcc:  ", "  Body: n/a", WOULD_RUN]
+    assert shown[2:] == ["  Cc:   n/a", "  Bcc:  ", "  Body: n/a", WOULD_RUN]
 
 
 def test_a_suspicious_address_is_flagged_beside_its_value() -> None:
     shown = list(lines(replace(prompt(), inputs=(Row("To", "boss@p\u0430ypal.com"),), preview=None)))
-    assert len(shown) == 5
-    assert shown[2].startswith("    ! ")
-    assert "Cyrillic" in shown[2]
-    assert shown[3] == '    · "p\u0430ypal.com" is xn--pypal-4ve.com'
+    assert len(shown) == 6
+    assert shown[3].startswith("    ! ")
+    assert "Cyrillic" in shown[3]
+    assert shown[4] == '    · "p\u0430ypal.com" is xn--pypal-4ve.com'
 
 
 def test_an_address_close_to_another_one_in_the_prompt_is_flagged() -> None:
     rows = (Row("To", "boss@corp.example"), Row("Cc", "boss@c0rp.example"))
     shown = list(lines(replace(prompt(), inputs=rows, preview=None)))
     warning = '    ! "c0rp.example" is easily mistaken for "corp.example", which was seen before'
-    assert shown[3:] == [warning, WOULD_RUN]
+    assert shown[4:] == [warning, WOULD_RUN]
 
 
 def test_an_address_that_only_a_step_has_is_compared_with_what_the_agent_sent() -> None:
@@ -141,7 +148,8 @@ def test_hostile_text_forges_nothing(text: str) -> None:
     row, quote = Row(text or "x", text), Row("Body", text, multiline=True)
     shown = list(lines(replace(prompt(), action=text, inputs=(row,), preview=PreviewResult((quote,)))))
     assert shown[0].startswith("Approve ")
-    assert all(line.startswith(("  ", "    > ", "    ! ")) for line in shown[1:])
+    own = ["agent sent", "fetched by connector mail", WOULD_RUN]
+    assert [line for line in shown[1:] if not line.startswith("  ")] == own
     joined = "".join(shown)
     assert not any(character < " " or "\x7f" <= character <= "\x9f" for character in joined)
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.e2e.conftest import CONFIG, House, answer
-from tests.e2e.person import READY
+from tests.e2e.person import READY, read
 from tests.e2e.terminal import CLEAR, CTRL_S, Terminal
 
 # These tests are about one-key answers and batches, which a high risk would not allow.
@@ -33,7 +33,7 @@ def move(house: House, terminal: Terminal) -> None:
     """The agent wants to move a file, and the console is ready for the answer."""
     house.call("move-file", wait=0, file_id="f-1001", folder_id="d-reports")
     terminal.until("Quarterly report.pdf")
-    terminal.until(READY)
+    read(terminal)
 
 
 def test_an_approval_is_taken_back_within_the_window(open_house: House) -> None:
@@ -67,7 +67,7 @@ def test_an_edited_call_is_previewed_again_and_runs_as_edited(open_house: House)
     with open_house.console() as terminal:
         call = open_house.call("rename-file", file_id="f-1001", name="Report.pdf")
         terminal.until("Quarterly report.pdf")
-        terminal.until(READY)
+        read(terminal)
         terminal.press("e")
         terminal.until("review changes")
         terminal.press("\t")
@@ -92,6 +92,7 @@ def test_a_batch_does_what_its_sheet_says_and_no_more(open_house: House) -> None
         }
         terminal.until("3 waiting")
         for _ in calls:
+            read(terminal)
             terminal.press(" ")
             terminal.still(0.2)
             terminal.press("j")

@@ -10,7 +10,7 @@ import pytest
 
 from aileron_tui.demo.sample_data import HOSTILE, NOT_A_DRAFT
 from tests.e2e.conftest import House, answer
-from tests.e2e.person import READY, approve
+from tests.e2e.person import approve, read
 from tests.e2e.terminal import CTRL_C, CTRL_Q, CTRL_Z, ENTER, clean
 
 
@@ -126,7 +126,7 @@ def test_being_stopped_and_going_on_draws_anew_and_decides_nothing(open_house: H
     with open_house.console(shell=True) as terminal:
         call = open_house.call("move-file", file_id="f-1001", folder_id="d-reports")
         terminal.until("Quarterly report.pdf")
-        terminal.until(READY)
+        read(terminal)
         if asked:
             terminal.press(CTRL_Z)
         else:
@@ -137,7 +137,7 @@ def test_being_stopped_and_going_on_draws_anew_and_decides_nothing(open_house: H
         text = terminal.until(lambda text: "Quarterly report.pdf" in text and "the program was stopped" not in text)
         assert text.startswith(" aileron")
         terminal.still(1.0)  # until then the screen may still have the words from before
-        terminal.until(READY)
+        read(terminal)
         terminal.press("d")
         terminal.until("denied")
         assert call.wait(15) == 3

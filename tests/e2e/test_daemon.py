@@ -96,7 +96,8 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
     draft = daemon.register("comms_draft")
     with connected.console() as terminal:
         terminal.until("Is it done?")
-        assert "Send this reply?" in terminal.until(READY)
+        terminal.until("Send this reply?")
+        read(terminal)
         terminal.press("e")
         terminal.until("review changes")
         terminal.press("Oh ")
@@ -115,9 +116,9 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         terminal.until("1 waiting")
         terminal.press("j")
         terminal.until("Run this command?")
-        shown = terminal.until(READY)
-        assert "▎ rm -rf build" in shown
-        assert "rm with -r" in shown
+        terminal.until("▎ rm -rf build")
+        terminal.until("rm with -r")
+        read(terminal)
         terminal.press("e")
         terminal.until("always in this project")
         terminal.press(DOWN)
@@ -136,8 +137,9 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         bare = daemon.register("http_request", args={"method": "POST", "url": "https://api.example.com/v1", "body": ""})
         terminal.until("1 waiting")
         terminal.press("j")
-        terminal.until("it is sent without a credential")
-        assert "https://api.example.com/v1" in terminal.until(READY)
+        terminal.until("no vault credential is added")
+        terminal.until("https://api.example.com/v1")
+        read(terminal)
         terminal.press("d")
         terminal.until("nothing waiting")
 
@@ -145,9 +147,9 @@ def test_each_kind_is_shown_and_answered_in_its_own_way(connected: Connected) ->
         terminal.until("1 waiting")
         terminal.press("j")
         terminal.until('unknown kind of request "teleport"')
-        shown = terminal.until(READY)
-        assert "Mars" in shown
-        assert "crew" in shown
+        terminal.until("Mars")
+        terminal.until("crew")
+        read(terminal)
         confirm(terminal)
         until_row(terminal, r"beam +done ✓")
     assert daemon.result(bare)["status"] == "denied"

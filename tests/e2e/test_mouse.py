@@ -45,7 +45,8 @@ def test_a_click_on_approve_sends_exactly_one_mail(open_house: House) -> None:
 @pytest.mark.parametrize("reported", [True, False])
 def test_the_first_click_after_the_focus_came_answers_nothing(open_house: House, reported: bool) -> None:
     """Also where the terminal, as tmux does by default, tells nothing of the focus."""
-    with open_house.console() as terminal:
+    # All of the prompt is in the window: a key to read on would show that the terminal has the focus.
+    with open_house.console(size=(100, 40)) as terminal:
         call = open_house.call("move-file", file_id="f-1001", folder_id="d-reports")
         terminal.until("Quarterly report.pdf")
         terminal.until(READY)
@@ -65,7 +66,7 @@ def test_keys_that_were_typed_while_it_was_stopped_answer_nothing(open_house: Ho
     with open_house.console() as terminal:
         call = open_house.call("move-file", file_id="f-1001", folder_id="d-reports")
         terminal.until("Quarterly report.pdf")
-        terminal.until(READY)
+        read(terminal)
         os.kill(terminal.process.pid, number)
         terminal.still(1.0)
         terminal.press("a", "d")

@@ -8,13 +8,13 @@ import pytest
 from aileron_tui.core.action import Action
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_kinds import EntryKind
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import JsonObject, read_object
 from aileron_tui.core.resolved_call import ResolvedCall
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.states import RequestState
 from aileron_tui.demo.sample_service import ServiceFault
 from aileron_tui.gate import gate as gate_module
-from aileron_tui.gate.event_feed import Subscription
+from aileron_tui.gate.event_feed import FeedEvent, Subscription
 from aileron_tui.gate.gate import LEDGER_FILE, Gate
 from aileron_tui.gate.installed_bundle import InstalledBundle
 from aileron_tui.ledger.full_check import audit
@@ -197,7 +197,7 @@ def test_a_request_is_listed_only_once_it_is_recorded(env: GateEnv, monkeypatch:
 
             def while_recording(request: object) -> object:
                 assert gate.waiting() == []
-                assert [event.data for event in gate.feed._history] == []
+                assert not gate.feed._history
                 return entry(request)  # type: ignore[arg-type]
 
             monkeypatch.setattr(gate._requests, "request_entry", while_recording)
@@ -233,22 +233,26 @@ def test_no_exception_ends_the_recorder(env: GateEnv, disk: FailingDisk, error: 
     run_async(work())
 
 
+def data(event: FeedEvent) -> JsonObject:
+    return read_object(event.encoded)
+
+
 def test_watchers_are_told_that_the_gate_is_failing_and_that_it_works_again(env: GateEnv, disk: FailingDisk) -> None:
     async def next_health(watcher: Subscription) -> JsonObject:
-        return await anext(event.data async for event in watcher if event.name == "health")
+        return await anext(data(event) async for event in watcher if event.name == "health")
 
     async def work() -> None:
         async with env.gate() as gate:
             watcher = gate.feed.subscribe()
-            assert (await anext(watcher)).data == {"items": []}
+            assert data(await anext(watcher)) == {"items": []}
             disk.fail(EntryKind.REQUESTED)
             assert (await ask(gate)).status == 503
             assert "the disk is full" in str((await next_health(watcher))["problem"])
             late = gate.feed.subscribe()
-            assert "the disk is full" in str((await anext(late)).data["problem"])
+            assert "the disk is full" in str(data(await anext(late))["problem"])
             disk.repair()
             assert await next_health(watcher) == await next_health(late) == {"problem": ""}
-            assert (await anext(gate.feed.subscribe())).data == {"items": []}
+            assert data(await anext(gate.feed.subscribe())) == {"items": []}
 
     run_async(work())
 

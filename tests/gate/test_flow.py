@@ -422,7 +422,13 @@ def test_watchers_see_every_change_in_order_and_can_resume(env: GateEnv) -> None
             await result_of(gate, id_)
             seen = [await anext(watcher) for _ in range(5)]
             assert [event.name for event in seen] == ["pending", "updated", "resolved", "updated", "updated"]
-            assert [event.data.get("state") for event in seen] == ["pending", "pending", None, "running", "executed"]
+            assert [json.loads(event.encoded).get("state") for event in seen] == [
+                "pending",
+                "pending",
+                None,
+                "running",
+                "executed",
+            ]
             resumed = gate.feed.subscribe(after=seen[2].id)
             assert [(await anext(resumed)).id for _ in range(2)] == [seen[3].id, seen[4].id]
 
@@ -437,7 +443,7 @@ def test_a_reminder_comes_at_half_time(env: GateEnv) -> None:
             watcher = gate.feed.subscribe()
             await ask(gate)
             async for event in watcher:
-                if event.data.get("reminder"):
+                if json.loads(event.encoded).get("reminder"):
                     return
 
     run_async(work())

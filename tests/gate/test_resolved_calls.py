@@ -154,7 +154,7 @@ def test_a_manifest_that_changes_under_a_waiting_request_makes_a_new_prompt(env:
             event = await anext(events)
             while event.name != "updated":
                 event = await anext(events)
-            assert event.data["digest"] != asked["digest"]
+            assert json.loads(event.encoded)["digest"] != asked["digest"]
             reply = await gate.decide(id_, env.decision(asked))
             assert (reply.status, code(reply)) == (409, "PROMPT_CHANGED")
             now = dig(reply.body, "item")

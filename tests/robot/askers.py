@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from tests.robot.answering import simple_case
-from tests.robot.case import Call, Case
+from tests.robot.case import Call, Case, in_turn
 from tests.robot.operator import Operator
 from tests.robot.order_check import objection, shows
 from tests.robot.service import Fault
@@ -65,7 +65,8 @@ def _who_asks(operator: Operator, case: Case) -> None:
 def _joined(rng: random.Random, seed: int) -> Case:
     """The same call several times, from one agent or from two."""
     case = simple_case(rng, seed, "joined")
-    tokens = rng.choice([["default"] * 2, ["default"] * 3, ["default", OTHER_AGENT], ["default", OTHER_AGENT] * 2])
+    each = [["default"] * 2, ["default", OTHER_AGENT], ["default"] * 3, ["default", OTHER_AGENT] * 2]
+    tokens = in_turn(each, seed)
     return replace(case, script=_answer_each, more={"tokens": tokens}, about=", ".join(tokens))
 
 
@@ -103,7 +104,7 @@ def _answer_each(operator: Operator, case: Case) -> None:
 def _withdrawn(rng: random.Random, seed: int) -> Case:
     """The agent goes away while the operator answers."""
     case = simple_case(rng, seed, "withdrawn")
-    moment = rng.choice(["before a", "with a", "after a", "before y", "while it runs"])
+    moment = in_turn(["before a", "while it runs", "with a", "before y", "after a"], seed)
     faults = {case.order.effects[0].op: Fault.SLOW} if moment == "while it runs" else {}
     return replace(case, script=_agent_leaves, faults=faults, more={"moment": moment}, about=moment)
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from tests.robot.bundle import Action, Input, Preview, Step
-from tests.robot.case import SIZES, Call, Case, Effect, Order
+from tests.robot.case import SIZES, Call, Case, Effect, Order, in_turn
 from tests.robot.operator import Operator
 from tests.robot.order_check import objection
 from tests.robot.service import spelled
@@ -75,7 +75,7 @@ def _hidden_steps(rng: random.Random, seed: int) -> Case:
     name, id_ = f"task-{seed}", rng.choice(_IDS)
     op = rng.choice(["create_item", "send_item"])
     plain_step = wanted = Step(op, {"id": "${args.id}"})
-    kind = rng.choice(["another connector", "another step", "static input", "nested input", "default flag"])
+    kind = in_turn(["another connector", "another step", "static input", "nested input", "default flag"], seed)
     secret = rng.choice(["mallory@evil.example", "everyone", "${args.id}@evil.example"])
     extra: tuple[Step, ...] = ()
     match kind:

@@ -1,9 +1,9 @@
 """A generated case: what the agent does, what the operator ordered, and what may happen."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tests.robot.bundle import Action
 from tests.robot.service import Fault, Spelled
@@ -11,7 +11,15 @@ from tests.robot.service import Fault, Spelled
 if TYPE_CHECKING:
     from tests.robot.operator import Operator
 
+_Kind = TypeVar("_Kind")
+ROUND: Final = 28
+"""The number of families, which is how far apart the seeds of one family are."""
 SIZES: Final = ((40, 15), (60, 20), (80, 24), (100, 30), (120, 40))
+
+
+def in_turn(kinds: Sequence[_Kind], seed: int) -> _Kind:
+    """The kind for a seed, so that a few cases of one family have every kind."""
+    return kinds[seed // ROUND % len(kinds)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,24 +6,23 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tests.robot.bundle import Action, Input, Preview, Step
-from tests.robot.case import SIZES, Call, Case, Effect, Order
+from tests.robot.case import SIZES, Call, Case, Effect, Order, in_turn
 from tests.robot.operator import DONE, FAILED, UNKNOWN, Operator
 from tests.robot.order_check import objection
 from tests.robot.service import Fault
 
-_LATE_SHARE: Final = 0.04  # each takes more than half a minute
 _FAULTS: Final = (
-    Fault.NONE,
-    Fault.REFUSED,
-    Fault.MISSING,
-    Fault.ERROR_AFTER,
-    Fault.CUT_AFTER,
-    Fault.CUT_AFTER,
-    Fault.CUT_BEFORE,
-    Fault.HALF_REPLY,
-    Fault.HALF_REPLY,
-    Fault.GARBAGE,
-)
+    Fault.ERROR_AFTER, Fault.CUT_AFTER, Fault.REFUSED, Fault.HALF_REPLY, Fault.NONE, Fault.GARBAGE, Fault.CUT_BEFORE,
+    Fault.ERROR_AFTER, Fault.MISSING, Fault.CUT_AFTER, Fault.LATE, Fault.HALF_REPLY,
+)  # fmt: skip
+"""Late replies are rare, because each takes more than half a minute."""
+_MOMENTS: Final = (
+    ("before a", False), ("long before a", False), ("before y", False), ("before y", True), ("before a", False),
+    ("long before a", True), ("before y", False), ("before a", True),
+)  # fmt: skip
+"""When an object changes, and whether it only seems to."""
+_OPS: Final = (("copy_object", False), ("send_object", False), ("copy_object", True), ("send_object", True))
+"""What uses an object after another op, and whether that op changed something else."""
 _KNOWN_FAILURES: Final = frozenset({Fault.REFUSED, Fault.MISSING})
 """A service that answers so has done nothing."""
 _RELOAD_SECONDS: Final = 2.6
@@ -55,10 +54,9 @@ def _changed(case: Case, rng: random.Random) -> dict[str, Any]:
 
 def _changed_outside(rng: random.Random, seed: int) -> Case:
     """Somebody changes the object after it was read: at high risk that is seen at once, else after ten seconds."""
-    moment = rng.choice(["before a", "before a", "before y", "before y", "long before a"])
+    moment, harmless = in_turn(_MOMENTS, seed)
     op = "copy_object" if moment == "long before a" else "send_object"
     case = _object_case(rng, seed, "changed-outside", op)
-    harmless = rng.random() < 0.3
     new = dict(next(iter(case.objects.values()))) if harmless else _changed(case, rng)
     return replace(
         case, honest=harmless, script=_answer_after_change, more={"new": new, "moment": moment},
@@ -102,13 +100,12 @@ def _settle_approval(operator: Operator, case: Case) -> None:
 
 def _changed_by_op(rng: random.Random, seed: int) -> Case:
     """Another approved op changes what a prompt shows, or something else."""
-    op = rng.choice(["copy_object", "copy_object", "send_object"])
+    op, harmless = in_turn(_OPS, seed)
     case = _object_case(rng, seed, "changed-by-op", op)
     other = Action(f"other-{seed}", (Input("note", "Note"),), (Step(f"note_{seed}", {"note": "${args.note}"}),))
     other_order = Order(
         (Effect("store", f"note_{seed}", {"note": "x"}),), {"Note": "x"}, labels={"note": "Note"}
     )  # fmt: skip
-    harmless = rng.random() < 0.3
     id_ = next(iter(case.objects))
     change = (f"unrelated-{seed}", {"to": "nobody"}) if harmless else (id_, _changed(case, rng))
     return replace(
@@ -195,7 +192,7 @@ def _answer_after_install(operator: Operator, case: Case) -> None:
 def _outcomes(rng: random.Random, seed: int) -> Case:
     """Replies that are lost, cut, unreadable or refusals: the screen claims only what is so."""
     name = f"task-{seed}"
-    fault = Fault.LATE if rng.random() < _LATE_SHARE else rng.choice(_FAULTS)
+    fault = in_turn(_FAULTS, seed)
     op = rng.choice(["create_item", "send_item"])
     steps = [Step(f"{op}_{seed}", {"id": "${args.id}"})]
     where = rng.choice(["only", "only", "first", "second"])

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tests.robot import answering, askers, calls, changes, hidden_text, projections
-from tests.robot.case import Case
+from tests.robot.case import ROUND, Case
 
 FAMILIES: Final[dict[str, Callable[[random.Random, int], Case]]] = {
     **hidden_text.FAMILIES,
@@ -16,6 +16,7 @@ FAMILIES: Final[dict[str, Callable[[random.Random, int], Case]]] = {
     **projections.FAMILIES,
 }
 
+assert len(FAMILIES) == ROUND
 
 SAMPLES: Final = frozenset({"mail"})
 """Families that use the sample connectors, which take a while to load."""

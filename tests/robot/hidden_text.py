@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tests.robot.bundle import Action, Input, Preview, Step
-from tests.robot.case import SIZES, Call, Case, Effect, Order
+from tests.robot.case import SIZES, Call, Case, Effect, Order, in_turn
 
 _PEOPLE: Final = ("alice@example.com", "team@example.com", "bob.lee@example.org", "ops@corp.example")
 _EVIL: Final = ("mallory@evil.example", "all@rivals.example", "rm -rf /srv", "attach payroll.xlsx")
@@ -181,7 +181,7 @@ def _ascii_pairs(rng: random.Random, seed: int) -> Case:
     known, other = (name.replace(".example", f"-{seed}.example") for name in rng.choice(list(_PAIRS.items())))
     if rng.random() < 0.5:
         known, other = other, known
-    honest = rng.random() < 0.4
+    honest = in_turn([False, False, True], seed)
     sent = known if honest else other
     name, id_ = f"task-{seed}", f"o-{seed}"
     place = rng.choice(["both sent", "one fetched", "one in a quote"])

@@ -17,6 +17,7 @@ from tests.robot.session import Session
 READY: Final = "ready for your answer"
 UNREAD: Final = re.compile(r"^◌ .*?(?:\d (?:more )?lines?\b|read on$)")
 """The status line, which may be cut, while something is left to read."""
+END: Final = "\x1b[F"
 _MOST_PAGES: Final = 80
 _TIMES_MOVED: Final = 4
 _READING_SECONDS: Final = 1.5
@@ -214,7 +215,7 @@ class Operator:
         """Moves to another request in the list."""
         self.terminal.press("\x1b")
         self.terminal.still(0.1)
-        for key in "j" * 12 + "k" * 30:
+        for key in (END, *"k" * 60):  # new requests are at the end of the list
             if self._shows(action):
                 break
             before = self.terminal.text

@@ -11,7 +11,7 @@ from aileron_tui.demo.mailbox import Mailbox
 from aileron_tui.demo.sample_data import SampleAttachment
 from tests.robot import notation
 from tests.robot.bundle import Action, Input, Preview, Step
-from tests.robot.case import SIZES, Call, Case, Effect, Order
+from tests.robot.case import SIZES, Call, Case, Effect, Order, in_turn
 from tests.robot.operator import Operator
 from tests.robot.page import Page, Value
 
@@ -26,7 +26,7 @@ def _fetched_fields(rng: random.Random, seed: int) -> Case:
     headers = [{"name": "To", "value": "alice@example.com"}, {"name": "Subject", "value": "recap"}]
     good: dict[str, Any] = {"headers": headers, "text": "see you on Friday"}
     held: dict[str, Any] = json.loads(json.dumps(good))
-    kind = rng.choice(["nothing", "nothing", "second To", "to in lower case", "Bcc", "field", "nested", "before"])
+    kind = in_turn(["nothing", "second To", "nested", "Bcc", "nothing", "field", "to in lower case", "before"], seed)
     match kind:
         case "second To":
             held["headers"].append({"name": "To", "value": _EVIL})
@@ -65,14 +65,15 @@ _FILES: Final = (
 )
 
 
+_MAIL_KINDS: Final = (
+    "plain", "Bcc", "second file", "ordered file", "Cc", "html", "second To", "many files", "lower case", "file",
+    "Reply-To", "many",
+)  # fmt: skip
+
+
 def _mail(rng: random.Random, seed: int) -> Case:
     """A draft in the sample mailbox that goes to more people than it seems, or has more in it."""
-    kind = rng.choice(
-        [
-            "plain", "plain", "ordered file", "Cc", "Bcc", "second To", "lower case", "Reply-To", "many", "file",
-            "second file", "html", "many files",
-        ]
-    )  # fmt: skip
+    kind = in_turn(_MAIL_KINDS, seed)
     headers = [("To", "alice@example.com"), ("Subject", f"Recap {seed}")]
     files: tuple[SampleAttachment, ...] = ()
     match kind:

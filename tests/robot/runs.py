@@ -16,8 +16,8 @@ from aileron_tui.files.paths import bundled
 from aileron_tui.gate.installed_bundle import install, sandbox_settings
 from aileron_tui.sandbox.connector_package import PublisherKeyring
 from tests.robot import bundle
-from tests.robot.case import Case
-from tests.robot.families import SAMPLES, make_case
+from tests.robot.case import ROUND, Case
+from tests.robot.families import FAMILIES, SAMPLES, make_case
 from tests.robot.operator import Operator, Report
 from tests.robot.session import Session
 
@@ -69,7 +69,9 @@ class Figures:
 
 def keys_of(families: Sequence[str], cases: int, first: int = 0) -> list[Key]:
     """So many cases of these families in turn. Each has a seed of its own, which is part of the names it uses."""
-    return [(families[number % len(families)], first + number) for number in range(cases)]
+    place = {family: number for number, family in enumerate(sorted(FAMILIES))}
+    turns = (divmod(number, len(families)) for number in range(cases))
+    return [(families[at], first + turn * ROUND + place[families[at]]) for turn, at in turns]
 
 
 def lint(keys: Sequence[Key], folder: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aileron_tui.cli import action_inputs
 from aileron_tui.cli.exit_codes import FAILED, NOT_FOUND, OK, USAGE
-from aileron_tui.cli.output import columns, print_json, write_error
+from aileron_tui.cli.output import columns, print_json, write, write_error
 from aileron_tui.core.action import Action
 from aileron_tui.core.bundle import Bundle
 from aileron_tui.core.errors import AileronError
@@ -127,7 +127,7 @@ def _print(action: Action, prompt: Prompt, outcome: PreviewOutcome | None) -> No
         return
     sys.stdout.write("".join(f"{line}\n" for line in lines(prompt, columns(sys.stdout))))
     if outcome and outcome.failure and outcome.failure.message != outcome.failure.reason:
-        sys.stderr.write(f"  {inline(outcome.failure.message)}\n")
+        write(sys.stderr, f"  {inline(outcome.failure.message)}")
 
 
 def _print_document(action: Action, prompt: Prompt, outcome: PreviewOutcome | None) -> None:

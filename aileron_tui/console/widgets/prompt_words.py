@@ -13,6 +13,7 @@ from aileron_tui.core.daemon_kinds import ACTION, split_by_origin
 from aileron_tui.core.prompt import ConnectorRef, Prompt, not_shown
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
+from aileron_tui.core.resolved_step import short_name
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.step_rows import step_rows
 from aileron_tui.core.time_words import ago
@@ -192,11 +193,6 @@ def _clipped(text: str) -> str | None:
     if len(text) <= _MAX_SENTENCE:
         return text or None
     return short(text, _MAX_SENTENCE)
-
-
-def short_name(connector: str) -> str:
-    """The last part of a connector's full name."""
-    return connector.rstrip("/").rpartition("/")[2] or connector
 
 
 def preview_age(request: Request, now: datetime) -> str:
