@@ -456,14 +456,20 @@ class PromptView(CachedWidget, can_focus=True):
         self._line("prompt-foot").show(_EMPTY, trusted(text, STRONG))
         if not self._recording:
             self._recording = True
-            self.call_after_refresh(self._record_painted)
+            self.call_after_refresh(self._record_painted, request.fetching)
 
-    def _record_painted(self) -> None:
-        """Records what has just been painted, unless another screen covers it."""
+    def _record_painted(self, was_fetching: bool) -> None:
+        """Records what has just been painted, unless another screen covers it.
+
+        Nothing counts before the preview is there: it could push lines off the screen that were there only briefly.
+        """
         self._recording = False
         if self._request is None or self.app.screen is not self.screen:
             return
-        self._progress.record(painted_regions(self.screen))
+        if was_fetching and not self._request.fetching:
+            self._update_progress()  # what is painted may be from before
+        elif not was_fetching:
+            self._progress.record(painted_regions(self.screen))
         before, now = self._reported, (self._version, self.unread, self.read_to_end)
         if now == before:
             return
