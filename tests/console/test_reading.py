@@ -305,6 +305,27 @@ async def test_a_window_that_shows_no_request_answers_none() -> None:
         await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
+@async_test
+async def test_what_the_preview_pushes_off_the_screen_is_not_read_yet() -> None:
+    """Before the preview came, all of the call was on screen, perhaps for the blink of an eye."""
+    rows = tuple(Row(f"Row {number}", f"value {number}") for number in range(20))
+    complete = request(1, HIGH, inputs=rows[:2], preview=PreviewResult(rows))
+    async with console(ScriptedGate(complete), size=(100, 32)) as (app, pilot):
+        await wait_until(pilot, lambda: "to read" in shown(app) and "↓" in shown(app))
+        unread = view(app).unread.lines
+    gate = ScriptedGate(replace(complete, prompt=replace(complete.prompt, preview=None), fetching=True))
+    async with console(gate, size=(100, 32)) as (app, pilot):
+        await wait_until(pilot, lambda: "fetching from connector" in shown(app))
+        await pilot.pause(0.3)
+        assert "more line" not in shown(app)
+        gate.tell("updated", replace(complete, revision=2))
+        await wait_until(pilot, lambda: f"{unread} line" in shown(app) or f"{unread} more lines to read" in shown(app))
+        await pilot.press("a")
+        await sent(app)
+        assert gate.decided == []
+        await read(app, pilot)
+
+
 # batches
 
 

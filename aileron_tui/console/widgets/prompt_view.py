@@ -469,7 +469,8 @@ class PromptView(CachedWidget, can_focus=True):
     def _check_painted(self) -> None:
         """Records what is on screen once it stayed there for a moment, so that no frame of a changing layout counts.
 
-        While another screen covers the prompt, the moment begins again.
+        The moment begins again while another screen covers the prompt, and until the preview is there: it could push
+        lines off the screen that were there only briefly.
         """
         self._recording = False
         if self._dwell_timer is not None:
@@ -477,9 +478,9 @@ class PromptView(CachedWidget, can_focus=True):
             self._dwell_timer = None
         if self._request is None:
             return
-        covered = self.app.screen is not self.screen
-        painted = (self._version, {} if covered else self._progress.painted(painted_regions(self.screen)))
-        if covered or painted != self._painted:
+        counts = self.app.screen is self.screen and not self._request.fetching
+        painted = (self._version, self._progress.painted(painted_regions(self.screen)) if counts else {})
+        if not counts or painted != self._painted:
             self._painted, self._painted_at = painted, monotonic()
         if (left := self._painted_at + self.DWELL_SECONDS - monotonic()) > 0:
             self._dwell_timer = call_after(self, left, self._check_painted)
