@@ -17,7 +17,8 @@ from tests.robot.session import Session
 READY: Final = "ready for your answer"
 UNREAD: Final = re.compile(r"^◌ .*?(?:\d (?:more )?lines?\b|read on$)")
 """The status line, which may be cut, while something is left to read."""
-END: Final = "\x1b[F"
+_TIMES_SAME: Final = 2
+"""So often nothing changes at the end of the list."""
 _MOST_PAGES: Final = 80
 _TIMES_MOVED: Final = 4
 _READING_SECONDS: Final = 1.5
@@ -215,12 +216,13 @@ class Operator:
         """Moves to another request in the list."""
         self.terminal.press("\x1b")
         self.terminal.still(0.1)
-        for key in (END, *"k" * 60):  # new requests are at the end of the list
-            if self._shows(action):
-                break
-            before = self.terminal.text
-            self.terminal.press(key)
-            changed(self.terminal, before, 0.25)
+        for key in "jk":
+            same = 0
+            while not self._shows(action) and same < _TIMES_SAME:
+                before = self.terminal.text
+                self.terminal.press(key)
+                changed(self.terminal, before, 0.25)
+                same = same + 1 if self.terminal.text == before else 0
         assert self._shows(action), f"cannot find {action} on\n{self.terminal.text}"
         settle(self.terminal)
 
