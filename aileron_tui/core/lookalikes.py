@@ -87,9 +87,14 @@ def addresses(text: str) -> Iterator[str]:
         yield f"{address[1]}@{address[2].rstrip(DOTS + '-')}"
 
 
+def ordinary_addresses(text: str) -> Iterator[str]:
+    """The mail addresses in a value that cause no warning; others are not compared with an imitation."""
+    return (address for address in addresses(text) if not warnings(address))
+
+
 def known_names(texts: Iterable[str]) -> KnownNames:
     """The mail addresses in several values."""
-    return KnownNames(address for text in texts for address in addresses(text))
+    return KnownNames(address for text in texts for address in ordinary_addresses(text))
 
 
 def _remarks(text: str, known: KnownNames | None) -> Iterator[Remark]:

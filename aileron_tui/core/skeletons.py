@@ -49,14 +49,9 @@ class KnownNames:
             self.add(name)
 
     def add(self, name: str) -> None:
-        """Remembers a host or an address, and the host of an address.
-
-        A plain name replaces one that looks like it, so that an imitation never makes the plain name suspicious.
-        """
+        """Remembers a host or an address, and the host of an address."""
         for one in {name, name.rpartition("@")[2]}:
-            key = skeleton(one)
-            if key not in self._names or (one.isascii() and not self._names[key].isascii()):
-                self._names[key] = one.casefold()
+            self._names.setdefault(skeleton(one), one.casefold())
         while len(self._names) > MAX_KNOWN:
             del self._names[next(iter(self._names))]
 

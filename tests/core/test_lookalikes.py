@@ -300,10 +300,15 @@ def test_names_before_the_at_sign_that_are_ordinary(address: str) -> None:
 @pytest.mark.parametrize("imitation", ["ann@cọrp.example", "аnn@corp.example", "ann@corp.examplẹ"])
 def test_an_imitation_seen_before_does_not_make_the_plain_name_suspicious(imitation: str) -> None:
     """Otherwise an agent could put a warning beside every ordinary address."""
-    known = KnownNames([imitation])
-    known.add("ann@corp.example")
+    known = known_names([imitation, "ann@corp.example"])
     assert warnings("ann@corp.example", known) == ()
     assert known.resembled_by(imitation) == "ann@corp.example"
+
+
+def test_a_plain_name_that_looks_like_an_ordinary_one_seen_before_is_flagged() -> None:
+    known = known_names(["info@müller.de"])
+    assert warnings("info@muller.de", known)
+    assert not warnings("info@müller.de", known)
 
 
 def test_the_names_seen_before_are_bounded() -> None:

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from aileron_tui.console.timers import call_after
-from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_WARNINGS, Remarks, addresses, remarks
+from aileron_tui.core.lookalikes import MAX_CHARACTERS, MAX_WARNINGS, Remarks, ordinary_addresses, remarks
 from aileron_tui.core.skeletons import KnownNames
 
 MAX_IMMEDIATE_LENGTH: Final = 4096
@@ -51,7 +51,7 @@ class LookalikeScan:
             is_short = len(text) <= min(room, MAX_IMMEDIATE_LENGTH)
             (short if is_short else later).append(text)
             room -= len(text) if is_short else 0
-        for address in (address for text in short for address in addresses(text)):
+        for address in (address for text in short for address in ordinary_addresses(text)):
             self._known.add(address)
         self._remarks = {id(text): remarks(text, self._known) for text in short}
         self._long_texts = later
@@ -88,7 +88,7 @@ class LookalikeScan:
         # Short ones are here only because there are many: their addresses count as seen all the same.
         for text in texts:
             if len(text) <= MAX_IMMEDIATE_LENGTH:
-                for address in addresses(text):
+                for address in ordinary_addresses(text):
                     self._known.add(address)
         found = {id(text): lookalike_remarks(text, self._known, lambda: worker.is_cancelled) for text in texts}
         if not worker.is_cancelled:

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from aileron_tui.console.render import MUTED, WARNING, foreign_short, trusted
 from aileron_tui.console.widgets.prompt_words import connector_fields, sends_only_inputs
-from aileron_tui.core.lookalikes import addresses, remarks
+from aileron_tui.core.lookalikes import ordinary_addresses, remarks
 from aileron_tui.core.prompt import NOT_AVAILABLE, not_shown, unavailable_line
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
@@ -40,9 +40,9 @@ def summary(request: Request) -> Content:
 
 
 def known_names(requests: Iterable[Request]) -> KnownNames:
-    """The addresses in the short values of these requests, to notice those that look like another."""
+    """The ordinary addresses in the short values of these requests, to notice those that look like another."""
     values = (row.value for request in requests for row in _rows(request) if len(row.value) <= _MAX_VALUE)
-    return KnownNames(address for value in values for address in addresses(value))
+    return KnownNames(address for value in values for address in ordinary_addresses(value))
 
 
 def why_unread(request: Request, now: datetime, known: KnownNames) -> str:
