@@ -9,8 +9,8 @@ from typing import Any, Final
 from tests.e2e.terminal import CLEAR, CTRL_S, ENTER
 from tests.robot.bundle import Action, Input, Step
 from tests.robot.case import SIZES, Call, Case, Effect, Order, in_turn
-from tests.robot.eyes import CannotRead, changed, settle, status
-from tests.robot.operator import READY, UNREAD, Operator
+from tests.robot.eyes import CannotRead, settle, status
+from tests.robot.operator import COUNTED, READY, UNREAD, Operator
 from tests.robot.order_check import objection, shows
 
 _NO_KEY: Final = "z"
@@ -161,13 +161,11 @@ def _answer_unread(operator: Operator, case: Case) -> None:
     operator.look()
     seen: list[str] = []
     for _ in range(_MOST_PAGES):
-        operator.terminal.still(0.1)
+        operator.terminal.still(COUNTED)
         seen.append(operator.terminal.text)
         if not UNREAD.search(status(operator.terminal)):
             break
-        before = operator.terminal.text
         operator.terminal.press(ENTER)
-        changed(operator.terminal, before)
     if not operator.approve(lambda: seen.append(operator.terminal.text)):
         operator.differ(f"it cannot be approved: {operator.report.why}")
         operator.deny()

@@ -19,7 +19,9 @@ UNREAD: Final = re.compile(r"^◌ .*?(?:\d (?:more )?lines?\b|read on$)")
 """The status line, which may be cut, while something is left to read."""
 _TIMES_SAME: Final = 2
 """So often nothing changes at the end of the list."""
-_MOST_PAGES: Final = 80
+_MOST_PAGES: Final = 200
+COUNTED: Final = 0.25
+"""A line counts as read once it stayed on screen for a moment."""
 _TIMES_MOVED: Final = 4
 _READING_SECONDS: Final = 1.5
 """After this, lines that are still to be read will not count as read by themselves."""
@@ -131,9 +133,8 @@ class Operator:
         for _ in range(_MOST_PAGES):
             if not UNREAD.search(status(self.terminal)):
                 return
-            before = self.terminal.text
             self.terminal.press(ENTER)
-            changed(self.terminal, before)
+            self.terminal.still(COUNTED)
 
     def approve(self, before_confirming: Callable[[], object] = lambda: None) -> bool:
         """Approves what is on screen, and confirms it; False if the console does not accept it."""
