@@ -14,7 +14,7 @@ from typing import Final
 from aileron_tui.core.errors import AileronError
 
 SOCKET_FILE: Final = "gate.sock"
-BACKLOG: Final = 128
+BACKLOG: Final = 1024
 
 _MAX_PATH_BYTES: Final = 103
 """The longest path that every system accepts: macOS has room for 104 bytes with the final zero, Linux for 108."""
