@@ -153,6 +153,10 @@ class GateRequest:
         state = compact_json(self._state_json(instance, head) | more)
         return b"".join((memoryview(self._current()[2])[:-1], b",", memoryview(state)[1:]))
 
+    def render(self) -> None:
+        """Builds what approvers are shown; it is cached. May be called in any thread."""
+        self._current()
+
     def forget_rendered(self) -> None:
         """Frees the memory for what approvers are shown; it is built again if it is needed."""
         self._rendered = None
@@ -173,7 +177,11 @@ class GateRequest:
         return item
 
     def _current(self) -> tuple[Prompt, JsonObject, bytes]:
-        """Returns the prompt, its JSON, and that as bytes, built once per revision."""
+        """Returns the prompt, its JSON, and that as bytes, built once per revision.
+
+        The key is read first: a change of the request while this runs in another thread also increases the revision,
+        so what was built from a mixture of old and new is never used.
+        """
         key = (self.revision, id(self.call))
         if self._rendered is None or self._rendered[0] != key:
             prompt = self.prompt_for(self.call, self.preview)
