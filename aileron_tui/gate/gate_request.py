@@ -91,7 +91,7 @@ class GateRequest:
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     end_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _rendered: "tuple[tuple[int, int], Prompt, JsonObject, bytes] | None" = None
+    _rendered: "tuple[tuple[int, int, datetime], Prompt, JsonObject, bytes] | None" = None
 
     @property
     def action(self) -> Action:
@@ -173,8 +173,8 @@ class GateRequest:
         return item
 
     def _current(self) -> tuple[Prompt, JsonObject, bytes]:
-        """Returns the prompt, its JSON, and that as bytes, built once per revision."""
-        key = (self.revision, id(self.call))
+        """Returns the prompt, its JSON, and that as bytes, built once per revision and deadline."""
+        key = (self.revision, id(self.call), self.expires_at)
         if self._rendered is None or self._rendered[0] != key:
             prompt = self.prompt_for(self.call, self.preview)
             item = self._prompt_json(prompt)
@@ -195,6 +195,8 @@ class GateRequest:
             "prompt": prompt.fields(),
             "inputs": [asdict(field) for field in self.action.inputs],
         }
+        if self.deadline.latest:
+            item["extendable_until"] = timestamp(self.deadline.latest)
         if self.asker.session:
             item["session_id"] = self.asker.session
         if prompt.inputs:
@@ -213,12 +215,16 @@ class GateRequest:
     def pending_reply(self) -> JsonObject:
         """The reply that tells an agent to poll for the result."""
         message = f"{self._progress()} Poll for the result of {self.id}."
-        return {"status": self._status(), "approval_id": self.id, "message": message}
+        return self._status_json() | {"approval_id": self.id, "message": message}
 
     def poll_reply(self) -> JsonObject:
         """The reply to a poll while the request has no recorded end."""
-        status: JsonObject = {"status": self._status()}
+        status = self._status_json()
         return status | {"message": self._progress()} if self.unrecorded else status
+
+    def _status_json(self) -> JsonObject:
+        status: JsonObject = {"status": self._status()}
+        return status | {"expires_at": timestamp(self.expires_at)} if self.is_waiting else status
 
     def _status(self) -> str:
         return "running" if self.state in (RequestState.APPROVED, RequestState.RUNNING) else "pending_approval"

@@ -20,7 +20,7 @@ from aileron_tui.gate.request_ends import LONGEST_ERROR
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.history_filter import HistoryFilter
 from aileron_tui.ledger.recorded_decision import decision_of
-from aileron_tui.ledger.request_deadline import read_deadline
+from aileron_tui.ledger.request_deadline import current_deadline
 from aileron_tui.ledger.store import EntryDraft, LedgerReader, StoredResult
 
 _KEEP_DELIVERED: Final = timedelta(days=1)
@@ -68,7 +68,8 @@ async def forget_old_results(gate_state: GateState) -> None:
 
 def _is_late(gate_state: GateState, record: HistoryRecord) -> bool:
     """Whether the deadline passed while no gate was running. After a restart of the machine it always has."""
-    deadline = read_deadline(gate_state.reader.of_request(record.id)[0].body)
+    made, *later = gate_state.reader.of_request(record.id)
+    deadline = current_deadline(made, later)
     return deadline is not None and bool(deadline.passed(gate_state.latest_time(), gate_state.boot_clock))
 
 
@@ -102,7 +103,7 @@ def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRe
     entries = gate_state.reader.of_request(record.id)
     body = entries[0].body
     action = gate_state.installed.actions.get(record.action)
-    args, deadline = body.get("args"), read_deadline(body)
+    args, deadline = body.get("args"), current_deadline(entries[0], entries)
     if action is None or not isinstance(args, dict) or deadline is None:
         return None
     original_args = _original_args(gate_state.reader, body)

@@ -44,6 +44,7 @@ def read_gate_request(value: Json, instance: str = "", source: str = "") -> Requ
         state=RequestState(texts["state"]),
         requested_at=texts["requested_at"],
         expires_at=_text(value, "expires_at", optional=True),
+        extendable_until=_text(value, "extendable_until", optional=True),
         revision=revision if isinstance(revision, int) else 0,
         fetching=value.get("preview_state") == "fetching",
         instance=texts["instance"],
