@@ -2,11 +2,11 @@
 
 import asyncio
 import secrets
-from dataclasses import asdict, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
-from aileron_tui.core.action import Action
+from aileron_tui.core.action import Action, Input
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, unavailable_line
 from aileron_tui.core.prompt_rows import Row, input_rows
@@ -193,7 +193,7 @@ class GateRequest:
             "revision": self.revision,
             "digest": prompt.digest,
             "prompt": prompt.fields(),
-            "inputs": [asdict(field) for field in self.action.inputs],
+            "inputs": [_fields_of(input_) for input_ in self.action.inputs],
         }
         if self.deadline.latest:
             item["extendable_until"] = timestamp(self.deadline.latest)
@@ -244,4 +244,9 @@ def new_id(now: datetime) -> str:
 
 def _rows_json(rows: tuple[Row, ...]) -> Json:
     """Rows in Aileron's format, which omits empty and false values."""
-    return [{"label": row.label, **{key: item for key, item in asdict(row).items() if item}} for row in rows]
+    return [{"label": row.label, **{key: item for key, item in _fields_of(row).items() if item}} for row in rows]
+
+
+def _fields_of(value: Input | Row) -> JsonObject:
+    """The fields of a value that has no nested ones. `asdict` is ten times as slow, because it copies everything."""
+    return {name: getattr(value, name) for name in value.__slots__}
