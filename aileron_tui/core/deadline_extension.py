@@ -9,6 +9,7 @@ It extends nothing but the time to answer. What is approved is signed by the dec
 """
 
 import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -75,6 +76,15 @@ def objection(extension: Extension, request: str, expires: datetime, latest: dat
     if extension.expires != timestamp(next_deadline(expires, latest)):
         return f"the next deadline is {timestamp(next_deadline(expires, latest))}, not {extension.expires}"
     return ""
+
+
+def extended_words(names: Sequence[str]) -> str:
+    """How often a deadline was extended and by whom, from the name of each approver, or "" if it was not."""
+    if not names:
+        return ""
+    often = {1: "once", 2: "twice"}.get(len(names), f"{len(names)} times")
+    *others, last = dict.fromkeys(names)
+    return f"{often}, by {', '.join(others)} and {last}" if others else f"{often}, by {last}"
 
 
 def read_extension(payload: bytes) -> Extension:

@@ -36,7 +36,7 @@ class Request:
     `question` is the question to the operator, "" for the usual one about an action. `cautions` are shown with it, the
     most serious first. `reports_end` is False if the source never reports how the call ended. `abandoned` means that
     nobody waits for the answer any more, so an approval has no effect. `extendable_until` is the time to which the
-    deadline can be extended, "" if it cannot.
+    deadline can be extended, "" if it cannot, and `extended_by` names the approver of each extension so far.
     """
 
     id: str
@@ -62,10 +62,12 @@ class Request:
     reports_end: bool = True
     abandoned: bool = False
     extendable_until: str = ""
+    extended_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", frozen_object(self.fields))
         object.__setattr__(self, "cautions", tuple(self.cautions))
+        object.__setattr__(self, "extended_by", tuple(self.extended_by))
 
     @property
     def edit(self) -> JsonObject | None:

@@ -55,7 +55,7 @@ class DeadlineHandler:
         if state.is_late(request):
             return self._decisions.too_late(request)
         try:
-            extension = verify_extension(
+            extension, approver = verify_extension(
                 envelope, self._decisions.approvers(), instance=state.instance, request=request.id
             )
         except EnvelopeRefused as refused:
@@ -74,6 +74,7 @@ class DeadlineHandler:
             return replies.error(403, "not_admitted", str(error))
         except AileronError as error:
             return replies.not_recorded(error)
+        request.extended_by = (*request.extended_by, approver.name)
         self._requests.deadline_moved(request, deadline.moved_to(moment(extension.expires)))
         return Reply(200, {"item": state.request_json(request)})
 

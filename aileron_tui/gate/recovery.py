@@ -19,6 +19,7 @@ from aileron_tui.gate.op_runner import OpRunner
 from aileron_tui.gate.request_ends import LONGEST_ERROR
 from aileron_tui.gate.request_handler import RequestHandler
 from aileron_tui.ledger.history_filter import HistoryFilter
+from aileron_tui.ledger.history_pages import extended_by
 from aileron_tui.ledger.recorded_decision import decision_of
 from aileron_tui.ledger.request_deadline import current_deadline
 from aileron_tui.ledger.store import EntryDraft, LedgerReader, StoredResult
@@ -114,6 +115,7 @@ def _restored(gate_state: GateState, requests: RequestHandler, record: HistoryRe
         return None
     request = requests.new_request(action, args, _asker(record, body), owner(record), record.id)
     request.asked_at, request.deadline = datetime.fromisoformat(record.asked), deadline
+    request.extended_by = extended_by(entries, gate_state.reader)
     request.repeats, request.polled = str(body.get("after", "")), True
     if original_args != args:
         request.edited_from = request.prompt_for(gate_state.installed.resolve(action, original_args), None)

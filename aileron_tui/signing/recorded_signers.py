@@ -47,6 +47,6 @@ class RecordedSigners:
         """The extension and the signer's fingerprint, or what is wrong with the envelope."""
         try:
             signed = read_envelope(envelope)
-            return opened_extension(signed, self.approvers), signed.keyid
+            return opened_extension(signed, self.approvers)[0], signed.keyid
         except EnvelopeRefused as error:
             return _DAMAGE.get(error.reason, Damage.SIGNATURE), str(error)

@@ -9,6 +9,7 @@ import pytest
 from aileron_tui.core.deadline_extension import (
     PAYLOAD_TYPE,
     Extension,
+    extended_words,
     next_deadline,
     objection,
     read_extension,
@@ -77,6 +78,20 @@ def test_an_entry_that_is_not_valid_is_refused(envelope: object) -> None:
 def test_an_extension_adds_five_minutes_but_not_more_than_the_limit() -> None:
     assert next_deadline(EXPIRES, LATEST) == EXPIRES + timedelta(minutes=5)
     assert next_deadline(LATEST - timedelta(minutes=2), LATEST) == LATEST
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([], ""),
+        (["laptop"], "once, by laptop"),
+        (["laptop", "laptop"], "twice, by laptop"),
+        (["laptop", "desk", "laptop"], "3 times, by laptop and desk"),
+        (["a", "b", "c"], "3 times, by a, b and c"),
+    ],
+)
+def test_extensions_are_counted_with_the_names_of_the_approvers(names: list[str], words: str) -> None:
+    assert extended_words(names) == words
 
 
 def test_an_extension_fits_one_request_and_one_deadline() -> None:
