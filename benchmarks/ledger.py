@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from aileron_tui.core.deadline_extension import Extension, read_extension
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, Verdict, pae, read_statement
 from aileron_tui.core.entry_chain import GENESIS, Damage, Entry, encode, link
 from aileron_tui.core.entry_kinds import EntryKind
@@ -217,6 +218,10 @@ class _Unsigned:
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
         """Returns the statement unchecked."""
         return read_statement(read_envelope(envelope).payload), ""
+
+    def check_extension(self, envelope: Json) -> tuple[Extension, str] | tuple[Damage, str]:
+        """Returns the extension unchecked."""
+        return read_extension(read_envelope(envelope).payload), ""
 
 
 def _memory(path: Path) -> float:

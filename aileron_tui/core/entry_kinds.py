@@ -11,6 +11,7 @@ class EntryKind(StrEnum):
     """
 
     REQUESTED = "request.made"
+    EXTENDED = "request.extended"
     PREVIEWED = "preview.fetched"
     SHOWN = "prompt.shown"
     DECIDED = "decision.made"

@@ -53,6 +53,7 @@ class ApproverRoutes:
             Route("POST", f"{base}/batch/decide", RouteAccess.APPROVER, self.decide_batch),
             Route("GET", f"{base}/{{id}}", RouteAccess.APPROVER, self.show),
             Route("POST", f"{base}/{{id}}/decide", RouteAccess.APPROVER, self.decide),
+            Route("POST", f"{base}/{{id}}/extend", RouteAccess.APPROVER, self.extend),
             Route("POST", f"{base}/{{id}}/refresh", RouteAccess.APPROVER, self.refresh),
             Route("GET", f"{base}/{{id}}/fetched", RouteAccess.APPROVER, self.fetched),
             Route("GET", "/v1/history", RouteAccess.APPROVER, self.history),
@@ -119,6 +120,15 @@ class ApproverRoutes:
         body = await http_request.body(http_request.limits.decision_bytes, _DECISION_FIELDS)
         reply = await self._gate.decide(http_request.path_params["id"], body)
         http_request.session.refusal_limit.charge(_is_recorded_refusal(reply.body))
+        return reply_response(reply)
+
+    async def extend(self, http_request: HttpRequest) -> Response:
+        """Accepts a signed extension of a deadline."""
+        http_request.query()
+        _check_limit(http_request.session.refusal_limit, "refused extensions")
+        body = await http_request.body(http_request.limits.session_bytes, {"envelope"})
+        reply = await self._gate.extend(http_request.path_params["id"], body)
+        http_request.session.refusal_limit.charge(reply.status == 403)
         return reply_response(reply)
 
     async def decide_batch(self, http_request: HttpRequest) -> Response:

@@ -25,6 +25,7 @@ from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnd, RequestEnds
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.preview_entry import preview_body
+from aileron_tui.ledger.request_deadline import RequestDeadline
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 
 _MIN_WAIT_FOR_REMINDER: Final = 1.0
@@ -187,17 +188,29 @@ class RequestHandler:
         request.recorded.set_result(None)
         gate_state.feed.publish("pending", gate_state.encoded_request(request))
         left = gate_state.seconds_left(request)
-        gate_state.schedule(request, left, lambda: self.expire_if_late(request))
         half = (request.expires_at - request.asked_at).total_seconds() / 2
-        if half * 2 > _MIN_WAIT_FOR_REMINDER and left > half:
-            gate_state.schedule(request, left - half, lambda: self._remind(request))
+        self._start_timers(request, left, left - half)
         gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
+
+    def _start_timers(self, request: GateRequest, left: float, reminder: float) -> None:
+        """Schedules the end of a request and a reminder, both in seconds from now."""
+        self._gate_state.schedule(request, left, lambda: self.expire_if_late(request))
+        if reminder > 0 and left > _MIN_WAIT_FOR_REMINDER:
+            self._gate_state.schedule(request, reminder, lambda: self._remind(request))
+
+    def deadline_moved(self, request: GateRequest, deadline: RequestDeadline) -> None:
+        """Lets a request wait until a deadline that is already recorded, and reports it."""
+        request.deadline = deadline
+        self._gate_state.cancel_timers(request)
+        left = self._gate_state.seconds_left(request)
+        self._start_timers(request, left, left / 2)
+        self._gate_state.announce(request)
 
     def expire_if_late(self, request: GateRequest) -> None:
         """Ends a request whose deadline has passed. A timer can be early, because clocks are adjusted."""
         if request.is_waiting:
             if self._gate_state.is_late(request):
-                self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
+                self.expire(request)
             else:
                 left = max(_SHORTEST_TIMER, self._gate_state.seconds_left(request))
                 self._gate_state.schedule(request, left, lambda: self.expire_if_late(request))
@@ -206,7 +219,11 @@ class RequestHandler:
         """Ends every request whose deadline has passed; the timers do not run while the machine sleeps."""
         for request in self._gate_state.pending():
             if self._gate_state.is_late(request):
-                self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
+                self.expire(request)
+
+    def expire(self, request: GateRequest) -> None:
+        """Ends a request because nobody answered before its deadline."""
+        self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED, missed=request.deadline))
 
     def _remind(self, request: GateRequest) -> None:
         if request.state is RequestState.PENDING:
@@ -339,13 +356,16 @@ class RequestHandler:
         waiting = [request for request in self._gate_state.pending() if request.agent == agent]
         await asyncio.gather(*(self.end_unanswered(request, RequestState.WITHDRAWN, why) for request in waiting))
 
-    async def end_unanswered(self, request: GateRequest, state: RequestState, why: str = "") -> None:
+    async def end_unanswered(
+        self, request: GateRequest, state: RequestState, why: str = "", missed: RequestDeadline | None = None
+    ) -> None:
         """Ends a request that expired or was withdrawn, unless it was just answered.
 
-        `why` says why the gate withdrew it; by default the agent did.
+        `why` says why the gate withdrew it; by default the agent did. `missed` is the deadline of one that expired; if
+        another deadline was recorded meanwhile, the request waits on.
         """
         async with request.end_lock:
-            if request.state is not RequestState.PENDING:
+            if request.state is not RequestState.PENDING or missed not in (None, request.deadline):
                 return
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
             with contextlib.suppress(AileronError):

@@ -64,6 +64,9 @@ class RequestLookup(Protocol):
     def entry(self, seq: int) -> Entry | None:
         """The entry with this number, or None."""
 
+    def extensions(self, request: str) -> tuple[Entry, ...]:
+        """Every entry that extended the deadline of a request, in order."""
+
     def agent_changes(self) -> tuple[Entry, ...]:
         """Every entry that adds, rotates or revokes an agent, in order."""
 

@@ -1,12 +1,13 @@
 """Records of the history as a source sends them, checked, and their totals by day."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from datetime import date, datetime, timedelta
 from statistics import median
 from typing import Final
 
 from aileron_tui.core.daemon_kinds import filled_in, split_by_origin
+from aileron_tui.core.deadline_extension import extended_words
 from aileron_tui.core.edits import arg_rows
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
@@ -74,7 +75,7 @@ class ShownPrompt:
     """What the operator was shown, as far as it was kept; `note` says what was not.
 
     `inputs` are what the agent sent, `filled` what a daemon filled in. If an edited call was approved, `asked` and
-    `asked_fetched` are the rows of the original call.
+    `asked_fetched` are the rows of the original call. `extended` says how often the deadline was extended, and by whom.
     """
 
     inputs: tuple[Row, ...] = ()
@@ -84,6 +85,7 @@ class ShownPrompt:
     asked: tuple[Row, ...] | None = None
     asked_fetched: tuple[Row, ...] | None = None
     filled: tuple[Row, ...] = ()
+    extended: str = ""
 
 
 _TEXTS: Final = tuple(part.name for part in fields(HistoryRecord) if part.name not in ("seq", "took", "edited"))
@@ -141,6 +143,10 @@ def tally(requests: Iterable[SourcedRecord], today: date, days: int) -> tuple[Da
 
 def shown_in_request(request: Request) -> ShownPrompt:
     """What was shown, from a request that its source still holds."""
+    return replace(_shown_in_request(request), extended=extended_words(request.extended_by))
+
+
+def _shown_in_request(request: Request) -> ShownPrompt:
     prompt, original = request.prompt, request.edited_from
     inputs, filled = _by_origin(request, prompt)
     preview, asked = prompt.preview, _by_origin(request, original)[0] if original else None
@@ -159,6 +165,12 @@ def _by_origin(request: Request, prompt: Prompt) -> tuple[tuple[Row, ...], tuple
 
 def shown_in_ledger(past: JsonObject) -> ShownPrompt:
     """What was shown, from the entries of the ledger: the inputs, and at least a digest of the preview."""
+    names = past.get("extended_by")
+    extended = extended_words([str(name) for name in names]) if isinstance(names, list) else ""
+    return replace(_shown_in_ledger(past), extended=extended)
+
+
+def _shown_in_ledger(past: JsonObject) -> ShownPrompt:
     inputs: tuple[Row, ...] = ()
     fetched: tuple[Row, ...] = ()
     filled: tuple[Row, ...] = ()

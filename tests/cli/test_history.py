@@ -158,6 +158,15 @@ def test_show_says_when_a_signature_is_bad(ledger: Path, capsys: pytest.CaptureF
     assert "signature   BAD: decision refused, bad signature" in said(capsys, "show", "act-1")
 
 
+def test_show_says_when_an_extension_is_not_signed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene = Scene(home / "data" / "ledger.db")
+    scene.ask("act-1")
+    scene.forge(EntryKind.EXTENDED, "act-1", {"envelope": {}})
+    scene.close()
+    assert "extended    BAD: entry 3" in said(capsys, "show", "act-1")
+    assert "entry 3" in said(capsys, "verify", code=1)
+
+
 def test_a_good_ledger_verifies(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, "verify")
     assert text.startswith("good: 14 entries\n  head 14:sha256:")

@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -61,6 +62,7 @@ class ScriptedGate:
         self.name = name
         self.items = {item.id: item for item in items}
         self.decided: list[tuple[str, Verdict, str, JsonObject | None]] = []
+        self.extended: list[tuple[str, str]] = []
         self.trouble: AileronError | None = None
         self.down = False
         self.problem = ""
@@ -104,6 +106,15 @@ class ScriptedGate:
 
     def item(self, id_: str) -> Request:
         return self.items[id_]
+
+    def extend(self, request: Request) -> Request:
+        if self.trouble:
+            raise self.trouble
+        extension = request.extension(surface="console", now=datetime.now(UTC))
+        self.extended.append((request.id, extension.expires))
+        longer = replace(self.items[request.id], expires_at=extension.expires)
+        self.tell("updated", longer)
+        return longer
 
     def fetched(self, id_: str) -> Json:
         return {"id": id_, "snippet": "not in a row"}

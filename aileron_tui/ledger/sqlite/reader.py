@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from aileron_tui.core.entry_chain import Entry, decode
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonError
@@ -34,6 +35,10 @@ _ENTRY: Final = "SELECT CAST(ifnull(data, '') AS BLOB) FROM entries WHERE seq = 
 _OF_REQUEST: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB)"
     " FROM steps s JOIN entries e ON e.seq = s.seq WHERE s.request = ? ORDER BY s.seq"
+)
+_OF_REQUEST_WITH: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB)"
+    " FROM steps s JOIN entries e ON e.seq = s.seq WHERE s.request = ? AND instr(e.data, ?) ORDER BY s.seq"
 )
 _KEY_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM keys k JOIN entries e ON e.seq = k.seq ORDER BY k.seq"
@@ -105,6 +110,13 @@ class SqliteView:
         """Every entry about a request, in order."""
         with translating(self.path):
             return tuple(read_entry(self.path, *row) for row in self.db.execute(_OF_REQUEST, (request,)))
+
+    def extensions(self, request: str) -> tuple[Entry, ...]:
+        """Every entry that extended the deadline of a request, in order. The text may occur in other entries too."""
+        with translating(self.path):
+            rows = self.db.execute(_OF_REQUEST_WITH, (request, EntryKind.EXTENDED.encode()))
+            found = (read_entry(self.path, *row) for row in rows)
+            return tuple(entry for entry in found if entry.kind == EntryKind.EXTENDED)
 
     def standing(self, request: str) -> RequestStanding | None:
         """The state of a request according to the index, or None if it was never made."""
