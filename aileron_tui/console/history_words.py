@@ -7,7 +7,7 @@ from textual.content import Content
 
 from aileron_tui.console.render import MUTED, STRONG, WARNING, foreign_line, trusted
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.outcomes import OUTCOMES
+from aileron_tui.core.outcome_words import outcome_glyph
 from aileron_tui.core.visible_text import short
 from aileron_tui.runtime.errors import NoGate, NoReply
 from aileron_tui.surface.history_query import HistoryQuery
@@ -79,6 +79,6 @@ def incomplete_line(missing: Mapping[str, AileronError]) -> Content:
 
 
 def outcome_filter(outcome: str) -> Content:
-    """The outcome by which the list is filtered."""
-    glyph, word = OUTCOMES.get(outcome, ("", "all"))
-    return trusted("outcome ", MUTED) + trusted(f"{glyph} {word}".strip(), STRONG if glyph else "")
+    """The outcome by which the list is filtered, "" for all."""
+    words = f"{outcome_glyph(outcome)} {outcome}".strip()
+    return trusted("outcome ", MUTED) + trusted(words or "all", STRONG if words else "")

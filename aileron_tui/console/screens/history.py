@@ -11,12 +11,12 @@ from typing import ClassVar, Final
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, Horizontal, Vertical
+from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from aileron_tui.console import history_words as words
 from aileron_tui.console.history_loader import HistoryLoader, PageFailed, PageLoaded
@@ -27,17 +27,16 @@ from aileron_tui.console.key_table import BY_ID, bindings
 from aileron_tui.console.render import MUTED, trusted
 from aileron_tui.console.timers import call_after
 from aileron_tui.console.widgets.chart import MAX_DAYS, Chart
+from aileron_tui.console.widgets.history_search import HistorySearch
 from aileron_tui.console.widgets.history_table import Columns, HistoryTable
 from aileron_tui.console.widgets.key_line import KeyLine
-from aileron_tui.console.widgets.limited_input import LimitedInput
 from aileron_tui.console.widgets.request_detail import RequestDetail
 from aileron_tui.core.errors import AileronError
-from aileron_tui.core.outcomes import OUTCOMES
 from aileron_tui.core.request import Request
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import inline
 from aileron_tui.files.paths import bundled
-from aileron_tui.surface.history_query import LONGEST, HistoryQuery, SearchError
+from aileron_tui.surface.history_query import SearchError
 from aileron_tui.surface.history_reader import HistoryReader
 from aileron_tui.surface.history_records import (
     HistoryPage,
@@ -48,7 +47,6 @@ from aileron_tui.surface.history_records import (
     typical,
 )
 
-SEARCH_DELAY: Final = 0.25
 DETAIL_DELAY: Final = 0.15
 MIN_WIDTH_SIDE_BY_SIDE: Final = 110
 MIN_WIDTH_STACKED: Final = 60
@@ -90,17 +88,11 @@ class HistoryScreen(Screen[None]):
         self._message = trusted("")
         self._detail: HistoryScreen.DetailLoaded | None = None
         self._chart_chosen: bool | None = None
-        self._search_timer: Timer | None = None
         self._detail_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="history-title")
-        with Horizontal(id="history-search"):
-            yield Static(trusted("/", MUTED), id="history-slash")
-            yield LimitedInput(
-                placeholder="search, such as recap since:7d", id="history-words", compact=True, max_length=LONGEST
-            )
-            yield Static(id="history-outcome")
+        yield HistorySearch()
         yield Static(id="history-trouble")
         yield Chart()
         with Container(id="history-panes"):
@@ -189,7 +181,6 @@ class HistoryScreen(Screen[None]):
         table.show_end_note(words.end_note(state))
         self.query_one("#history-title", Static).update(words.title(state, self._message, self._heading))
         self.query_one("#history-empty", Static).update(words.empty_text(state))
-        self.query_one("#history-outcome", Static).update(words.outcome_filter(loader.query.outcome))
         self.set_class(not table.records, "-empty")
         self.set_class(not table.records and loader.query.all, "-blank")
 
@@ -199,40 +190,21 @@ class HistoryScreen(Screen[None]):
 
     # search
 
-    @on(Input.Changed, "#history-words")
-    def _typed(self) -> None:
-        if self._search_timer:
-            self._search_timer.stop()
-        self._search_timer = call_after(self, SEARCH_DELAY, self._search)
-
-    @on(Input.Submitted, "#history-words")
-    def _submitted(self) -> None:
-        self._search()
-        self.query_one(HistoryTable).focus()
-
-    def _search(self, outcome: str | None = None) -> None:
-        if self._search_timer:
-            self._search_timer.stop()
-        text = self.query_one("#history-words", Input).value
-        query = HistoryQuery(text, self._loader.query.outcome if outcome is None else outcome)
-        if query != self._loader.query or isinstance(self._loader.error, SearchError):
+    def on_history_search_asked(self, event: HistorySearch.Asked) -> None:
+        """Starts the search, unless its results are on screen already."""
+        if event.query != self._loader.query or isinstance(self._loader.error, SearchError):
             self._message = trusted("")
-            self._loader.search(query)
+            self._loader.search(event.query)
+        if event.submitted:
+            self.query_one(HistoryTable).focus()
 
     def action_search(self) -> None:
         """Focuses the search field."""
-        self.query_one("#history-words", Input).focus()
+        self.query_one(HistorySearch).start_typing()
 
-    @on(events.Click, "#history-slash")
-    def _slash_clicked(self) -> None:
-        self.action_search()
-
-    @on(events.Click, "#history-outcome")
-    def action_outcome(self) -> None:
-        """Filters the list by the next outcome."""
-        choices = ["", *OUTCOMES]
-        index = choices.index(self._loader.query.outcome)
-        self._search(choices[(index + 1) % len(choices)])
+    def action_outcome(self, steps: int) -> None:
+        """Filters the list by the next outcome, or by the one before."""
+        self.query_one(HistorySearch).step_outcome(steps)
 
     # moving
 
@@ -367,16 +339,14 @@ class HistoryScreen(Screen[None]):
 
     def action_back(self) -> None:
         """Closes the details, then clears the search, then closes the screen."""
-        field = self.query_one("#history-words", Input)
-        if field.has_focus:
-            field.value = ""
-            self._search()
+        search = self.query_one(HistorySearch)
+        if search.is_typing:
+            search.clear(outcome=False)
             self.query_one(HistoryTable).focus()
         elif self.has_class("-detail"):
             self.action_open()
         elif not self._loader.query.all:
-            field.value = ""
-            self._search("")
+            search.clear(outcome=True)
         else:
             self.dismiss()
 
