@@ -272,9 +272,10 @@ SEARCH: Final = (
     ("until:", "Asked before then."),
     ("outcome:approved", "All that was allowed, however it ended."),
     (
-        "outcome:",
-        "done, failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting or running.",
+        "outcome:done",
+        "Also failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running.",
     ),
+    ("outcome:allowed-by-a-rule", "Allowed by a rule, without asking."),
     ("agent:", "The name of the agent's token."),
     ("action:", "The name of the action or tool."),
     ("surface:", "Where it was answered: tui, cli, elsewhere."),

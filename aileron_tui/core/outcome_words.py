@@ -9,7 +9,14 @@ from aileron_tui.core.states import RequestState
 APPROVED: Final = "approved"
 """Finds every request that was allowed, however it ended."""
 
-_ALLOWED: Final = (
+BY_RULE: Final = "by_rule"
+"""Stands in a filter for every request that a rule allowed; it is not a state."""
+RULE_SURFACE: Final = "rule"
+"""Recorded as the surface of an answer that a rule gave."""
+
+_ALLOWED_BY_RULE: Final = "allowed by a rule"
+
+ALLOWED: Final = (
     RequestState.APPROVED,
     RequestState.RUNNING,
     RequestState.EXECUTED,
@@ -19,21 +26,22 @@ _ALLOWED: Final = (
 )
 _UNDER_WAY: Final = (RequestState.APPROVED, RequestState.RUNNING)
 
-OUTCOME_FILTERS: Final[Mapping[str, tuple[RequestState, ...]]] = {
-    APPROVED: _ALLOWED,
+OUTCOME_FILTERS: Final[Mapping[str, tuple[str, ...]]] = {
+    APPROVED: ALLOWED,
     **{STATE_WORDS[state].word: (state,) for state in STATE_WORDS if state not in _UNDER_WAY},
     STATE_WORDS[RequestState.RUNNING].word: _UNDER_WAY,
+    _ALLOWED_BY_RULE: (BY_RULE,),
 }
-"""The states that each word finds, in the order in which the console offers the words."""
+"""The states that each word finds, or BY_RULE, in the order in which the console offers the words."""
 
 # A daemon's request that was approved and has not ended is shown as one of these.
 _ALIASES: Final = {"allowed": _UNDER_WAY, "no news": _UNDER_WAY}
 
 
-def states_of(word: str) -> tuple[RequestState, ...]:
-    """The states that a word finds, () if it is not known. `nobody-answered` is the same as `nobody answered`.
+def states_of(word: str) -> tuple[str, ...]:
+    """What a word finds, as in OUTCOME_FILTERS, () if it is not known.
 
-    The names of states, such as `executed`, are known too.
+    `nobody-answered` is the same as `nobody answered`. The names of states, such as `executed`, are known too.
     """
     plain = " ".join(word.lower().replace("-", " ").split())
     if found := OUTCOME_FILTERS.get(plain) or _ALIASES.get(plain):

@@ -194,6 +194,20 @@ def test_show_tells_the_story_and_checks_the_signature(ledger: Path, capsys: pyt
     assert said(capsys, "show", "act-9", code=5) == ""
 
 
+def test_show_says_that_a_preview_was_not_kept_and_how_to_keep_it(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = Scene(home / "data" / "ledger.db")
+    scene.ask("act-1")
+    scene.ledger.append(EntryKind.PREVIEWED, {"digest": DIGEST}, "act-1")
+    scene.ask("act-2")
+    scene.close()
+    text = " ".join(said(capsys, "show", "act-1").split())
+    assert "The preview that was shown was not kept" in text
+    assert "keep_previews = true under [policy]" in text
+    assert "not kept" not in said(capsys, "show", "act-2")
+
+
 def test_show_says_when_a_signature_is_bad(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with tampering(ledger) as db:
         data = db.execute("SELECT data FROM entries WHERE seq = 5").fetchone()[0]

@@ -133,7 +133,7 @@ async def test_the_outcome_can_be_chosen_forward_and_backward() -> None:
         await pilot.press("O", "O", "O")
         await wait_until(pilot, lambda: len(table.records) == 40)
         await pilot.press("O")
-        await wait_until(pilot, lambda: "outcome … running" in text(app) and not table.records)
+        await wait_until(pilot, lambda: "outcome allowed by a rule" in text(app) and not table.records)
         await pilot.press("escape")
         await wait_until(pilot, lambda: "outcome all" in text(app) and len(table.records) == 40)
 

@@ -49,6 +49,8 @@ def plans(reader: SqliteReader, wanted: HistoryFilter, before: int | None) -> tu
         HistoryFilter(agents=("codex",), outcomes=APPROVED),
         HistoryFilter(actions=("send-draft",), outcomes=APPROVED, since=SINCE),
         HistoryFilter(surfaces=("tui",), agents=("claude",), actions=("send-draft",)),
+        HistoryFilter(outcomes=("by_rule",)),
+        HistoryFilter(signer="SHA256:x"),
         HistoryFilter(text="claude", outcomes=APPROVED, since=SINCE),
     ],
     ids=str,
@@ -75,6 +77,8 @@ def test_the_unfiltered_list_is_read_in_its_own_order(reader: SqliteReader) -> N
         (HistoryFilter(outcomes=("executed",), agents=("codex",)), "requests_by_agent"),
         (HistoryFilter(outcomes=("denied",), agents=("claude",)), "requests_by_outcome"),
         (HistoryFilter(outcomes=APPROVED, surfaces=("page",)), "requests_by_surface"),
+        (HistoryFilter(outcomes=("by_rule",)), "requests_by_surface"),
+        (HistoryFilter(signer="SHA256:x"), "requests_by_signer"),
     ],
 )
 def test_the_index_that_finds_the_fewest_is_used(reader: SqliteReader, wanted: HistoryFilter, index: str) -> None:

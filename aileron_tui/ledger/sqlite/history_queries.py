@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 from aileron_tui.core.history_record import HistoryRecord
+from aileron_tui.core.outcome_words import ALLOWED, BY_RULE, RULE_SURFACE
 from aileron_tui.ledger.history_filter import HistoryFilter
 
 # Only names written in this module are joined into queries; every value is bound.
@@ -19,6 +20,9 @@ _LAST_UNTIL: Final = "SELECT max(+seq) FROM requests WHERE asked < ?"
 _RANGE: Final = "SELECT min(+seq), max(+seq) FROM requests WHERE asked >= ? AND asked < ?"
 _COUNT_SINCE: Final = "SELECT count(*) FROM (SELECT 1 FROM requests WHERE asked >= ? LIMIT ?)"
 _NO_NUMBER: Final = 2**63 - 1
+
+# The conditions of the partial index must be written out for SQLite to use it.
+_BY_SIGNER: Final = "r.signer = ? AND r.signer != '' AND r.surface != 'rule'"
 
 _COUNTED: Final = 2000
 _FEW: Final = 20_000
@@ -80,21 +84,35 @@ def _query(db: sqlite3.Connection, wanted: HistoryFilter, before: int | None) ->
     if before is not None:
         clauses.append(f"{key} < ?")
         values.append(before)
+    if wanted.signer:
+        clauses.append(_BY_SIGNER)
+        values.append(wanted.signer)
+    if BY_RULE in wanted.outcomes:
+        clauses.append(_or_by_rule(wanted.outcomes, values, indexed=not by_words))
     lists = {
-        "outcome": wanted.outcomes,
+        "outcome": () if BY_RULE in wanted.outcomes else wanted.outcomes,
         "surface": wanted.surfaces,
         "action": wanted.actions,
         "agent": wanted.agents,
     }
     chosen = {column: choices for column, choices in lists.items() if choices}
-    indexed = "" if by_words else _rarest(db, chosen)
+    indexed = "" if by_words or wanted.signer or BY_RULE in wanted.outcomes else _rarest(db, chosen)
     for column, choices in chosen.items():
         name = f"r.{column}" if column == indexed else f"+r.{column}"
         clauses.append(f"{name} IN ({', '.join('?' * len(choices))})")
         values.extend(choices)
     _time(db, wanted, key, clauses, values)
     where = ("WHERE", " AND ".join(clauses)) if clauses else ()
-    return " ".join((_SELECT, source, *where, "ORDER BY", key, "DESC")), values
+    return " ".join((_SELECT, source, *where, "ORDER BY", "r.decided" if wanted.signer else key, "DESC")), values
+
+
+def _or_by_rule(outcomes: Sequence[str], values: list[object], *, indexed: bool) -> str:
+    """The condition for requests that a rule allowed, or that have one of the other outcomes."""
+    states = [outcome for outcome in outcomes if outcome != BY_RULE]
+    surface = "r.surface" if indexed and not states else "+r.surface"
+    values.extend((RULE_SURFACE, *ALLOWED, *states))
+    by_rule = f"{surface} = ? AND +r.outcome IN ({', '.join('?' * len(ALLOWED))})"
+    return f"({by_rule} OR +r.outcome IN ({', '.join('?' * len(states))}))" if states else by_rule
 
 
 def _rarest(db: sqlite3.Connection, chosen: Mapping[str, Sequence[str]]) -> str:
