@@ -2,11 +2,11 @@
 
 import asyncio
 import secrets
-from dataclasses import asdict, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
-from aileron_tui.core.action import Action
+from aileron_tui.core.action import Action, Input
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, unavailable_line
 from aileron_tui.core.prompt_rows import Row, input_rows
@@ -153,6 +153,10 @@ class GateRequest:
         state = compact_json(self._state_json(instance, head) | more)
         return b"".join((memoryview(self._current()[2])[:-1], b",", memoryview(state)[1:]))
 
+    def render(self) -> None:
+        """Builds what approvers are shown; it is cached. May be called in any thread."""
+        self._current()
+
     def forget_rendered(self) -> None:
         """Frees the memory for what approvers are shown; it is built again if it is needed."""
         self._rendered = None
@@ -173,7 +177,11 @@ class GateRequest:
         return item
 
     def _current(self) -> tuple[Prompt, JsonObject, bytes]:
-        """Returns the prompt, its JSON, and that as bytes, built once per revision."""
+        """Returns the prompt, its JSON, and that as bytes, built once per revision.
+
+        The key is read first: a change of the request while this runs in another thread also increases the revision,
+        so what was built from a mixture of old and new is never used.
+        """
         key = (self.revision, id(self.call))
         if self._rendered is None or self._rendered[0] != key:
             prompt = self.prompt_for(self.call, self.preview)
@@ -193,7 +201,7 @@ class GateRequest:
             "revision": self.revision,
             "digest": prompt.digest,
             "prompt": prompt.fields(),
-            "inputs": [asdict(field) for field in self.action.inputs],
+            "inputs": [_fields_of(input_) for input_ in self.action.inputs],
         }
         if self.asker.session:
             item["session_id"] = self.asker.session
@@ -238,4 +246,9 @@ def new_id(now: datetime) -> str:
 
 def _rows_json(rows: tuple[Row, ...]) -> Json:
     """Rows in Aileron's format, which omits empty and false values."""
-    return [{"label": row.label, **{key: item for key, item in asdict(row).items() if item}} for row in rows]
+    return [{"label": row.label, **{key: item for key, item in _fields_of(row).items() if item}} for row in rows]
+
+
+def _fields_of(value: Input | Row) -> JsonObject:
+    """The fields of a value that has no nested ones. `asdict` is ten times as slow, because it copies everything."""
+    return {name: getattr(value, name) for name in value.__slots__}

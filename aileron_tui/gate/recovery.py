@@ -7,7 +7,7 @@ from typing import Final
 from aileron_tui.core.agent_names import DEFAULT_AGENT
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
-from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.jsontext import JsonObject, canonical
 from aileron_tui.core.prompt import Asker
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp
@@ -166,7 +166,9 @@ def _call_of(gate_state: GateState, record: HistoryRecord) -> str:
     """The fingerprint of the call that made a request, or "" if its inputs are not known."""
     body = gate_state.reader.of_request(record.id)[0].body
     args = body.get("args")
-    return fingerprint(owner(record), _asker(record, body), record.action, args) if isinstance(args, dict) else ""
+    if not isinstance(args, dict):
+        return ""
+    return fingerprint(owner(record), _asker(record, body), record.action, canonical(args))
 
 
 def _end_kind(result: StoredResult) -> EntryKind:

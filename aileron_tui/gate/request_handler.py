@@ -20,6 +20,7 @@ from aileron_tui.gate.agent_turns import end_turn
 from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import FetchedPreview, GateRequest, PreviewState, new_id
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
+from aileron_tui.gate.large_values import work_on
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnd, RequestEnds
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
@@ -40,7 +41,7 @@ class RequestHandler:
     async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
         """Joins an identical open request, delivers a result that was never fetched, or creates a new request."""
         gate_state = self._gate_state
-        call = fingerprint(agent, asker, action.name, args)
+        call = fingerprint(agent, asker, action.name, canonical(args))
         try:
             if call not in gate_state.open_by_call:
                 result = self.ends.undelivered(call)
@@ -110,9 +111,10 @@ class RequestHandler:
         """Creates a request for a call; does not record it yet."""
         now, installed = self._gate_state.clock(), self._gate_state.installed
         call = installed.resolve(action, args)
+        canonical_args = canonical(call.args)
         return GateRequest(
             id=id_ or new_id(now),
-            fingerprint=fingerprint(agent, asker, action.name, call.args),
+            fingerprint=fingerprint(agent, asker, action.name, canonical_args),
             agent=agent,
             call=call,
             asker=asker,
@@ -121,7 +123,7 @@ class RequestHandler:
             asked_at=now,
             deadline=self._gate_state.deadline_for(action),
             preview_state=PreviewState.FETCHING if action.approval.preview else PreviewState.NONE,
-            size=len(canonical(call.args)),
+            size=len(canonical_args),
         )
 
     async def _record_and_open(self, request: GateRequest) -> None:
@@ -146,7 +148,7 @@ class RequestHandler:
         """Builds what approvers are shown while the disk is busy; it is cached. Returns why that is not possible."""
         await asyncio.sleep(0)
         try:
-            self._gate_state.encoded_request(request)
+            await work_on(request.size, lambda: self._gate_state.encoded_request(request))
         except Exception as error:  # noqa: BLE001  # the request is being recorded and must be ended
             return error
         return None
@@ -228,6 +230,7 @@ class RequestHandler:
                 return  # if the call was resolved again meanwhile, its own preview is on its way
             request.fetched, request.preview_state, request.edit = fetched, PreviewState.READY, None
             request.revision += 1
+            await work_on(request.size, request.render)
         try:
             await self.record_shown([request])
         except AileronError as error:
