@@ -8,7 +8,7 @@ from typing import Final
 from aileron_tui.ledger.errors import LedgerDamaged, LedgerNewer
 
 APPLICATION: Final = 0x41494C45  # "AILE"
-INDEX_VERSION: Final = "4"
+INDEX_VERSION: Final = "5"
 
 _ENTRIES: Final = """
 CREATE TABLE entries (
@@ -70,6 +70,7 @@ CREATE INDEX requests_by_action ON requests (action, seq);
 CREATE INDEX requests_by_outcome ON requests (outcome, seq);
 CREATE INDEX requests_by_agent ON requests (agent, seq);
 CREATE INDEX requests_by_surface ON requests (surface, seq);
+CREATE INDEX requests_by_signer ON requests (signer, decided) WHERE signer != '' AND surface != 'rule';
 CREATE VIRTUAL TABLE search USING fts5 (
     action, connector, agent, says, inputs, reason, outcome, edits, columnsize = 0,
     tokenize = 'unicode61 remove_diacritics 2'

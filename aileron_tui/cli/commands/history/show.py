@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.entry_chain import Damage, Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
-from aileron_tui.core.jsontext import JsonObject, plain
+from aileron_tui.core.jsontext import Json, JsonObject, plain
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outcome
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.time_words import span
@@ -23,6 +23,7 @@ from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import Visible, block, inline
 from aileron_tui.ledger import history_pages
 from aileron_tui.signing.recorded_signers import RecordedSigners
+from aileron_tui.surface.history_records import shown_in_ledger
 
 _INDENT: Final = " " * 14
 
@@ -45,13 +46,15 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         more: JsonObject = {"signature": signature, "extended": extended, "edit": edit, "entries": [*listed]}
         print_json({**fields(record), **more})
         return OK
-    _print_record(record, signature, extended, edit)
+    _print_record(record, signature, extended, edit, _not_kept(entries))
     for entry in entries:
         _print_entry(entry)
     return OK
 
 
-def _print_record(record: HistoryRecord, signature: str, extended: str, edit: JsonObject | None) -> None:
+def _print_record(
+    record: HistoryRecord, signature: str, extended: str, edit: JsonObject | None, not_kept: str
+) -> None:
     glyph, word = outcome(record)
     write(sys.stdout, f"{glyph} {word}: {inline(record.action)}", indent=_INDENT)
     about = {
@@ -68,6 +71,7 @@ def _print_record(record: HistoryRecord, signature: str, extended: str, edit: Js
         "error": record.error,
         "signature": signature,
         "note": unknown_outcome(record, utc_now()),
+        "not kept": not_kept,
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
     }
     for name, value in about.items():
@@ -75,6 +79,12 @@ def _print_record(record: HistoryRecord, signature: str, extended: str, edit: Js
             write(sys.stdout, f"  {name:<10}  {inline(value)}", indent=_INDENT)
     if edit:
         sys.stdout.write("".join(f"{line}\n" for line in _edit_lines(edit)))
+
+
+def _not_kept(entries: Sequence[Entry]) -> str:
+    """What was shown and is not in the ledger, and how to keep it."""
+    listed: list[Json] = [{"kind": entry.kind, "body": entry.body} for entry in entries]
+    return shown_in_ledger({"entries": listed}).note
 
 
 def _edit_lines(edit: JsonObject) -> Iterator[Visible]:
