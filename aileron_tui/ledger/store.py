@@ -67,6 +67,12 @@ class RequestLookup(Protocol):
     def agent_changes(self) -> tuple[Entry, ...]:
         """Every entry that adds, rotates or revokes an agent, in order."""
 
+    def key_changes(self) -> tuple[Entry, ...]:
+        """Every entry that changes who may approve, in order."""
+
+    def rule_changes(self, id_: str = "") -> tuple[Entry, ...]:
+        """Every entry that makes or ends a rule, or this rule, in order."""
+
 
 class LedgerView(RequestLookup, Protocol):
     """What can be read from a ledger. Use it from one thread at a time."""
@@ -97,14 +103,14 @@ class LedgerView(RequestLookup, Protocol):
     def unfinished(self, most: int) -> tuple[str, ...]:
         """The ids of daemons' requests that were approved and whose end is not known, newest first."""
 
-    def key_changes(self) -> tuple[Entry, ...]:
-        """Every entry that changes who may approve, in order."""
-
     def last_key_change(self) -> int:
         """The number of the last entry that changed who may approve, or 0."""
 
     def last_agent_change(self) -> int:
         """The number of the last entry that added, rotated or revoked an agent, or 0."""
+
+    def last_rule_change(self) -> int:
+        """The number of the last entry that made or ended a rule, or 0."""
 
     def nonce_used(self, nonce: str) -> bool:
         """Whether a recorded decision has this nonce."""

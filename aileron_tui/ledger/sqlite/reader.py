@@ -41,6 +41,13 @@ _KEY_CHANGES: Final = (
 _AGENT_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM agents a JOIN entries e ON e.seq = a.seq ORDER BY a.seq"
 )
+_RULE_CHANGES: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq ORDER BY r.seq"
+)
+_CHANGES_OF_RULE: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM rules r JOIN entries e ON e.seq = r.seq"
+    " WHERE r.id = ? ORDER BY r.seq"
+)
 
 _NEWEST: Final = "SELECT seq, CAST(ifnull(data, '') AS BLOB) FROM entries ORDER BY seq DESC"
 _NEWEST_WITH: Final = "SELECT seq, CAST(ifnull(data, '') AS BLOB) FROM entries WHERE instr(data, ?) ORDER BY seq DESC"
@@ -149,6 +156,17 @@ class SqliteView:
         """The number of the last entry that added, rotated or revoked an agent, 0 if there is none."""
         with translating(self.path):
             return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM agents").fetchone()[0])
+
+    def rule_changes(self, id_: str = "") -> tuple[Entry, ...]:
+        """Every entry that makes or ends a rule, or this rule, in order."""
+        with translating(self.path):
+            rows = self.db.execute(_CHANGES_OF_RULE, (id_,)) if id_ else self.db.execute(_RULE_CHANGES)
+            return tuple(read_entry(self.path, *row) for row in rows)
+
+    def last_rule_change(self) -> int:
+        """The number of the last entry that made or ended a rule, 0 if there is none."""
+        with translating(self.path):
+            return int(self.db.execute("SELECT coalesce(max(seq), 0) FROM rules").fetchone()[0])
 
     def nonce_used(self, nonce: str) -> bool:
         """Whether a recorded decision has this nonce."""
