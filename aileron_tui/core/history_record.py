@@ -36,6 +36,13 @@ class HistoryRecord:
     rule: str = ""
 
     @property
+    def answered(self) -> str:
+        """How the request was answered, in a few words: the surface, or which rule did it."""
+        if not self.rule:
+            return self.surface
+        return f"{'denied' if self.outcome == 'denied' else 'allowed'} by a rule ({self.rule})"
+
+    @property
     def asked_by(self) -> str:
         """Who asked, in a few words: the agent, or else its claim, marked as one."""
         return self.agent or (f'says "{self.says}"' if self.says else "")

@@ -8,6 +8,7 @@ A name that is only mentioned is found too; then a rule spares no prompt, which 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -118,7 +119,12 @@ def _pattern(names: Iterable[str]) -> str:
     return rf"(?<!{_OUTSIDE})(?:{'|'.join(map(re.escape, names))})(?=[. ]*(?:$|[^\w.~$%+@ -]|\s))"
 
 
-_PROTECTED: Final = re.compile("|".join(f"({_pattern(names)})" for names in _NAMES.values()))
+@cache
+def _protected() -> re.Pattern[str]:
+    """One group for each kind of file. It is compiled when it is first needed, which takes some milliseconds."""
+    return re.compile("|".join(f"({_pattern(names)})" for names in _NAMES.values()))
+
+
 _KINDS: Final = tuple(_NAMES)
 
 
@@ -129,7 +135,7 @@ def protected_path(text: str, own: Iterable[str] = ()) -> str:
     where a tool would write, its resolved path must be checked as well as the path as it was written.
     """
     for form in _forms(text):
-        if found := _PROTECTED.search(form):
+        if found := _protected().search(form):
             return _KINDS[found.lastindex - 1] if found.lastindex else _OWN
         for folder in own:
             name = _normal(folder).rstrip("/")

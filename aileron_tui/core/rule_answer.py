@@ -58,8 +58,8 @@ def read_answer(body: JsonObject) -> RuleAnswer:
     return RuleAnswer(made=made, verdict=RuleVerdict(verdict), **texts)
 
 
-def recorded_call(request: JsonObject, answer: RuleAnswer) -> RuleCall:
-    """The call of a request as the ledger has it, with what the answer says about it."""
+def request_call(request: JsonObject, runs: str, shown: str | None) -> RuleCall:
+    """The call in the body of a `request.made` entry, with what would run and what was shown."""
     connector, args, risk = request.get("connector"), request.get("args"), request.get("risk")
     inputs = args if isinstance(args, dict) else {}
     hash_ = connector.get("hash") if isinstance(connector, dict) else ""
@@ -68,8 +68,8 @@ def recorded_call(request: JsonObject, answer: RuleAnswer) -> RuleCall:
         action=str(request.get("action", "")),
         args=inputs,
         connector=str(hash_ or ""),
-        runs=answer.runs,
-        shown=answer.shown,
+        runs=runs,
+        shown=shown,
         risk=RiskLevel(risk) if risk in set(RiskLevel) else RiskLevel.HIGH,
         protected=protected_value(inputs),
     )
@@ -81,7 +81,7 @@ def answer_problem(answer: RuleAnswer, rule: Rule, request: JsonObject, now: dat
         return f"{rule.id} says {rule.verdict}, not {answer.verdict}"
     if is_over(rule, now):
         return f"{rule.id} ended at {rule.ends}"
-    call = recorded_call(request, answer)
+    call = request_call(request, answer.runs, answer.shown)
     if not covers(rule, call):
         return f"the call is not within the reach of {rule.id}"
     return obstacle(rule, call)

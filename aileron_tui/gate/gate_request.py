@@ -61,7 +61,8 @@ class GateRequest:
     agent has been asked to poll for the result; `waiting_clients` counts the connections that are waiting for it.
     `decision` is the envelope of the decision. `edited_from` is the prompt of the original call if an edited call was
     approved. `repeats` is the id of an earlier request for the same call that may have taken effect. `unrecorded` says
-    how the request ended as long as that could not be recorded.
+    how the request ended as long as that could not be recorded. `rule` is the rule that answered the request;
+    `handed_over` means that its result goes to an agent that waits for it, and is not stored.
     """
 
     id: str
@@ -87,6 +88,8 @@ class GateRequest:
     error: str = ""
     repeats: str = ""
     unrecorded: str = ""
+    rule: str = ""
+    handed_over: bool = False
     result: StoredResult | None = None
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -168,6 +171,8 @@ class GateRequest:
             item["reason"] = self.unrecorded or self.reason
         if self.error:
             item["error"] = self.error
+        if self.rule:
+            item["rule"] = self.rule
         if self.edited_from:
             item["edited_from"] = self.edited_from.fields()
         return item

@@ -74,6 +74,7 @@ CREATE INDEX requests_by_time ON requests (asked, seq);
 CREATE INDEX requests_by_action ON requests (action, seq);
 CREATE INDEX requests_by_outcome ON requests (outcome, seq);
 CREATE INDEX requests_by_agent ON requests (agent, seq);
+CREATE INDEX requests_by_rule ON requests (rule, asked) WHERE rule != '';
 CREATE INDEX requests_by_surface ON requests (surface, seq);
 CREATE VIRTUAL TABLE search USING fts5 (
     action, connector, agent, says, inputs, reason, outcome, edits, columnsize = 0,
