@@ -22,6 +22,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NoReply, NotFound, NotWaiting
+from aileron_tui.runtime.no_rules import NoRules
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -53,7 +54,7 @@ class Clock:
         app._main.show_status()
 
 
-class ScriptedGate:
+class ScriptedGate(NoRules):
     """Holds requests, takes decisions, and can be made to fail."""
 
     instance = "gate-1"

@@ -24,7 +24,7 @@ def rows(record: HistoryRecord, width: int) -> list[str]:
     glyph, word = outcome(record)
     took = "" if record.took is None else f"decided in {span(record.took)}"
     signed = "signed" if record.signer else "not signed" if record.surface == ELSEWHERE else ""
-    parts = (record.id, record.asked_by, record.surface, took, signed, record.reason or record.error)
+    parts = (record.id, record.asked_by, record.answered, took, signed, record.reason or record.error)
     details = " · ".join(inline(part) for part in parts if part)
     line = Visible(f"{_asked_at(record.asked)}  {glyph} {word:<15}  {inline(record.action)}  {details}")
     if width >= _WIDE and cells(line) <= width:

@@ -22,7 +22,9 @@ from aileron_tui.core.time_words import span
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.visible_text import Visible, block, inline
 from aileron_tui.ledger import history_pages
+from aileron_tui.ledger.store import LedgerReader
 from aileron_tui.signing.recorded_signers import RecordedSigners
+from aileron_tui.signing.rules import Rules
 from aileron_tui.surface.history_records import shown_in_ledger
 
 _INDENT: Final = " " * 14
@@ -36,7 +38,8 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
             sys.stderr.write(f"error: no request {inline(options.id)}\n")
             return NOT_FOUND
         entries = reader.of_request(options.id)
-        signature = _signature(record, entries, reader.key_changes())
+        signature = _rule_signature(record, reader) if record.rule else ""
+        signature = signature or _signature(record, entries, reader.key_changes())
         extended = _extended(entries, reader.key_changes())
         edit = history_pages.edit(record, entries)
     if options.json:
@@ -64,7 +67,7 @@ def _print_record(
         "agent": record.agent,
         "says it is": record.says,
         "risk": record.risk,
-        "surface": record.surface,
+        "surface" if not record.rule else "answered": record.answered,
         "decided in": "" if record.took is None else span(record.took),
         "extended": extended,
         "reason": record.reason,
@@ -100,6 +103,14 @@ def _print_entry(entry: Entry) -> None:
     shown = {name: value for name, value in entry.body.items() if name != "envelope"}
     for line in block(plain(shown)) if shown else ():
         write(sys.stdout, f"  > {line}", indent="  > ")
+
+
+def _rule_signature(record: HistoryRecord, reader: LedgerReader) -> str:
+    """In words: whether the rule that answered a request was signed by a key that was allowed to approve."""
+    known = Rules.of(reader).get(record.rule)
+    if known is None or known.signer != record.signer:
+        return f"BAD: nobody signed {record.rule}"
+    return f"good, the rule was made by {known.made_by} ({known.signer})"
 
 
 def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: tuple[Entry, ...]) -> str:
