@@ -55,9 +55,7 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
     return OK
 
 
-def _print_record(
-    record: HistoryRecord, signature: str, extended: str, edit: JsonObject | None, not_kept: str
-) -> None:
+def _print_record(record: HistoryRecord, signature: str, extended: str, edit: JsonObject | None, not_kept: str) -> None:
     glyph, word = outcome(record)
     write(sys.stdout, f"{glyph} {word}: {inline(record.action)}", indent=_INDENT)
     about = {
