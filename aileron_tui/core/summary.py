@@ -1,7 +1,8 @@
 """The summary of a request: the values that tell it apart from other requests of the same action."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.visible_text import Visible, cells, clip_around, inline, quoted
@@ -11,17 +12,20 @@ if TYPE_CHECKING:
     from aileron_tui.core.prompt_rows import Row
 
 MOST_VALUES: Final = 8
+"""The most values that a summary has."""
 
 _MOST_ROWS: Final = 100
+_MOST_IN_JSON, _LONGEST_IN_JSON = 4, 120
 _LONGEST_LABEL: Final = 80
 _LONGEST_BLANK: Final = 8
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+")
-_TELLING: Final = frozenset(
+_TARGET: Final = frozenset(
     {
-        *("to", "recipient", "recipients", "cc", "bcc", "channel", "subject", "title", "name", "message"),
-        *("command", "cmd", "path", "file", "target", "url", "branch", "repository", "repo", "query", "amount"),
+        *("to", "recipient", "recipients", "cc", "bcc", "channel", "target", "amount"),
+        *("command", "cmd", "path", "file", "url", "branch", "repository", "repo"),
     }
 )
+_SUBJECT: Final = frozenset({"subject", "title", "name", "message", "query"})
 _IDENTIFYING: Final = frozenset(
     {"id", "ids", "uuid", "guid", "hash", "digest", "sha", "checksum", "etag", "token", "nonce", "cursor"}
 )
@@ -33,11 +37,11 @@ _SEPARATOR: Final = " · "
 _LEFT_OUT: Final = " …"
 _LONGEST_SHOWN: Final = 300
 _NARROWEST, _NARROWEST_LATER, _NARROWEST_REPEATED, _NARROWEST_REPEATED_IF_NARROW = 10, 16, 5, 3
-_NARROW: Final = 24
+_NARROW, _LONG = 24, 40
 _LIKE_OURS: Final = re.compile(
     r"""[·×✓✗⚠●○◌▸▎…]|\ \ |\A"|\A\d+:\d\d(?:\ left)?\Z|\A(?:
     allowed|answered|approved|denied|done|executed|expired|failed|fetching|gone|interrupted|no\ effect|no\ longer|
-    nobody|not\ sent|outcome|refreshing|running|sending|waiting|withdrawn)\b""",
+    n/a|nobody|not\ sent|outcome|refreshing|running|sending|waiting|withdrawn)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -45,37 +49,52 @@ _LIKE_OURS: Final = re.compile(
 def summary(prompt: "Prompt") -> tuple[str, ...]:
     """The values of a prompt that matter most, the most telling first, as foreign text that is not yet visible.
 
-    The rows of the preview come before the inputs. Recipients, subjects, targets, commands and paths come before
-    other values, long texts after them, and ids last. A value that is missing, blank or a repetition is left out.
+    The rows of the preview come before the inputs. Recipients, targets, commands and paths come first, then subjects
+    and names, other values, long texts, and ids last. A value that is missing, blank or a repetition is left out.
     """
-    fetched = prompt.preview.rows if prompt.preview else ()
-    return of_rows(fetched, prompt.inputs)
+    return of_rows(*_groups(prompt))
 
 
 def of_rows(*groups: "Iterable[Row]") -> tuple[str, ...]:
     """The summary of these rows. Every value of a group comes before those of the next group."""
-    found: dict[str, None] = {}
-    for rows in groups:
-        found |= dict.fromkeys(_ranked(rows))
-    return tuple(found)[:MOST_VALUES]
+    ranked = (row for rows in groups for row in telling_first(islice(rows, _MOST_ROWS)))
+    values = dict.fromkeys(row.value for row in ranked if not row.missing and not _is_blank(row.value))
+    return tuple(values)[:MOST_VALUES]
 
 
-def _ranked(rows: "Iterable[Row]") -> Iterator[str]:
-    """The values of the rows, the most telling first; equally telling ones stay in order."""
-    known = [row for row, _ in zip(rows, range(_MOST_ROWS), strict=False)]
-    present = [row for row in known if not row.missing and not _is_blank(row.value)]
-    return (row.value for row in sorted(present, key=_rank))
+def shortened(values: Sequence[str]) -> tuple[str, ...]:
+    """A summary for JSON: the first values, with a sign where they are cut. They are still foreign text."""
+    longest = _LONGEST_IN_JSON
+    return tuple(value if len(value) <= longest else f"{value[: longest - 1]}…" for value in values[:_MOST_IN_JSON])
+
+
+def targets(prompt: "Prompt") -> "tuple[Row, ...]":
+    """The rows that say what a call is directed at: recipients, paths, commands; else the most telling row."""
+    rows = [row for group in _groups(prompt) for row in telling_first(group) if not row.missing]
+    found = tuple(row for row in rows if _rank(row) == 0)
+    return found or tuple(rows[:1])
+
+
+def telling_first(rows: "Iterable[Row]") -> "list[Row]":
+    """The rows in order of how much they tell; equally telling ones stay in order."""
+    return sorted(rows, key=_rank)
+
+
+def _groups(prompt: "Prompt") -> "tuple[tuple[Row, ...], tuple[Row, ...]]":
+    return prompt.preview.rows if prompt.preview else (), prompt.inputs
 
 
 def _rank(row: "Row") -> int:
     words = {word.casefold() for word in _WORD.findall(row.label[:_LONGEST_LABEL])}
     if words & _IDENTIFYING:
-        return 3
-    if words & _TELLING:
+        return 4
+    if words & _TARGET:
         return 0
+    if words & _SUBJECT:
+        return 1
     if _ID_VALUE.fullmatch(row.value):
-        return 3
-    return 2 if row.multiline else 1
+        return 4
+    return 3 if row.multiline else 2
 
 
 def _is_blank(value: str) -> bool:
@@ -128,7 +147,8 @@ def _is_repeated(value: str, previous: Sequence[str]) -> bool:
 def _rooms(full: list[int], repeated: list[bool], width: int) -> list[int]:
     """How many columns each value gets; 0 if it is left out.
 
-    Values that are not repeated matter most, then the first value, which says what the others belong to.
+    Values that are not repeated matter most, then the first value, which says what the others belong to. Other values
+    get only what these two leave, unless they are very long.
     """
     rooms = [0] * len(full)
     left = width + len(_SEPARATOR)
@@ -136,6 +156,9 @@ def _rooms(full: list[int], repeated: list[bool], width: int) -> list[int]:
     if 0 in order[1:]:
         order.insert(1, order.pop(order.index(0)))
     for place, number in enumerate(order):
+        if place == 2:
+            first = [one for one in order[:2] if not repeated[one]]
+            left = _widen(first, rooms, [min(size, _LONG) for size in full], left, repeated)
         least = _NARROWEST if place < 2 else _NARROWEST_LATER
         if repeated[number]:
             least = _NARROWEST_REPEATED if width >= _NARROW else _NARROWEST_REPEATED_IF_NARROW
@@ -146,11 +169,17 @@ def _rooms(full: list[int], repeated: list[bool], width: int) -> list[int]:
             break
         rooms[number] = least
         left -= least + len(_SEPARATOR)
-    for number in sorted(order, key=lambda number: (repeated[number], number > 1, full[number] - rooms[number])):
-        if rooms[number]:
-            more = min(left, full[number] - rooms[number])
-            rooms[number], left = rooms[number] + more, left - more
+    _widen(order, rooms, full, left, repeated)
     return rooms
+
+
+def _widen(numbers: list[int], rooms: list[int], wanted: list[int], left: int, repeated: list[bool]) -> int:
+    """Gives the columns that are left to values that are cut, those that need the least first; returns the rest."""
+    for number in sorted(numbers, key=lambda number: (repeated[number], number > 1, wanted[number] - rooms[number])):
+        if rooms[number]:
+            more = max(0, min(left, wanted[number] - rooms[number]))
+            rooms[number], left = rooms[number] + more, left - more
+    return left
 
 
 def _place_to_show(text: str, number: int, previous: Sequence[str]) -> int:

@@ -184,7 +184,8 @@ class ApproverRoutes:
     async def history(self, http_request: HttpRequest) -> Response:
         """Returns one page of the history, newest first."""
         search = history_routes.read_search(http_request.query(*history_routes.SEARCH))
-        return json_response(await asyncio.to_thread(history_routes.search, self._gate.ledger_path, search))
+        page = await asyncio.to_thread(history_routes.search, self._gate.ledger_path, search, previews=True)
+        return json_response(page)
 
     async def history_request(self, http_request: HttpRequest) -> Response:
         """Returns everything the ledger has about one request."""

@@ -19,6 +19,7 @@ from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
 from aileron_tui.ledger.history_filter import OUTCOMES, PAGE, HistoryFilter
+from aileron_tui.ledger.history_summaries import summaries
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.ledger.recorded_decision import decision_of, edits_of
 from aileron_tui.ledger.store import LedgerView
@@ -70,12 +71,16 @@ def read_search(query: Query) -> HistoryPageQuery:
     return HistoryPageQuery(wanted, before, number(query, "limit", PAGE, _MOST_REQUESTS))
 
 
-def search(ledger: Path, wanted: HistoryPageQuery) -> JsonObject:
-    """One page, newest first. `next` is the value of `before` for the following page, or null at the end."""
+def search(ledger: Path, wanted: HistoryPageQuery, *, previews: bool = False) -> JsonObject:
+    """One page, newest first. `next` is the value of `before` for the following page, or null at the end.
+
+    Each item has a summary. It shows fetched values only with `previews`, for somebody who may see previews.
+    """
     with open_reader(ledger) as reader:
         found = reader.page(wanted.filter, before=wanted.before, limit=wanted.limit + 1)
-    page = found[: wanted.limit]
-    items: list[Json] = [asdict(record) for record in page]
+        page = found[: wanted.limit]
+        texts = list(summaries(reader, page, previews=previews))
+    items: list[Json] = [asdict(record) | {"summary": [*text]} for record, text in zip(page, texts, strict=True)]
     return {"items": items, "next": page[-1].seq if len(found) > len(page) else None}
 
 

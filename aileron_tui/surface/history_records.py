@@ -17,6 +17,7 @@ from aileron_tui.core.outcome_words import ALLOWED
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
+from aileron_tui.core.summary import MOST_VALUES
 from aileron_tui.core.time_words import span
 from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
@@ -35,9 +36,13 @@ _LONGEST_SECONDS: Final = 1000 * 366 * 86400
 
 @dataclass(frozen=True, slots=True)
 class SourcedRecord(HistoryRecord):
-    """A record with the operator's name for its source, "" if there is only one. Its times are those of the source."""
+    """A record with the operator's name for its source, "" if there is only one, and the summary that the source made.
+
+    Its times are those of the source.
+    """
 
     source: str = ""
+    summary: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -117,7 +122,13 @@ def read_record(value: Json, source: str = "") -> SourcedRecord:
         raise InvalidReply("the history contains an invalid request", "seq, took, edited")
     if took is not None and not 0 <= took <= _LONGEST_SECONDS:
         raise InvalidReply("the history contains an invalid request", "took")
-    return SourcedRecord(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
+    match value.get("summary", []):
+        case [*values] if len(values) <= MOST_VALUES and all(isinstance(one, str) for one in values):
+            summary = tuple(str(one) for one in values)
+        case _:
+            raise InvalidReply("the history contains an invalid request", "summary")
+    took = None if took is None else float(took)
+    return SourcedRecord(seq=seq, took=took, edited=edited, source=source, summary=summary, **texts)
 
 
 def parse_local_time(time: str) -> datetime | None:

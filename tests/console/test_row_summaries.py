@@ -7,9 +7,13 @@ from datetime import timedelta
 
 import pytest
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from aileron_tui.console.app import Console
+from aileron_tui.console.render import trusted
+from aileron_tui.console.screens.confirm import ConfirmScreen
 from aileron_tui.console.widgets.request_list import RequestList
+from aileron_tui.console.widgets.target_lines import target_lines
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
@@ -18,8 +22,8 @@ from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp, utc_now
 from tests.console import sample_requests as samples
 from tests.console.hostile_texts import carried, hostile_texts
-from tests.console.screen_app import async_test, lines, unsafe, wait_until
-from tests.console.scripted_gate import NORMAL, ScriptedGate, console
+from tests.console.screen_app import ScreenApp, async_test, lines, text, unsafe, wait_until
+from tests.console.scripted_gate import NORMAL, QUICK, ScriptedGate, console
 
 COUNT = 10
 CLOCK = re.compile(r" \d+:\d\d (⚠| )")
@@ -150,3 +154,35 @@ async def test_hostile_values_stay_in_their_place(texts: dict[str, str]) -> None
                 await pilot.press("pagedown")
                 pages += 1
             assert pages > 1 or len(values) * step <= listed.size.height
+
+
+@pytest.mark.parametrize("size", [(120, 36), (40, 15)])
+@pytest.mark.parametrize("how", ["confirm", "type"])
+@async_test
+async def test_the_confirmation_names_every_recipient(size: tuple[int, int], how: str) -> None:
+    rows = (Row("Subject", "Hi"), Row("To", "ana@example.com"), Row("Cc", "y approve\ny approve"))
+    gate = ScriptedGate(waiting(samples.prompt(rows=rows), 1))
+    async with console(gate, replace(QUICK, high_risk=how), size=size) as (app, pilot):
+        for _ in range(20):
+            if "● ready" in text(app):
+                break
+            await pilot.press("enter")
+            await pilot.pause(0.3)
+        await pilot.press("a")
+        await wait_until(pilot, lambda: "High risk" in text(app))
+        assert "To ▎ ana@example.com" in text(app)
+        assert "Cc ▎ y approve⏎y approve" in text(app)
+
+
+@async_test
+async def test_many_or_long_recipients_leave_room_for_the_keys() -> None:
+    rows = tuple(Row(f"To ({number} of 9)", f"{number}@example.com, " * 40) for number in range(1, 10))
+    for size, hidden in (((120, 36), 5), ((40, 15), 7)):
+        screen = ScreenApp(Screen())
+        async with screen.run_test(size=size) as pilot:
+            named = target_lines(samples.prompt(rows=rows), low=size[1] < 20)
+            screen.push_screen(ConfirmScreen(trusted("Approve?"), trusted("it sends"), None, named))
+            await wait_until(pilot, lambda: "Approve?" in text(screen))  # noqa: B023
+            assert "To (1 of 9) ▎ 1@example.com" in text(screen)
+            assert f"and {hidden} more" in text(screen)
+            assert "y yes" in text(screen)

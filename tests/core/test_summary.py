@@ -6,7 +6,7 @@ import pytest
 
 from aileron_tui.core.prompt import PreviewResult, Prompt
 from aileron_tui.core.prompt_rows import Row
-from aileron_tui.core.summary import MOST_VALUES, summary
+from aileron_tui.core.summary import MOST_VALUES, summary, targets
 from tests.core.examples import prompt
 
 
@@ -44,6 +44,13 @@ def test_without_a_preview_the_inputs_are_summarized() -> None:
 def test_names_come_before_other_values_and_ids_come_last(rows: tuple[Row, ...], expected: tuple[str, ...]) -> None:
     assert summary(asked(*rows)) == expected
     assert summary(asked(fetched=rows)) == expected
+
+
+def test_targets_are_every_recipient_or_else_the_most_telling_row() -> None:
+    to, cc, body = Row("To (1 of 2)", "a@b.c"), Row("Cc", "d@e.f"), Row("Body", "Hi", multiline=True)
+    assert targets(asked(Row("Path", "/srv"), fetched=(body, to, cc))) == (to, cc, Row("Path", "/srv"))
+    assert targets(asked(Row("Draft id", "r-1"), fetched=(body,))) == (body,)
+    assert targets(asked(Row("To", missing=True))) == ()
 
 
 def test_missing_blank_and_repeated_values_are_left_out() -> None:

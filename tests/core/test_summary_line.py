@@ -25,7 +25,7 @@ def test_the_first_values_share_the_room_and_what_is_cut_has_a_sign() -> None:
 
 def test_values_of_a_similar_request_get_little_room() -> None:
     other = (*RECAP[:2], "Hi all,\nhere is the agenda.", "r-12346")
-    assert summary_line(other, 40, RECAP) == "team… · Week… · Hi a…e agenda. · r-12346"
+    assert summary_line(other, 40, RECAP) == "team@exam… · Hi all,⏎here is the agenda."
     assert summary_line(RECAP, 40, RECAP) == summary_line(RECAP, 40), "nothing differs"
 
 

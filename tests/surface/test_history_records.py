@@ -23,6 +23,11 @@ def test_a_page_is_read() -> None:
     assert read_page({"items": [], "next": None}).older is None
 
 
+def test_a_summary_is_read_and_may_be_absent() -> None:
+    page = read_page({"items": [record(2, changes={"summary": ["a", "b"]}), record(1)], "next": None})
+    assert [request.summary for request in page.requests] == [("a", "b"), ()]
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -39,6 +44,9 @@ def test_a_page_is_read() -> None:
         {"items": [record(1, changes={"took": -1})], "next": None},
         {"items": [record(1, changes={"seq": "1"})], "next": None},
         {"items": [record(1, changes={"seq": None})], "next": None},
+        {"items": [record(1, changes={"summary": "x"})], "next": None},
+        {"items": [record(1, changes={"summary": ["x", 1]})], "next": None},
+        {"items": [record(1, changes={"summary": ["x"] * 9})], "next": None},
     ],
     ids=lambda answer: json.dumps(answer)[:30],
 )
