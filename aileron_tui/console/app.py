@@ -334,7 +334,9 @@ class Console(App[None]):
     def _show_lock(self, why: str) -> None:
         from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415  # screens load when opened
 
-        self._lock_screen = LockScreen(self.keys, why, lambda: words_while_locked(self.board, self.statuses.values()))
+        self._lock_screen = LockScreen(
+            self.keys, why, waiting=lambda: words_while_locked(self.board, self.statuses.values())
+        )
         self.push_screen(self._lock_screen, self._unlocked)
 
     def _unlocked(self, _: bool | None) -> None:
