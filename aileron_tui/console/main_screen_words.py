@@ -32,6 +32,7 @@ class PromptOnScreen(NamedTuple):
 
     too_small: bool
     unread: "Callable[[], Unread | None]"
+    has_warning: bool = False
 
 
 class StatusLine(NamedTuple):
@@ -58,6 +59,8 @@ def key_state(port: "ConsolePort", answers: AnswerFlow, vaults: VaultUnlocking, 
         window_too_small=prompt.too_small,
         unread="" if shown is None or board.was_read(shown) else unread_words(prompt.unread()),
         arming=port.arming,
+        has_warning=prompt.has_warning,
+        is_edited=answers.edited is not None,
         answer_problem=port.answer_problem(request) if request else "",
         console_problem=port.answer_problem(),
         listed_waiting=board.listed_waiting_count,
@@ -105,12 +108,12 @@ def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, fi
     if answers.edited:
         approve = hint("approve", keymap, label="approve edited call")
         return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discard edit")))
-    return StatusLine("● ready for your answer", _READY, rule_offer(answers, keymap))
+    return StatusLine("● ready for your answer", _READY, rule_offer(answers, state, keymap))
 
 
-def rule_offer(answers: AnswerFlow, keymap: Mapping[str, str]) -> tuple[KeyHint, ...]:
-    """The key that makes a rule, once equal calls were approved often enough; nothing if there is no such key."""
-    if RULE_KEY not in BY_ID or not answers.offers_rule:
+def rule_offer(answers: AnswerFlow, state: KeyState, keymap: Mapping[str, str]) -> tuple[KeyHint, ...]:
+    """The key that makes a rule, once equal calls were approved often enough and if a rule can be made."""
+    if not answers.offers_rule or BY_ID[RULE_KEY].why_unavailable(state):
         return ()
     return (hint(RULE_KEY, keymap, label="makes a rule"),)
 

@@ -5,9 +5,7 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
-from aileron_tui.console import key_table, main_screen_words
 from aileron_tui.console.app import Console
-from aileron_tui.console.key_actions import KeyAction, KeyGroup
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.prompt_view import PromptView
 from aileron_tui.core.prompt import PreviewResult
@@ -112,17 +110,10 @@ async def test_denying_is_never_asked_again() -> None:
         await wait_until(pilot, lambda: len(gate.decided) == 1)
 
 
-@pytest.mark.parametrize("has_key", [True, False])
+@pytest.mark.parametrize("path", ["r-1", "/home/sam/.git/config"])
 @async_test
-async def test_a_rule_is_offered_after_three_equal_approvals_if_there_is_a_key(
-    has_key: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = {id_: action for id_, action in key_table.BY_ID.items() if id_ != main_screen_words.RULE_KEY}
-    if has_key:
-        table[main_screen_words.RULE_KEY] = KeyAction("rule", "R", "rule", "Make a rule.", KeyGroup.ANSWER)
-    monkeypatch.setattr(main_screen_words, "BY_ID", table)
-    monkeypatch.setattr("aileron_tui.console.key_hints.BY_ID", table)
-    equal = [replace(request(1), id=f"act-{number}") for number in range(1, 5)]
+async def test_a_rule_is_offered_after_three_equal_approvals_if_one_can_be_made(path: str) -> None:
+    equal = [replace(request(1, args={"draft_id": path}), id=f"act-{number}") for number in range(1, 5)]
     gate = ScriptedGate(*equal)
     async with console(gate, QUICK) as (app, pilot):
         for number in range(1, 4):
@@ -133,4 +124,4 @@ async def test_a_rule_is_offered_after_three_equal_approvals_if_there_is_a_key(
             await wait_until(pilot, lambda number=number: not app.board.is_waiting(f"act-{number}"))  # type: ignore[misc]
             await pilot.press("n")
         await wait_until(pilot, lambda: status(app).startswith("● ready for your answer"))
-        assert status(app).removeprefix("● ready for your answer") == (" R makes a rule" if has_key else "")
+        assert status(app).removeprefix("● ready for your answer") == (" R makes a rule" if path == "r-1" else "")
