@@ -5,8 +5,9 @@ import secrets
 from dataclasses import asdict, field
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 
-from aileron_tui.core.action import Action
+from aileron_tui.core.action import Action, Input
 from aileron_tui.core.jsontext import Json, JsonObject
 from aileron_tui.core.prompt import Asker, ConnectorRef, PreviewResult, Prompt, unavailable_line
 from aileron_tui.core.prompt_rows import Row, input_rows
@@ -198,7 +199,7 @@ class GateRequest:
             "revision": self.revision,
             "digest": prompt.digest,
             "prompt": prompt.fields(),
-            "inputs": [asdict(field) for field in self.action.inputs],
+            "inputs": [*_inputs_json(self.action.inputs)],
         }
         if self.asker.session:
             item["session_id"] = self.asker.session
@@ -234,6 +235,12 @@ class GateRequest:
         if self._status() == "running":
             return f"{self.action.name} was approved and is running."
         return f"Waiting for approval of {self.action.name}."
+
+
+@lru_cache(maxsize=256)
+def _inputs_json(inputs: tuple[Input, ...]) -> tuple[JsonObject, ...]:
+    """The declared inputs of an action, which are the same for every call of it."""
+    return tuple(asdict(field) for field in inputs)
 
 
 def new_id(now: datetime) -> str:

@@ -77,7 +77,7 @@ def admit(
     elif entry.kind == EntryKind.DECIDED:
         _admit_decision(ledger, entry, known, decision)
         if decision and decision[0].verdict is Verdict.APPROVE and known and not known.daemon:
-            _admit_in_time(ledger, entry, known, latest, boot_clock)
+            _admit_in_time(entry, ledger.entry(known.seq), latest, boot_clock)
     elif entry.kind == EntryKind.RULED:
         _admit_rule_answer(ledger, entry, known, latest, boot_clock)
     else:
@@ -119,7 +119,7 @@ def _admit_rule_answer(
     if why := answer_problem(answer, change.rule, made.body, now) or _run_out(changes[0], boot_clock):
         raise EntryRefused("the rule does not answer this request", f"{entry.request}: {why}")
     if answer.verdict is RuleVerdict.ALLOW:
-        _admit_in_time(ledger, entry, known, latest, boot_clock)
+        _admit_in_time(entry, made, latest, boot_clock)
 
 
 def _is_revoked(ledger: RequestLookup, signer: str) -> bool:
@@ -169,10 +169,7 @@ def _admit_report(entry: Entry, known: RequestStanding | None) -> None:
         raise EntryRefused("the report says nothing new about the request", f"{entry.request}: {why}")
 
 
-def _admit_in_time(
-    ledger: RequestLookup, entry: Entry, known: RequestStanding, latest: datetime, boot_clock: BootClock
-) -> None:
-    made = ledger.entry(known.seq)
+def _admit_in_time(entry: Entry, made: Entry | None, latest: datetime, boot_clock: BootClock) -> None:
     deadline = read_deadline(made.body) if made else None
     if deadline and (why := deadline.passed(max(moment(entry.time), latest), boot_clock)):
         raise DeadlinePassed("the request can no longer be approved", f"{entry.request}: {why}")
