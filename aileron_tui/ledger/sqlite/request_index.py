@@ -142,8 +142,8 @@ def _ruled(db: sqlite3.Connection, entry: Entry) -> None:
         " WHERE id = ? RETURNING seq",
         (outcome, entry.time, RULE_SURFACE, signer, reason, entry.time if denied else "", rule, entry.request),
     ).fetchone()
-    if row is not None:
-        _reword(db, row[0], outcome, f"{DENIED if denied else ALLOWED} {rule} {reason}")
+    if row is not None and denied:  # the end of a call that was allowed says it, too
+        _reword(db, row[0], outcome, f"{DENIED} {rule} {reason}")
 
 
 def _rule_id(entry: Entry) -> str:
