@@ -50,7 +50,8 @@ class AnswerFlow:
         held = self._held.answer if self._held else None
         for answer in (self.edited, held, self._edits_being_sent.get(request.key)):
             if answer is not None and answer.edits is not None and answer.request.key == request.key:
-                return answer.request
+                extended = answer.request.expires_at != request.expires_at
+                return replace(answer.request, expires_at=request.expires_at) if extended else answer.request
         return request
 
     # one answer

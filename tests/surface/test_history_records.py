@@ -136,9 +136,7 @@ def test_what_the_ledger_kept_is_shown() -> None:
     assert "digest" in shown_in_ledger({"entries": [made, digest]}).note
 
 
-@pytest.mark.parametrize(
-    ("names", "words"), [(["desk", "desk"], "twice, by desk"), ([], ""), (None, ""), ("desk", "")]
-)
+@pytest.mark.parametrize(("names", "words"), [(["desk", "desk"], "twice, by desk"), ([], ""), (None, ""), ("desk", "")])
 def test_extensions_of_the_deadline_are_shown(names: Json, words: str) -> None:
     assert shown_in_ledger({"entries": [], "extended_by": names}).extended == words
 
