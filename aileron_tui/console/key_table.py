@@ -104,11 +104,10 @@ ACTIONS: Final = (
     KeyAction(
         "extend",
         "+",
-        "5 more minutes",
+        "5 min",
         "Wait five more minutes for an answer to the request on screen.",
         KeyGroup.ANSWER,
         rank=10,
-        short="5 min",
         keeps_armed=True,
         why_unavailable=reasons.not_extendable,
     ),
