@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from aileron_tui.core.deadline_extension import Extension, read_extension
 from aileron_tui.core.decision import PAYLOAD_TYPE, Statement, Verdict, pae, read_statement
 from aileron_tui.core.entry_chain import GENESIS, Damage, Entry, encode, link
 from aileron_tui.core.entry_kinds import EntryKind
@@ -206,22 +205,12 @@ def _rows(count: int) -> Iterator[tuple[int, bytes, bytes]]:
             yield seq, text.encode(), bytes.fromhex(head[7:])
 
 
-class _Unsigned:
+class _Unsigned(RecordedSigners):
     """Accepts every decision as signed, because only memory is measured."""
-
-    def learn(self, entry: Entry) -> None:
-        """Does nothing: no keys are needed."""
-
-    def learn_agent(self, entry: Entry, follows: Callable[[str, int], bool]) -> None:
-        """Does nothing: no agents are needed."""
 
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
         """Returns the statement unchecked."""
         return read_statement(read_envelope(envelope).payload), ""
-
-    def check_extension(self, envelope: Json) -> tuple[Extension, str] | tuple[Damage, str]:
-        """Returns the extension unchecked."""
-        return read_extension(read_envelope(envelope).payload), ""
 
 
 def _memory(path: Path) -> float:

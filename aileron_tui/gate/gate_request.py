@@ -62,6 +62,8 @@ class GateRequest:
     `decision` is the envelope of the decision. `edited_from` is the prompt of the original call if an edited call was
     approved. `repeats` is the id of an earlier request for the same call that may have taken effect. `unrecorded` says
     how the request ended as long as that could not be recorded. `extended_by` names the approver of each extension.
+    `rule` is the rule that answered the request; `handed_over` means that its result goes to an agent that waits for
+    it, and is not stored.
     """
 
     id: str
@@ -88,6 +90,8 @@ class GateRequest:
     repeats: str = ""
     unrecorded: str = ""
     extended_by: tuple[str, ...] = ()
+    rule: str = ""
+    handed_over: bool = False
     result: StoredResult | None = None
     recorded: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -175,6 +179,8 @@ class GateRequest:
             item["reason"] = self.unrecorded or self.reason
         if self.error:
             item["error"] = self.error
+        if self.rule:
+            item["rule"] = self.rule
         if self.edited_from:
             item["edited_from"] = self.edited_from.fields()
         return item

@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.entry_kinds import EntryKind
@@ -30,6 +30,8 @@ from aileron_tui.ledger.store import EntryDraft, StoredResult
 
 _MIN_WAIT_FOR_REMINDER: Final = 1.0
 _SHORTEST_TIMER: Final = 0.01
+_RULED_SECONDS: Final = 20.0
+"""How long the reply to a call that a rule answered is held for its result, even if the agent did not ask for that."""
 
 
 class RequestHandler:
@@ -38,6 +40,8 @@ class RequestHandler:
     def __init__(self, gate_state: GateState, ends: RequestEnds) -> None:
         self._gate_state = gate_state
         self.ends = ends
+        self.answering: Callable[[GateRequest], Coroutine[Any, Any, None] | None] = lambda _: None
+        """Returns what records and answers a new request by a rule, or None if no rule may answer it."""
 
     async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
         """Joins an identical open request, delivers a result that was never fetched, or creates a new request."""
@@ -54,8 +58,9 @@ class RequestHandler:
                 if refused := self._limit_reply(request):
                     return refused
                 request.repeats = gate_state.unknown_calls.get(call, "")
+                by_rule = self.answering(request)
                 gate_state.add(request)
-                gate_state.spawn(self._record_and_open(request))
+                gate_state.spawn(by_rule or self.record_and_open(request))
             return await self._wait(request, wait)
         except AileronError as error:
             return replies.not_recorded(error)
@@ -74,6 +79,8 @@ class RequestHandler:
         try:
             await asyncio.shield(request.recorded)
             end_turn()
+            if wait is None and request.rule:
+                wait = _RULED_SECONDS
             if wait is not None:
                 await asyncio.wait_for(request.ended.wait(), wait)
         except TimeoutError:
@@ -87,7 +94,9 @@ class RequestHandler:
         if wait is None:
             request.polled = True
             return Reply(202, request.pending_reply())
-        return await self.deliver(request.result) if request.result else Reply(200, request.poll_reply())
+        if request.result and not request.handed_over:
+            return await self.deliver(request.result)
+        return Reply(200, request.result.body if request.result else request.poll_reply())
 
     def _limit_reply(self, request: GateRequest) -> Reply | None:
         state, agent = self._gate_state, request.agent
@@ -127,19 +136,26 @@ class RequestHandler:
             size=len(canonical_args),
         )
 
-    async def _record_and_open(self, request: GateRequest) -> None:
+    async def record_and_open(self, request: GateRequest) -> None:
         """Records a request, then opens it. Identical calls made in the meantime join this request."""
         try:
             recording = self._gate_state.recorder.record(self.request_entry(request))
             unshowable = await self._render(request)
             await recording
         except BaseException as error:
-            self._drop(request, error)
+            self.drop(request, error)
             if not isinstance(error, Exception):
                 raise
             return
+        await self._open_or_withdraw(request, unshowable)
+
+    async def open_recorded(self, request: GateRequest) -> None:
+        """Opens a request that is recorded and that no rule answered."""
+        await self._open_or_withdraw(request, await self._render(request))
+
+    async def _open_or_withdraw(self, request: GateRequest, unshowable: Exception | None) -> None:
         if unshowable:
-            self._drop(request, unshowable)
+            self.drop(request, unshowable)
             body: JsonObject = {"error": "nothing was run: the request could not be shown"}
             await self._gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, body, request.id))
         else:
@@ -154,7 +170,7 @@ class RequestHandler:
             return error
         return None
 
-    def _drop(self, request: GateRequest, error: BaseException) -> None:
+    def drop(self, request: GateRequest, error: BaseException) -> None:
         """Forgets a request that could not be recorded or shown, and tells those who wait for it."""
         if not isinstance(error, AileronError):
             log.error("%s could not be recorded", request.id, exc_info=error)
@@ -190,7 +206,10 @@ class RequestHandler:
         left = gate_state.seconds_left(request)
         half = (request.expires_at - request.asked_at).total_seconds() / 2
         self._start_timers(request, left, left - half)
-        gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
+        if request.fetched is None:
+            gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
+        else:  # it was fetched for a rule that did not answer the request
+            gate_state.spawn(self.record_shown([request]))
 
     def _start_timers(self, request: GateRequest, left: float, reminder: float) -> None:
         """Schedules the end of a request and a reminder, both in seconds from now."""

@@ -16,15 +16,15 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.outcomes import ELSEWHERE
-from aileron_tui.core.states import RequestState
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.errors import LedgerError
-from aileron_tui.ledger.history_filter import PAGE, HistoryFilter
+from aileron_tui.ledger.history_filter import OUTCOMES, PAGE, HistoryFilter
+from aileron_tui.ledger.history_summaries import summaries
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.ledger.recorded_decision import decision_of, edits_of
 from aileron_tui.ledger.store import LedgerView
 
-SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "agent", "before", "limit")
+SEARCH: Final = ("text", "since", "until", "outcome", "surface", "action", "agent", "signer", "before", "limit")
 
 _MOST_REQUESTS: Final = 500
 _LONGEST_TEXT: Final = 1000
@@ -53,8 +53,8 @@ def read_search(query: Query) -> HistoryPageQuery:
     if len(text) > _LONGEST_TEXT:
         raise BadHistoryQuery(f"text: longer than {_LONGEST_TEXT} characters")
     outcomes = tuple(query.get("outcome", ()))
-    if odd := [outcome for outcome in outcomes if outcome not in set(RequestState)]:
-        raise BadHistoryQuery(f"outcome: {odd[0][:40]!r} is not one of {', '.join(RequestState)}")
+    if odd := [outcome for outcome in outcomes if outcome not in OUTCOMES]:
+        raise BadHistoryQuery(f"outcome: {odd[0][:40]!r} is not one of {', '.join(OUTCOMES)}")
     wanted = HistoryFilter(
         text,
         time(query, "since"),
@@ -63,17 +63,24 @@ def read_search(query: Query) -> HistoryPageQuery:
         tuple(query.get("surface", ())),
         tuple(query.get("action", ())),
         tuple(query.get("agent", ())),
+        one(query, "signer"),
     )
     before = number(query, "before", 0, None) or None
+    if before and wanted.signer:
+        raise BadHistoryQuery("before: cannot be used with signer")
     return HistoryPageQuery(wanted, before, number(query, "limit", PAGE, _MOST_REQUESTS))
 
 
-def search(ledger: Path, wanted: HistoryPageQuery) -> JsonObject:
-    """One page, newest first. `next` is the value of `before` for the following page, or null at the end."""
+def search(ledger: Path, wanted: HistoryPageQuery, *, previews: bool = False) -> JsonObject:
+    """One page, newest first. `next` is the value of `before` for the following page, or null at the end.
+
+    Each item has a summary. It shows fetched values only with `previews`, for somebody who may see previews.
+    """
     with open_reader(ledger) as reader:
         found = reader.page(wanted.filter, before=wanted.before, limit=wanted.limit + 1)
-    page = found[: wanted.limit]
-    items: list[Json] = [asdict(record) for record in page]
+        page = found[: wanted.limit]
+        texts = list(summaries(reader, page, previews=previews))
+    items: list[Json] = [asdict(record) | {"summary": [*text]} for record, text in zip(page, texts, strict=True)]
     return {"items": items, "next": page[-1].seq if len(found) > len(page) else None}
 
 

@@ -5,6 +5,8 @@ SigningError
 │   └── NoKey        there is no such key
 ├── AgentFault       an agent cannot be added, rotated or revoked, or its ledger entry is not valid
 │   └── NoAgent      there is no such agent
+├── RuleFault        a rule cannot be made or ended, or its ledger entry is not valid
+│   └── NoRule       there is no such rule
 ├── NoTerminal       there is no terminal to ask the user for something
 ├── WrongSecret      the passphrase is wrong or missing
 ├── KeyLocked        a key that is locked cannot sign
@@ -34,6 +36,14 @@ class AgentFault(SigningError):
 
 class NoAgent(AgentFault):
     """There is no such agent."""
+
+
+class RuleFault(SigningError):
+    """A rule that cannot be made or ended, or whose ledger entry is not valid."""
+
+
+class NoRule(RuleFault):
+    """There is no such rule."""
 
 
 class NoTerminal(SigningError):

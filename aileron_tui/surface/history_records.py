@@ -1,6 +1,6 @@
 """Records of the history as a source sends them, checked, and their totals by day."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from datetime import date, datetime, timedelta
 from statistics import median
@@ -13,15 +13,19 @@ from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import Json, JsonObject
+from aileron_tui.core.outcome_words import ALLOWED
 from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.request import Request
+from aileron_tui.core.summary import MOST_VALUES
+from aileron_tui.core.time_words import span
 from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.runtime.errors import InvalidReply
 
-DIGEST_ONLY: Final = (
-    "Only the digest of the preview was kept. To keep previews, set keep_previews = true under [policy]."
+NOT_KEPT: Final = (
+    "The preview that was shown was not kept, only its digest. To keep previews from now on, write"
+    " keep_previews = true under [policy] in config.toml."
 )
 
 CUT: Final = "The call was too long to keep in full. Some inputs are cut off."
@@ -32,9 +36,13 @@ _LONGEST_SECONDS: Final = 1000 * 366 * 86400
 
 @dataclass(frozen=True, slots=True)
 class SourcedRecord(HistoryRecord):
-    """A record with the operator's name for its source, "" if there is only one. Its times are those of the source."""
+    """A record with the operator's name for its source, "" if there is only one, and the summary that the source made.
+
+    Its times are those of the source.
+    """
 
     source: str = ""
+    summary: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -96,10 +104,11 @@ def read_page(answer: JsonObject, source: str = "") -> HistoryPage:
     items, older = answer.get("items"), answer.get("next")
     if not isinstance(items, list) or not (older is None or (isinstance(older, int) and older > 0)):
         raise InvalidReply("the reply is not a page of history")
-    return HistoryPage(tuple(_record(item, source) for item in items), older)
+    return HistoryPage(tuple(read_record(item, source) for item in items), older)
 
 
-def _record(value: Json, source: str) -> SourcedRecord:
+def read_record(value: Json, source: str = "") -> SourcedRecord:
+    """Reads one record from the reply of a source, or raises InvalidReply."""
     if not isinstance(value, dict):
         raise InvalidReply("the history contains something that is not a request")
     texts: dict[str, str] = {}
@@ -113,7 +122,13 @@ def _record(value: Json, source: str) -> SourcedRecord:
         raise InvalidReply("the history contains an invalid request", "seq, took, edited")
     if took is not None and not 0 <= took <= _LONGEST_SECONDS:
         raise InvalidReply("the history contains an invalid request", "took")
-    return SourcedRecord(seq=seq, took=None if took is None else float(took), edited=edited, source=source, **texts)
+    match value.get("summary", []):
+        case [*values] if len(values) <= MOST_VALUES and all(isinstance(one, str) for one in values):
+            summary = tuple(str(one) for one in values)
+        case _:
+            raise InvalidReply("the history contains an invalid request", "summary")
+    took = None if took is None else float(took)
+    return SourcedRecord(seq=seq, took=took, edited=edited, source=source, summary=summary, **texts)
 
 
 def parse_local_time(time: str) -> datetime | None:
@@ -128,6 +143,16 @@ def typical(requests: Iterable[SourcedRecord]) -> float | None:
     """The median time to decide, in seconds."""
     known = [request.took for request in requests if request.took is not None]
     return median(known) if known else None
+
+
+def own_pace(decisions: Sequence[SourcedRecord]) -> str:
+    """How many of the operator's last decisions were approvals, and how fast they were; "" if there are none."""
+    if not decisions:
+        return ""
+    approved = sum(record.outcome in ALLOWED for record in decisions)
+    median_time = typical(decisions)
+    pace = "" if median_time is None else f", median {span(median_time)}"
+    return f"your last {len(decisions)}: {approved} approved{pace}"
 
 
 def tally(requests: Iterable[SourcedRecord], today: date, days: int) -> tuple[DayTally, ...]:
@@ -195,7 +220,7 @@ def _shown_in_ledger(past: JsonObject) -> ShownPrompt:
             case {"kind": EntryKind.PREVIEWED, "body": {"unavailable": str() as why}}:
                 fetched, unavailable, note = (), why, ""
             case {"kind": EntryKind.PREVIEWED, "body": {"digest": str()}}:
-                fetched, unavailable, note = (), "", DIGEST_ONLY
+                fetched, unavailable, note = (), "", NOT_KEPT
     notes = " ".join(filter(None, (cut, note)))
     match past.get("edit"):
         case {"asked": dict() as asked, "approved": dict() as approved}:

@@ -170,7 +170,10 @@ def test_ask_look_approve_collect(call: Any, home: Home) -> None:
     assert listed.code == 0
     assert id_ in listed.out
     assert "send-draft" in listed.out
-    assert [item["id"] for item in call("list", "--json").json["items"]] == [id_]
+    assert "  team@example.com · Weekly recap" in listed.out
+    [item] = call("list", "--json").json["items"]
+    assert item["id"] == id_
+    assert item["summary"][:2] == ["team@example.com", "Weekly recap"]
     shown = call("show", id_[-6:])
     assert [" ".join(line.split()) for line in shown.out.splitlines()[:6]] == [
         "Approve send-draft?",

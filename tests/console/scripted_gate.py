@@ -22,6 +22,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.risk import Risk, RiskLevel
 from aileron_tui.core.states import RequestState
 from aileron_tui.runtime.errors import NoReply, NotFound, NotWaiting
+from aileron_tui.runtime.no_rules import NoRules
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.vault import VaultState
 from aileron_tui.signing.key_store import UnlockedKey, for_this_run
@@ -31,7 +32,7 @@ from aileron_tui.surface.source_listener import ConnectionState
 from tests.console import sample_requests as samples
 from tests.console.screen_app import lines, wait_until
 
-QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
+QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, follow=False, fastest_reading=0, bell=False, notify=False)
 ARMED = replace(QUICK, arm_seconds=0.7)
 NORMAL = Risk(RiskLevel.NORMAL, "it moves something")
 
@@ -53,7 +54,7 @@ class Clock:
         app._main.show_status()
 
 
-class ScriptedGate:
+class ScriptedGate(NoRules):
     """Holds requests, takes decisions, and can be made to fail."""
 
     instance = "gate-1"

@@ -85,11 +85,12 @@ async def test_a_held_approval_and_its_undo_are_left_alone() -> None:
     gate = ScriptedGate(waiting())
     async with console(gate, ConsoleSettings(arm_seconds=0, undo_seconds=60)) as (app, pilot):
         await pilot.press("a")
-        await wait_until(pilot, lambda: "not sent yet" in shown(app))
+        await wait_until(pilot, lambda: app.answers.held_count == 1)
         await pilot.press("+")
-        await wait_until(pilot, lambda: "not sent yet" in notifications(app))
+        await wait_until(pilot, lambda: bool(notifications(app)))
+        assert app.answers.held_count == 1
         await pilot.press("u")
-        await wait_until(pilot, lambda: "undone" in notifications(app))
+        await wait_until(pilot, lambda: app.answers.held_count == 0)
     assert (gate.decided, gate.extended) == ([], [])
 
 

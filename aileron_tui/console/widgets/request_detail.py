@@ -117,7 +117,7 @@ def _facts(record: SourcedRecord, extended: str) -> Iterator[tuple[str, Content]
     if silent := unknown_outcome(record, utc_now()):
         yield "status", trusted(silent, WARNING)
     for label, text in (
-        ("answered", record.surface),
+        ("answered", record.answered),
         ("reason", record.reason),
         ("error", record.error),
         ("source", record.source),

@@ -35,6 +35,7 @@ from aileron_tui.runtime.daemon.list_reader import MOST_WAITING, ListReader
 from aileron_tui.runtime.daemon.poller import LIST_EVERY, FetchedList, FetchedResult, Poller
 from aileron_tui.runtime.daemon.tracker import Tracker
 from aileron_tui.runtime.errors import NoGate, NoReply, NotFound, PromptChanged, RuntimeFault
+from aileron_tui.runtime.no_rules import NoRules
 from aileron_tui.runtime.source_events import SourceEvent
 from aileron_tui.runtime.sse import SseFrame
 from aileron_tui.runtime.vault import VaultState
@@ -57,7 +58,7 @@ class _AnswerOutcome:
 _Message = SseFrame | FetchedList | FetchedResult | _AnswerOutcome | RuntimeFault | None
 
 
-class DaemonSource:
+class DaemonSource(NoRules):
     """One connection to one daemon. `folder` holds our own ledger of it; `tracker` comes from an earlier connection."""
 
     def __init__(  # noqa: PLR0913  # everything that describes a source
