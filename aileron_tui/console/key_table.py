@@ -110,6 +110,16 @@ ACTIONS: Final = (
         rank=9,
         why_unavailable=reasons.nothing_to_undo,
     ),
+    KeyAction(
+        "extend",
+        "+",
+        "5 min",
+        "Wait five more minutes for an answer to the request on screen.",
+        KeyGroup.ANSWER,
+        rank=10,
+        keeps_armed=True,
+        why_unavailable=reasons.not_extendable,
+    ),
     KeyAction("down", "j,down", "down", "Go to the next request; pgdn and end go further.", KeyGroup.MOVE, _LISTS),
     KeyAction("up", "k,up", "up", "Go to the previous request; pgup and home go further.", KeyGroup.MOVE, _LISTS),
     KeyAction(
