@@ -8,6 +8,7 @@ from shlex import quote
 from typing import Final, TextIO
 
 from aileron_tui.cli.output import columns
+from aileron_tui.core.deadline_extension import extended_words
 from aileron_tui.core.prompt import lines
 from aileron_tui.core.request import Request
 from aileron_tui.core.risk import RiskLevel
@@ -44,6 +45,7 @@ def _details(request: Request) -> Iterator[tuple[str, str]]:
     yield "request", request.id
     yield "source", request.source
     yield "state", f"{request.state}{_time_left(request)}"
+    yield "extended", extended_words(request.extended_by)
     yield "risk", f"{prompt.risk.level}: {prompt.risk.reason}"
     yield "agent", prompt.agent or ("" if prompt.says else "an agent that gave no name")
     yield from (("says", f"{label}{quoted(claim)}") for label, claim in claims if claim)

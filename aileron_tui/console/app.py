@@ -10,6 +10,7 @@ from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
+from textual.signal import Signal
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
@@ -93,6 +94,7 @@ class Console(App[None]):
         self.log_lines = log_lines
         self.board = Board()
         self.sources = SourceListeners(upstreams, keys, self._reported)
+        self.source_events: Signal[Sequence[SourceEvent]] = Signal(self, "source events")
         self.threads = SourceThreads()
         dialogs = ConsoleDialogs(self, self.settings, keys, self.arming)
         self.vaults = VaultUnlocking(self, dialogs)
@@ -218,6 +220,8 @@ class Console(App[None]):
             self._show_title()
             if not self.answers.redraws_soon:
                 self.redraw()
+        if received:
+            self.source_events.publish(received)
 
     def _status_changed(self, name: str, status: SourceStatus) -> None:
         if status.state is ConnectionState.LIVE:

@@ -50,6 +50,13 @@ class Policy:
         least=1,
         most=LONGEST_TIMEOUT,
     )
+    longest_wait: int = key(
+        1800,
+        "Seconds after which a request cannot wait any longer. Until then, `+` in the console adds five minutes.",
+        "600",
+        least=1,
+        most=86_400,
+    )
     high_risk: str = key(
         "confirm",
         "How to confirm an approval at high risk: press `y`, type the action's name, or enter the passphrase of "

@@ -217,6 +217,24 @@ def test_an_edited_approval_is_shown_beside_what_was_asked(call: Any, home: Home
     call("run", "send-draft", "--arg", "draft_id=r-20417", "--wait", "20")
 
 
+def test_an_extended_deadline_is_shown_with_who_extended_it(call: Any, home: Home) -> None:
+    id_ = ask(call, "r-20417")
+    [stored] = key_store.stored(home.folder / "keys")
+    with (
+        key_store.unlock(home.folder / "keys", stored.name, None) as key,
+        ApproverClient(discover(data=home.folder / "data"), key) as client,
+    ):
+        extended = client.extend(client.extend(client.item(id_)))
+    assert call("show", id_, "--json").json["expires_at"] == extended.expires_at
+    words = f"twice, by {stored.name}"
+    assert f"\nextended    {words}\n" in call("show", id_).out
+    assert f"\n  extended    {words}\n" in call("history", "show", id_).out
+    assert call("history", "show", id_, "--json").json["extended"] == words
+    assert call("history", "verify").code == 0
+    call("deny", id_)
+    call("run", "send-draft", "--arg", "draft_id=r-20417", "--wait", "20")
+
+
 def test_deny_with_a_reason(call: Any) -> None:
     id_ = ask(call, "r-18220")
     denied = call("deny", id_, "--reason", "not \x1b[2Jtoday", "--json")

@@ -93,6 +93,7 @@ class FakePort:
         self.read_only = False
         self.log_lines: Callable[[], Sequence[str]] | None = None
         self.statuses: Mapping[str, Any] = {}
+        self.source_events: Any = None
         self.connected: FakeSource | None = FakeSource()
         self.timers: list[FakeTimer] = []
         self.messages: list[str] = []

@@ -147,6 +147,9 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
 
         lines: int
 
+    class NewSeen(Message):
+        """New requests that were above the screen have been scrolled into view."""
+
     class EndNeared(Message):
         """The last loaded request is on screen or close to it."""
 
@@ -160,6 +163,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         self.records: list[SourcedRecord] = []
         self._cursor = 0
         self._end_note = trusted("")
+        self._new_above = 0
 
     @property
     def current(self) -> SourcedRecord | None:
@@ -170,6 +174,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         """Shows these requests instead. The cursor stays on its request if that is still listed."""
         before = self.current
         self.records = list(records)
+        self._new_above = 0
         indexes = {record.key: index for index, record in enumerate(self.records)}
         self._cursor = indexes.get(before.key, 0) if before else 0
         self._update_size()
@@ -184,6 +189,36 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         self._update_size()
         if first and self.records:
             self.post_message(self.Highlighted(self.current))
+
+    def update(self, newest: Sequence[SourcedRecord], changed: Sequence[SourcedRecord]) -> bool:
+        """Adds new requests above and replaces those that changed. The cursor stays on its request.
+
+        The list keeps its place on screen if it is scrolled, or if the cursor would leave the screen. Returns False if
+        there may be requests between the newest ones and those that are listed.
+        """
+        indexes = {record.key: index for index, record in enumerate(self.records)}
+        new = [record for record in newest if record.key not in indexes]
+        if self.records and newest and len(new) == len(newest):
+            return False
+        before = self.current
+        for record in (*newest, *changed):
+            if record.key in indexes:
+                self.records[indexes[record.key]] = record
+        self.records[:0] = new
+        self._cursor += len(new) if before else 0
+        self._update_size()
+        lines, top = self._lines, self.scroll_offset.y
+        if new and (top or (self._cursor + 1) * lines > self.size.height):
+            self._new_above += len(new)
+            self.scroll_to(y=top + len(new) * lines, animate=False, force=True)
+        if self.current != before:
+            self.post_message(self.Highlighted(self.current))
+        return True
+
+    @property
+    def new_above(self) -> int:
+        """The number of new requests that have not been on screen."""
+        return self._new_above
 
     def show_end_note(self, note: Content) -> None:
         """Shows this line below the last request."""
@@ -230,6 +265,9 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         super().watch_scroll_y(old_value, new_value)
         if self.is_mounted:
             self._check_for_end()
+            if self._new_above > (above := int(new_value) // self._lines):
+                self._new_above = above
+                self.post_message(self.NewSeen())
 
     def on_resize(self) -> None:
         """Adapts the number of lines per request to the width, and keeps the cursor in view."""

@@ -26,7 +26,7 @@ def rows(record: HistoryRecord, width: int, summary: Sequence[str] = ()) -> list
     glyph, word = outcome(record)
     took = "" if record.took is None else f"decided in {span(record.took)}"
     signed = "signed" if record.signer else "not signed" if record.surface == ELSEWHERE else ""
-    parts = (record.id, record.asked_by, record.surface, took, signed, record.reason or record.error)
+    parts = (record.id, record.asked_by, record.answered, took, signed, record.reason or record.error)
     details = " · ".join(inline(part) for part in parts if part)
     about = "".join(f"{part}  " for part in (inline(record.action), summary_line(summary, _WIDE)) if part)
     line = Visible(f"{_asked_at(record.asked)}  {glyph} {word:<15}  {about}{details}")
