@@ -86,6 +86,12 @@ class ConsoleConfig:
     lock_minutes: int = key(
         15, "Minutes without a key press after which the console locks itself. 0 turns this off.", "30", least=0
     )
+    follow: bool = key(
+        True,
+        "Go to the next waiting request once the one on screen was answered here and has ended, and no key was "
+        "pressed for 1.5 seconds.",
+        "false",
+    )
     bell: bool = key(True, "Ring the terminal bell when a request arrives.", "false")
     notify: bool = key(True, "Send a desktop notification through the terminal when a request arrives.", "true")
     keys: Mapping[str, str] = field(

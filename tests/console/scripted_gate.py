@@ -32,7 +32,7 @@ from aileron_tui.surface.source_listener import ConnectionState
 from tests.console import sample_requests as samples
 from tests.console.screen_app import lines, wait_until
 
-QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
+QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, follow=False, fastest_reading=0, bell=False, notify=False)
 ARMED = replace(QUICK, arm_seconds=0.7)
 NORMAL = Risk(RiskLevel.NORMAL, "it moves something")
 

@@ -37,15 +37,15 @@ _OF_REQUEST: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB)"
     " FROM steps s JOIN entries e ON e.seq = s.seq WHERE s.request = ? ORDER BY s.seq"
 )
+_OF_REQUEST_WITH: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB)"
+    " FROM steps s JOIN entries e ON e.seq = s.seq WHERE s.request = ? AND instr(e.data, ?) ORDER BY s.seq"
+)
 _RECORDED_CALL: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM steps s JOIN entries e ON e.seq = s.seq"
     " WHERE s.request = ? AND length(e.data) <= ? AND (instr(e.data, ?) OR instr(e.data, ?)) ORDER BY s.seq"
 )
 _CALL_MARKS: Final = (f'"kind":"{EntryKind.REQUESTED}"'.encode(), b'"preview":{')
-_OF_REQUEST_WITH: Final = (
-    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB)"
-    " FROM steps s JOIN entries e ON e.seq = s.seq WHERE s.request = ? AND instr(e.data, ?) ORDER BY s.seq"
-)
 _KEY_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM keys k JOIN entries e ON e.seq = k.seq ORDER BY k.seq"
 )
@@ -124,18 +124,18 @@ class SqliteView:
         with translating(self.path):
             return tuple(read_entry(self.path, *row) for row in self.db.execute(_OF_REQUEST, (request,)))
 
-    def recorded_call(self, request: str, largest: int) -> tuple[Entry, ...]:
-        """The entries with the inputs and the kept previews of a request, in order, without those that are larger."""
-        with translating(self.path):
-            found = self.db.execute(_RECORDED_CALL, (request, largest, *_CALL_MARKS))
-            return tuple(read_entry(self.path, *row) for row in found)
-
     def extensions(self, request: str) -> tuple[Entry, ...]:
         """Every entry that extended the deadline of a request, in order. The text may occur in other entries too."""
         with translating(self.path):
             rows = self.db.execute(_OF_REQUEST_WITH, (request, EntryKind.EXTENDED.encode()))
             found = (read_entry(self.path, *row) for row in rows)
             return tuple(entry for entry in found if entry.kind == EntryKind.EXTENDED)
+
+    def recorded_call(self, request: str, largest: int) -> tuple[Entry, ...]:
+        """The entries with the inputs and the kept previews of a request, in order, without those that are larger."""
+        with translating(self.path):
+            found = self.db.execute(_RECORDED_CALL, (request, largest, *_CALL_MARKS))
+            return tuple(read_entry(self.path, *row) for row in found)
 
     def standing(self, request: str) -> RequestStanding | None:
         """The state of a request according to the index, or None if it was never made."""
