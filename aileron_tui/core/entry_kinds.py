@@ -8,6 +8,7 @@ class EntryKind(StrEnum):
 
     `TOLD` is a daemon's report about a request that it runs itself; it never counts as an approval given here.
     `EDITED` is a daemon's report that a call was edited before it was approved elsewhere; it does not contain the edit.
+    `LIMITED` is the first call that was refused because its agent had asked too often; later ones are not recorded.
     """
 
     REQUESTED = "request.made"
@@ -31,6 +32,7 @@ class EntryKind(StrEnum):
     AGENT_ADDED = "agent.added"
     AGENT_ROTATED = "agent.rotated"
     AGENT_REVOKED = "agent.revoked"
+    LIMITED = "agent.limited"
     CONFIG_CHANGED = "config.changed"
     STARTED = "gate.started"
     STOPPED = "gate.stopped"
