@@ -10,6 +10,7 @@ from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
+from textual.signal import Signal
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
@@ -100,6 +101,7 @@ class Console(App[None]):
         self.board = Board()
         self.limited_agents = LimitedAgents()
         self.sources = SourceListeners(upstreams, keys, self._reported)
+        self.source_events: Signal[Sequence[SourceEvent]] = Signal(self, "source events")
         self.threads = SourceThreads()
         dialogs = ConsoleDialogs(self, self.settings, keys, self.arming)
         self.vaults = VaultUnlocking(self, dialogs)
@@ -241,6 +243,8 @@ class Console(App[None]):
                 self._lock_screen.show_waiting()
             if not self.answers.redraws_soon:
                 self.redraw()
+        if received:
+            self.source_events.publish(received)
 
     def _status_changed(self, name: str, status: SourceStatus) -> None:
         if status.state is ConnectionState.LIVE:
@@ -334,7 +338,9 @@ class Console(App[None]):
     def _show_lock(self, why: str) -> None:
         from aileron_tui.console.screens.lock import LockScreen  # noqa: PLC0415  # screens load when opened
 
-        self._lock_screen = LockScreen(self.keys, why, lambda: words_while_locked(self.board, self.statuses.values()))
+        self._lock_screen = LockScreen(
+            self.keys, why, waiting=lambda: words_while_locked(self.board, self.statuses.values())
+        )
         self.push_screen(self._lock_screen, self._unlocked)
 
     def _unlocked(self, _: bool | None) -> None:

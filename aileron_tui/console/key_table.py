@@ -189,6 +189,7 @@ ACTIONS: Final = (
         KeyGroup.LOOK,
         _HISTORY,
         rank=3,
+        runs="outcome(1)",
     ),
     KeyAction(
         "history.chart",
@@ -201,6 +202,15 @@ ACTIONS: Final = (
     ),
     KeyAction("history.export", "x", "export", "Write the search results to a file.", KeyGroup.LOOK, _HISTORY, rank=4),
     KeyAction("history.reload", "r", "reload", "Load the newest requests again.", KeyGroup.LOOK, _HISTORY, rank=9),
+    KeyAction(
+        "history.outcome_back",
+        "O",
+        "outcome back",
+        "Go back to the outcome before.",
+        KeyGroup.LOOK,
+        _HISTORY,
+        runs="outcome(-1)",
+    ),
     KeyAction(
         "help.search",
         "/",
@@ -273,6 +283,23 @@ MOUSE: Final = (
     ("wheel", "Scrolls what is under the pointer."),
 )
 """What the mouse does: the gesture and its effect."""
+
+SEARCH: Final = (
+    ("since:tuesday", "Asked since then: a weekday (the last one, or today), today, yesterday, 2026-05-12, 7d, 12h."),
+    ("until:", "Asked before then."),
+    ("outcome:approved", "All that was allowed, however it ended."),
+    (
+        "outcome:done",
+        "Also failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running.",
+    ),
+    ("outcome:allowed-by-a-rule", "Allowed by a rule, without asking."),
+    ("agent:", "The name of the agent's token."),
+    ("action:", "The name of the action or tool."),
+    ("surface:", "Where it was answered: tui, cli, elsewhere."),
+    ("source:", "The name of the gate or daemon, where there are several."),
+    ("recap", "Any other words must occur in the request. The right arrow completes a filter."),
+)
+"""The filters of a search in the history: how each is written, and what it finds."""
 
 BY_ID: Final[Mapping[str, KeyAction]] = {action.id: action for action in ACTIONS}
 

@@ -50,6 +50,13 @@ class Policy:
         least=1,
         most=LONGEST_TIMEOUT,
     )
+    longest_wait: int = key(
+        1800,
+        "Seconds after which a request cannot wait any longer. Until then, `+` in the console adds five minutes.",
+        "600",
+        least=1,
+        most=86_400,
+    )
     asks_per_10_minutes: int = key(
         600,
         "Requests of one agent that people can be asked to answer in 10 minutes. Its further gated calls are refused "

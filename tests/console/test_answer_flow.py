@@ -96,6 +96,7 @@ class FakePort:
         self.is_locked = False
         self.log_lines: Callable[[], Sequence[str]] | None = None
         self.statuses: Mapping[str, Any] = {}
+        self.source_events: Any = None
         self.connected: FakeSource | None = FakeSource()
         self.timers: list[FakeTimer] = []
         self.messages: list[str] = []

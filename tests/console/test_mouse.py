@@ -418,6 +418,8 @@ async def test_a_click_looks_at_a_request_and_one_on_the_folded_line_at_the_next
     gate, clock = ScriptedGate(request(1), request(2)), Clock()
     async with console(gate, ARMED, clock=clock) as (app, pilot):
         await click(pilot, (5, app.screen.query_one(RequestList).region.y + 1))
+        assert app.board.selected == "act-1", "the second line belongs to the first request"
+        await click(pilot, (5, app.screen.query_one(RequestList).region.y + 2))
         assert app.board.selected == "act-2"
         await pilot.resize_terminal(50, 20)
         await pilot.pause()
@@ -447,7 +449,7 @@ async def test_the_wheel_scrolls_what_is_under_the_pointer_and_stays_there() -> 
         assert waiting.scroll_offset.y > 0
         assert app.board.selected == "act-1"
         await pilot.press("j")
-        await wait_until(pilot, lambda: waiting.scroll_offset.y <= 1)
+        await wait_until(pilot, lambda: waiting.scroll_offset.y <= 2)
 
 
 def _is_clickable(text: str) -> bool:

@@ -3,6 +3,7 @@
 import json
 
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.rule import RuleReach
 from aileron_tui.files.config import Policy
 from aileron_tui.gate.asking_limit import WINDOW_SECONDS, AskedTooOften, AskingLimit
 from aileron_tui.gate.http_request import reply_response
@@ -10,6 +11,7 @@ from aileron_tui.ledger.entry_check import verify
 from aileron_tui.ledger.open_store import open_reader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from tests.gate.conftest import ASKER, GateEnv, ask, code, dig, run_async
+from tests.gate.ruled_gate import call, make_from, waiting
 
 
 class Clock:
@@ -74,3 +76,18 @@ def test_the_agent_is_told_it_is_recorded_once_and_watchers_are_told(env: GateEn
         entries = [entry for entry in reader.entries() if entry.kind == EntryKind.LIMITED]
         assert [entry.body for entry in entries] == [{"agent": "agent-1", "most": most}]
         assert verify(reader.rows(), RecordedSigners()).fault is None
+
+
+def test_what_a_rule_answers_does_not_count(env: GateEnv) -> None:
+    env.policy = Policy(asks_per_10_minutes=1)
+    mail = {"to": "team@example.com", "subject": "Weekly recap", "body": "Text"}
+
+    async def work() -> None:
+        async with env.gate() as gate:
+            await make_from(env, gate, await waiting(gate, "draft-mail", **mail), RuleReach.ANY)
+            for number in range(3):
+                reply = await call(gate, "draft-mail", **mail | {"subject": f"Mail {number}"})
+                assert (reply.status, reply.body["status"]) == (200, "completed")
+            assert code(await call(gate, "send-draft", draft_id="r-12345")) == "asked_too_often"
+
+    run_async(work())

@@ -1,6 +1,6 @@
 """The locked console: it says how many requests wait, but shows none, and none can be answered."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,13 +15,22 @@ from aileron_tui.surface.source import OperatorKey
 
 
 class LockScreen(PassphraseScreen):
-    """Asks for the passphrase of the operator's key. `waiting` returns how many requests wait, in words."""
+    """Asks for the passphrase of the operator's key.
+
+    `named` says what it is for, if it approves one request. `waiting` returns how many requests wait, in words.
+    """
 
     SCOPE = KeyScope.LOCK
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.LOCK)]
 
-    def __init__(self, keys: OperatorKey, why: str = "Locked", waiting: Callable[[], str] | None = None) -> None:
-        super().__init__(why, trusted("key ") + foreign_line(keys.name), keys.unlock)
+    def __init__(
+        self,
+        keys: OperatorKey,
+        why: str = "Locked",
+        named: Sequence[Static] = (),
+        waiting: Callable[[], str] | None = None,
+    ) -> None:
+        super().__init__(why, trusted("key ") + foreign_line(keys.name), keys.unlock, named)
         self._waiting = waiting
 
     def parts(self) -> ComposeResult:
