@@ -251,7 +251,7 @@ def not_found(what: str) -> Refusal:
 
 def reply_response(reply: Reply, headers: Mapping[str, str] | None = None) -> Response:
     """Returns a reply as an HTTP response; adds Retry-After to a 429."""
-    retry = {"Retry-After": str(_RETRY_SECONDS)} if reply.status == 429 else {}
+    retry = {"Retry-After": str(reply.retry_after or _RETRY_SECONDS)} if reply.status == 429 else {}
     return json_response(reply.body, reply.status, {**retry, **(headers or {})})
 
 

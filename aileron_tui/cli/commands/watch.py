@@ -84,6 +84,8 @@ def _print_event(event: SourceEvent, *, as_json: bool) -> None:
         write(sys.stderr, f"{event.source or 'the gate'} is failing: {clip(inline(event.problem), _LONGEST_REASON)}")
     elif event.name == "health":
         write(sys.stderr, f"{event.source or 'the gate'} works again")
+    elif event.name == "limited" and isinstance(agent := event.data.get("agent"), str):
+        write(sys.stderr, f"{clip(inline(agent), _LONGEST_REASON)} asked too often: its calls are refused for now")
     now, width = utc_now(), list_width()
     for request in event.requests:
         name = f"{inline(request.prompt.action)} {inline(request.id)}"
