@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,7 @@ from aileron_tui.signing.recorded_signers import RecordedSigners
 from aileron_tui.surface.history_records import shown_in_ledger
 
 _INDENT: Final = " " * 14
+_HIDDEN: Final = "The preview was kept. --preview shows it, and asks for your passphrase."
 
 
 def run(ledger: Path, options: argparse.Namespace) -> int:
@@ -37,19 +39,22 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         entries = reader.of_request(options.id)
         signature = _signature(record, entries, reader.key_changes())
         edit = history_pages.edit(record, entries)
+    if kept := any(map(_has_preview, entries)):
+        entries = _with_previews(entries) if options.preview else tuple(map(_without_preview, entries))
+    hidden = _HIDDEN if kept and not options.preview else _not_kept(entries)
     if options.json:
         listed: list[JsonObject] = [
             {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
         ]
         print_json({**fields(record), "signature": signature, "edit": edit, "entries": [*listed]})
         return OK
-    _print_record(record, signature, edit, _not_kept(entries))
+    _print_record(record, signature, edit, hidden)
     for entry in entries:
         _print_entry(entry)
     return OK
 
 
-def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None, not_kept: str) -> None:
+def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None, hidden: str) -> None:
     glyph, word = outcome(record)
     write(sys.stdout, f"{glyph} {word}: {inline(record.action)}", indent=_INDENT)
     about = {
@@ -65,7 +70,7 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
         "error": record.error,
         "signature": signature,
         "note": unknown_outcome(record, utc_now()),
-        "not kept": not_kept,
+        "not shown": hidden,
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
     }
     for name, value in about.items():
@@ -73,6 +78,24 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
             write(sys.stdout, f"  {name:<10}  {inline(value)}", indent=_INDENT)
     if edit:
         sys.stdout.write("".join(f"{line}\n" for line in _edit_lines(edit)))
+
+
+def _has_preview(entry: Entry) -> bool:
+    return entry.kind == EntryKind.PREVIEWED and "preview" in entry.body
+
+
+def _with_previews(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The entries as they are, once the operator's key is unlocked."""
+    from aileron_tui.cli.source_options import unlocked_key  # noqa: PLC0415  # only for previews
+
+    with unlocked_key(None):
+        return entries
+
+
+def _without_preview(entry: Entry) -> Entry:
+    if not _has_preview(entry):
+        return entry
+    return replace(entry, body={name: value for name, value in entry.body.items() if name != "preview"})
 
 
 def _not_kept(entries: Sequence[Entry]) -> str:
