@@ -245,7 +245,7 @@ ACTIONS: Final = (
         "command_palette",
         "ctrl+p",
         "commands",
-        "Find a command by its name.",
+        "Find a command by its name. `theme` changes the colours.",
         KeyGroup.CONSOLE,
         (KeyScope.MAIN, *_ASIDE),
         fixed=True,
