@@ -48,6 +48,10 @@ class ConsolePort(Protocol):
         """Whether this console may not answer."""
 
     @property
+    def is_locked(self) -> bool:
+        """Whether the operator's key is locked, so that no request is visible."""
+
+    @property
     def log_lines(self) -> Callable[[], Sequence[str]] | None:
         """The log of the demo's agent or of the gate in this window, if there is one."""
 

@@ -168,7 +168,7 @@ class DecisionHandler:
     async def _apply(self, request: GateRequest, decision: SubmittedDecision) -> Reply:
         """Verifies a decision, records it, and only then applies it."""
         if self._gate_state.is_late(request):
-            return self._too_late(request)
+            return self.too_late(request)
         if decision.approved and (why := self._gate_state.health.problem(OUTBOX)):
             return replies.error(503, "not_recorded", f"nothing was run, because its result could not be stored: {why}")
         edit = request.edit if decision.edits is not None else None
@@ -220,7 +220,7 @@ class DecisionHandler:
         except InvalidTransition:
             return self.not_pending(request.id)
         except DeadlinePassed:
-            return self._too_late(request)
+            return self.too_late(request)
         except EntryRefused as error:
             return replies.error(403, "not_admitted", str(error))
         except AileronError as error:
@@ -315,9 +315,9 @@ class DecisionHandler:
             return self._prompt_changed(request, self._gate_state.request_json(request))
         return replies.error(403, refused.reason.name.lower(), str(refused))
 
-    def _too_late(self, request: GateRequest) -> Reply:
-        """The reply to a decision after the deadline. The request ends now if its timer has not ended it yet."""
-        self._gate_state.spawn(self._requests.end_unanswered(request, RequestState.EXPIRED))
+    def too_late(self, request: GateRequest) -> Reply:
+        """The reply to what comes after the deadline. The request ends now if its timer has not ended it yet."""
+        self._requests.expire(request)
         message = "the request has expired; nobody answered in time"
         return replies.error(409, "INVALID_STATE", message, state=RequestState.EXPIRED)
 

@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from aileron_tui.core.action import Action
 from aileron_tui.core.entry_kinds import EntryKind
@@ -25,10 +25,13 @@ from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnd, RequestEnds
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.preview_entry import preview_body
+from aileron_tui.ledger.request_deadline import RequestDeadline
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 
 _MIN_WAIT_FOR_REMINDER: Final = 1.0
 _SHORTEST_TIMER: Final = 0.01
+_RULED_SECONDS: Final = 20.0
+"""How long the reply to a call that a rule answered is held for its result, even if the agent did not ask for that."""
 
 
 class RequestHandler:
@@ -37,6 +40,8 @@ class RequestHandler:
     def __init__(self, gate_state: GateState, ends: RequestEnds) -> None:
         self._gate_state = gate_state
         self.ends = ends
+        self.answering: Callable[[GateRequest], Coroutine[Any, Any, None] | None] = lambda _: None
+        """Returns what records and answers a new request by a rule, or None if no rule may answer it."""
 
     async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
         """Joins an identical open request, delivers a result that was never fetched, or creates a new request."""
@@ -53,8 +58,9 @@ class RequestHandler:
                 if refused := self._limit_reply(request):
                     return refused
                 request.repeats = gate_state.unknown_calls.get(call, "")
+                by_rule = self.answering(request)
                 gate_state.add(request)
-                gate_state.spawn(self._record_and_open(request))
+                gate_state.spawn(by_rule or self.record_and_open(request))
             return await self._wait(request, wait)
         except AileronError as error:
             return replies.not_recorded(error)
@@ -73,6 +79,8 @@ class RequestHandler:
         try:
             await asyncio.shield(request.recorded)
             end_turn()
+            if wait is None and request.rule:
+                wait = _RULED_SECONDS
             if wait is not None:
                 await asyncio.wait_for(request.ended.wait(), wait)
         except TimeoutError:
@@ -86,7 +94,9 @@ class RequestHandler:
         if wait is None:
             request.polled = True
             return Reply(202, request.pending_reply())
-        return await self.deliver(request.result) if request.result else Reply(200, request.poll_reply())
+        if request.result and not request.handed_over:
+            return await self.deliver(request.result)
+        return Reply(200, request.result.body if request.result else request.poll_reply())
 
     def _limit_reply(self, request: GateRequest) -> Reply | None:
         state, agent = self._gate_state, request.agent
@@ -126,19 +136,26 @@ class RequestHandler:
             size=len(canonical_args),
         )
 
-    async def _record_and_open(self, request: GateRequest) -> None:
+    async def record_and_open(self, request: GateRequest) -> None:
         """Records a request, then opens it. Identical calls made in the meantime join this request."""
         try:
             recording = self._gate_state.recorder.record(self.request_entry(request))
             unshowable = await self._render(request)
             await recording
         except BaseException as error:
-            self._drop(request, error)
+            self.drop(request, error)
             if not isinstance(error, Exception):
                 raise
             return
+        await self._open_or_withdraw(request, unshowable)
+
+    async def open_recorded(self, request: GateRequest) -> None:
+        """Opens a request that is recorded and that no rule answered."""
+        await self._open_or_withdraw(request, await self._render(request))
+
+    async def _open_or_withdraw(self, request: GateRequest, unshowable: Exception | None) -> None:
         if unshowable:
-            self._drop(request, unshowable)
+            self.drop(request, unshowable)
             body: JsonObject = {"error": "nothing was run: the request could not be shown"}
             await self._gate_state.recorder.record(EntryDraft(EntryKind.WITHDRAWN, body, request.id))
         else:
@@ -153,7 +170,7 @@ class RequestHandler:
             return error
         return None
 
-    def _drop(self, request: GateRequest, error: BaseException) -> None:
+    def drop(self, request: GateRequest, error: BaseException) -> None:
         """Forgets a request that could not be recorded or shown, and tells those who wait for it."""
         if not isinstance(error, AileronError):
             log.error("%s could not be recorded", request.id, exc_info=error)
@@ -187,17 +204,32 @@ class RequestHandler:
         request.recorded.set_result(None)
         gate_state.feed.publish("pending", gate_state.encoded_request(request))
         left = gate_state.seconds_left(request)
-        gate_state.schedule(request, left, lambda: self.expire_if_late(request))
         half = (request.expires_at - request.asked_at).total_seconds() / 2
-        if half * 2 > _MIN_WAIT_FOR_REMINDER and left > half:
-            gate_state.schedule(request, left - half, lambda: self._remind(request))
-        gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
+        self._start_timers(request, left, left - half)
+        if request.fetched is None:
+            gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
+        else:  # it was fetched for a rule that did not answer the request
+            gate_state.spawn(self.record_shown([request]))
+
+    def _start_timers(self, request: GateRequest, left: float, reminder: float) -> None:
+        """Schedules the end of a request and a reminder, both in seconds from now."""
+        self._gate_state.schedule(request, left, lambda: self.expire_if_late(request))
+        if reminder > 0 and left > _MIN_WAIT_FOR_REMINDER:
+            self._gate_state.schedule(request, reminder, lambda: self._remind(request))
+
+    def deadline_moved(self, request: GateRequest, deadline: RequestDeadline) -> None:
+        """Lets a request wait until a deadline that is already recorded, and reports it."""
+        request.deadline = deadline
+        self._gate_state.cancel_timers(request)
+        left = self._gate_state.seconds_left(request)
+        self._start_timers(request, left, left / 2)
+        self._gate_state.announce(request)
 
     def expire_if_late(self, request: GateRequest) -> None:
         """Ends a request whose deadline has passed. A timer can be early, because clocks are adjusted."""
         if request.is_waiting:
             if self._gate_state.is_late(request):
-                self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
+                self.expire(request)
             else:
                 left = max(_SHORTEST_TIMER, self._gate_state.seconds_left(request))
                 self._gate_state.schedule(request, left, lambda: self.expire_if_late(request))
@@ -206,7 +238,11 @@ class RequestHandler:
         """Ends every request whose deadline has passed; the timers do not run while the machine sleeps."""
         for request in self._gate_state.pending():
             if self._gate_state.is_late(request):
-                self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
+                self.expire(request)
+
+    def expire(self, request: GateRequest) -> None:
+        """Ends a request because nobody answered before its deadline."""
+        self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED, missed=request.deadline))
 
     def _remind(self, request: GateRequest) -> None:
         if request.state is RequestState.PENDING:
@@ -339,13 +375,16 @@ class RequestHandler:
         waiting = [request for request in self._gate_state.pending() if request.agent == agent]
         await asyncio.gather(*(self.end_unanswered(request, RequestState.WITHDRAWN, why) for request in waiting))
 
-    async def end_unanswered(self, request: GateRequest, state: RequestState, why: str = "") -> None:
+    async def end_unanswered(
+        self, request: GateRequest, state: RequestState, why: str = "", missed: RequestDeadline | None = None
+    ) -> None:
         """Ends a request that expired or was withdrawn, unless it was just answered.
 
-        `why` says why the gate withdrew it; by default the agent did.
+        `why` says why the gate withdrew it; by default the agent did. `missed` is the deadline of one that expired; if
+        another deadline was recorded meanwhile, the request waits on.
         """
         async with request.end_lock:
-            if request.state is not RequestState.PENDING:
+            if request.state is not RequestState.PENDING or missed not in (None, request.deadline):
                 return
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
             with contextlib.suppress(AileronError):

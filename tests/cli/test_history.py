@@ -63,10 +63,10 @@ def test_an_empty_home_is_no_mistake(home: Path, capsys: pytest.CaptureFixture[s
 def test_the_list_is_newest_first_and_harmless(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = said(capsys).splitlines()
     assert lines[::2] == [
-        "… waiting  send-draft",
-        "○ nobody answered  move-file",
-        "– denied  send-draft",
-        "✓ done  send-draft",
+        "… waiting  send-draft  r-12345",
+        "○ nobody answered  move-file  r-12345",
+        "– denied  send-draft  r-12345",
+        "✓ done  send-draft  team@example.com · r-12345",
     ]
     assert "act-2 · claude · tui · decided in 1.0 s · signed" in lines[5]
     assert not set("\x1b\x07\u202e") & set("".join(lines))
@@ -153,8 +153,9 @@ def test_json_has_stable_keys(ledger: Path, capsys: pytest.CaptureFixture[str]) 
     request = json.loads(said(capsys, "--json", "--limit", "1"))["requests"][0]
     assert " ".join(request) == (
         "seq id asked action connector agent risk outcome shown decided took surface signer reason ended error"
-        " kind daemon edited says signed"
+        " kind daemon edited says rule signed summary"
     )
+    assert request["summary"] == ["r-12345"]
     assert json.loads(said(capsys, "show", "act-1", "--json"))["edit"] is None
 
 
@@ -237,6 +238,15 @@ def test_show_says_when_a_signature_is_bad(ledger: Path, capsys: pytest.CaptureF
         data = data[:at] + (b"A" if data[at : at + 1] != b"A" else b"B") + data[at + 1 :]
         db.execute("UPDATE entries SET data = ? WHERE seq = 5", (data,))
     assert "signature   BAD: decision refused, bad signature" in said(capsys, "show", "act-1")
+
+
+def test_show_says_when_an_extension_is_not_signed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene = Scene(home / "data" / "ledger.db")
+    scene.ask("act-1")
+    scene.forge(EntryKind.EXTENDED, "act-1", {"envelope": {}})
+    scene.close()
+    assert "extended    BAD: entry 3" in said(capsys, "show", "act-1")
+    assert "entry 3" in said(capsys, "verify", code=1)
 
 
 def test_a_good_ledger_verifies(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -369,7 +379,11 @@ def test_the_ledger_of_a_daemon_by_its_name(ledger: Path, home: Path, capsys: py
     daemon(home, "play")
     assert "work-1" not in said(capsys)
     lines = said(capsys, "--source", "work").splitlines()
-    assert lines[::2] == ["… no news  send-draft", "✓ done  move-file", "– denied  send-draft"]
+    assert lines[::2] == [
+        "… no news  send-draft  r-12345",
+        "✓ done  move-file  r-12345",
+        "– denied  send-draft  r-12345",
+    ]
     assert "work-3 · elsewhere · decided in " in lines[1]
     assert "s · not signed" in lines[1]
     assert "work-2 · tui · decided in " in lines[3]
@@ -488,7 +502,9 @@ def edited(home: Path) -> Path:
 def test_an_edited_approval_is_told_with_what_was_asked_and_approved(
     edited: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert said(capsys).splitlines()[0] == "✓ done, edited  send-draft"
+    assert said(capsys).splitlines()[0] == (
+        "✓ done, edited  send-draft  bob ⟨ESC⟩[2J⟨BEL⟩ [red]⟨U+202E⟩ · + to: ⟨ESC⟩[2J…"
+    )
     shown = said(capsys, "show", "act-1").splitlines()
     assert shown[0] == "✓ done, edited: send-draft"
     assert f"  edited      {EDITED}" in shown
@@ -540,7 +556,7 @@ def test_what_a_daemon_never_tells_is_not_called_running(home: Path, capsys: pyt
     scene.tell("act-2", "running")
     scene.close()
     lines = said(capsys, "--source", "work").splitlines()
-    assert lines[::2] == ["… no news  send-draft", "→ allowed  shell"]
+    assert lines[::2] == ["… no news  send-draft  r-12345", "→ allowed  shell  r-12345"]
     assert "the daemon does not report how this kind of request ends" in said(
         capsys, "show", "act-1", "--source", "work"
     )

@@ -63,7 +63,7 @@ async def test_help_can_be_searched_and_left() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("slash", *"undo")
         await pilot.pause()
-        assert "Cancel an approval" in text(app)
+        assert "Cancel the newest approval" in text(app)
         assert "approve marked" not in text(app)
         await pilot.press("space", *"zzz")
         await pilot.pause()

@@ -193,6 +193,22 @@ async def test_a_search_that_cannot_be_understood_says_why() -> None:
         await wait_until(pilot, lambda: "not a date" not in text(app))
 
 
+@pytest.mark.parametrize(
+    ("size", "shown"), [((120, 36), "team@exampl… · Recap"), ((80, 24), "team@example.com · Recap")]
+)
+@async_test
+async def test_each_request_has_its_summary_beside_its_action(size: tuple[int, int], shown: str) -> None:
+    values: list[Json] = ["team@example.com", "Recap"]
+    hostile = record(1, changes={"summary": ["\x1b[2J", "done ✓ 4.2 s"]})
+    app = staged(HistoryGate([record(3, changes={"summary": values}), record(2), hostile]))
+    async with app.run_test(size=size) as pilot:
+        await loaded(pilot, 3)
+        assert f"send-draft  {shown}" in text(app)
+        assert "⟨ESC⟩" in text(app)
+        assert '"done ✓' in text(app)
+        assert unsafe(app) == []
+
+
 @pytest.mark.parametrize("size", SIZES)
 @async_test
 async def test_the_detail_shows_what_was_shown(size: tuple[int, int]) -> None:

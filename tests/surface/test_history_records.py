@@ -23,6 +23,11 @@ def test_a_page_is_read() -> None:
     assert read_page({"items": [], "next": None}).older is None
 
 
+def test_a_summary_is_read_and_may_be_absent() -> None:
+    page = read_page({"items": [record(2, changes={"summary": ["a", "b"]}), record(1)], "next": None})
+    assert [request.summary for request in page.requests] == [("a", "b"), ()]
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -39,6 +44,9 @@ def test_a_page_is_read() -> None:
         {"items": [record(1, changes={"took": -1})], "next": None},
         {"items": [record(1, changes={"seq": "1"})], "next": None},
         {"items": [record(1, changes={"seq": None})], "next": None},
+        {"items": [record(1, changes={"summary": "x"})], "next": None},
+        {"items": [record(1, changes={"summary": ["x", 1]})], "next": None},
+        {"items": [record(1, changes={"summary": ["x"] * 9})], "next": None},
     ],
     ids=lambda answer: json.dumps(answer)[:30],
 )
@@ -94,6 +102,11 @@ def test_what_the_ledger_kept_is_shown() -> None:
     assert shown_in_ledger({"entries": [made, lost]}).unavailable == "timeout"
     digest: JsonObject = {"kind": "preview.fetched", "body": {"digest": "d"}}
     assert "digest" in shown_in_ledger({"entries": [made, digest]}).note
+
+
+@pytest.mark.parametrize(("names", "words"), [(["desk", "desk"], "twice, by desk"), ([], ""), (None, ""), ("desk", "")])
+def test_extensions_of_the_deadline_are_shown(names: Json, words: str) -> None:
+    assert shown_in_ledger({"entries": [], "extended_by": names}).extended == words
 
 
 @pytest.mark.parametrize("entries", [None, 5, [], [None], [{}], [{"kind": "request.made", "body": []}]])

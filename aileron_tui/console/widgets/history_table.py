@@ -20,6 +20,7 @@ from aileron_tui.console.key_table import bindings
 from aileron_tui.console.render import MUTED, STRONG, foreign_line, trusted
 from aileron_tui.core.outcomes import ending
 from aileron_tui.core.states import RequestState
+from aileron_tui.core.summary import summary_line
 from aileron_tui.core.time_words import span
 from aileron_tui.core.times import utc_now
 from aileron_tui.core.values import dataclass
@@ -31,6 +32,7 @@ MIN_WIDTH_ONE_LINE: Final = 92
 # Widths of the columns.
 _WHEN, _OUTCOME, _TOOK, _SURFACE, _SIGNED, _SOURCE = 11, 17, 10, 9, 10, 10
 _OUTCOME_ON_TWO_LINES: Final = 40
+_MIN_SUMMARY_WIDTH: Final = 8
 _OUTCOME_STYLES: Final = {
     RequestState.EXECUTED: "$text-success",
     RequestState.FAILED: "$text-error",
@@ -74,10 +76,23 @@ def _text(text: str, width: int, style: str = "") -> Content:
     return foreign_line(_clipped(text, width), style)
 
 
+def _named(record: SourcedRecord, width: int, style: str) -> Content:
+    """The action, and its summary where there is room for it."""
+    name = _text(record.action, width, style)
+    room = width - name.cell_length - 2
+    text = _summary(record.summary, room) if room >= _MIN_SUMMARY_WIDTH else ""
+    return name + trusted("  ") + foreign_line(text, MUTED) if text else name
+
+
+@lru_cache(maxsize=2048)
+def _summary(values: tuple[str, ...], width: int) -> Visible:
+    return summary_line(values, width)
+
+
 def columns(width: int, *, show_source: bool = False) -> tuple[int, int]:
     """The widths of the action and agent columns; `show_source` leaves room for the source."""
     room = width - 2 - (_WHEN + _OUTCOME + _TOOK + _SURFACE + _SIGNED) - 2 * 6 - (_SOURCE + 2 if show_source else 0)
-    action = max(12, room * 3 // 5)
+    action = max(12, room * 3 // 5, room - 16)
     return action, room - action
 
 
@@ -287,7 +302,7 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
         took = "" if record.took is None else span(record.took)
         cells = (
             _cell(short_time(record.asked), _WHEN),
-            _cell(_text(record.action, action, STRONG if cursor else ""), action),
+            _cell(_named(record, action, STRONG if cursor else ""), action),
             *((_cell(_text(record.source, _SOURCE, MUTED), _SOURCE),) if self._show_source else ()),
             _cell(outcome(record), _OUTCOME),
             _cell(trusted(took.rjust(_TOOK)), _TOOK),
@@ -300,14 +315,15 @@ class HistoryTable(ScrollView, can_focus=True, inherit_bindings=False):
     def _first_line(self, record: SourcedRecord, width: int, *, cursor: bool) -> Content:
         time = short_time(record.asked)
         room = width - 2 - time.cell_length - 2
-        action = _cell(_text(record.action, room, STRONG), room)
+        action = _cell(_named(record, room, STRONG), room)
         return trusted("▸ " if cursor else "  ") + action + trusted(" ") + time + trusted(" ")
 
     def _second_line(self, record: SourcedRecord, width: int) -> Content:
         parts = [outcome(record, _OUTCOME_ON_TWO_LINES)]
         if record.took is not None:
             parts.append(trusted(f"in {span(record.took)}", MUTED))
-        named = (record.source if self._show_source else "", record.surface, record.asked_by)
+        answered = record.answered.partition(" (")[0]  # the id of a rule is in the details
+        named = (record.source if self._show_source else "", answered, record.asked_by)
         parts.extend(_text(text, 24, MUTED) for text in named if text)
         if record.signature:
             parts.append(trusted(record.signature, MUTED))
