@@ -40,6 +40,7 @@ class KeyState:
     arming: "Arming | None" = None
     answer_problem: str = ""
     console_problem: str = ""
+    listed_waiting: int = 1
     marked: int = 1
     marked_busy: str = ""
     marked_hidden: int = 0
@@ -94,6 +95,11 @@ def not_markable(state: KeyState) -> str:
     return not_shown(state) or ("" if state.is_waiting else "only a waiting request can be marked")
 
 
+def nothing_listed(state: KeyState) -> str:
+    """The key marks every waiting request in the list."""
+    return "" if state.listed_waiting else "no request in the list is waiting"
+
+
 def nothing_marked(state: KeyState) -> str:
     """The key answers the marked requests."""
     if state.console_problem or state.marked:
@@ -115,7 +121,7 @@ def not_refreshable(state: KeyState) -> str:
 
 
 def nothing_to_undo(state: KeyState) -> str:
-    """The key cancels an approval that is not sent yet."""
+    """The key cancels the newest approval that is not sent yet."""
     return "" if state.holds_approval else "there is nothing to undo"
 
 

@@ -12,6 +12,7 @@ class EntryKind(StrEnum):
     """
 
     REQUESTED = "request.made"
+    EXTENDED = "request.extended"
     PREVIEWED = "preview.fetched"
     SHOWN = "prompt.shown"
     DECIDED = "decision.made"

@@ -1,6 +1,10 @@
 """Times and durations in words, for every surface."""
 
 from datetime import datetime
+from typing import Final
+
+LONGEST_AGO: Final = len("59 min ago")
+"""The most characters that `ago` returns for less than 100 hours."""
 
 
 def minutes_and_seconds(seconds: float) -> str:

@@ -53,6 +53,7 @@ class ApproverRoutes:
             Route("POST", f"{base}/batch/decide", RouteAccess.APPROVER, self.decide_batch),
             Route("GET", f"{base}/{{id}}", RouteAccess.APPROVER, self.show),
             Route("POST", f"{base}/{{id}}/decide", RouteAccess.APPROVER, self.decide),
+            Route("POST", f"{base}/{{id}}/extend", RouteAccess.APPROVER, self.extend),
             Route("POST", f"{base}/{{id}}/refresh", RouteAccess.APPROVER, self.refresh),
             Route("GET", f"{base}/{{id}}/fetched", RouteAccess.APPROVER, self.fetched),
             Route("GET", f"{base}/{{id}}/rules", RouteAccess.APPROVER, self.rule_offers),
@@ -124,6 +125,15 @@ class ApproverRoutes:
         http_request.session.refusal_limit.charge(_is_recorded_refusal(reply.body))
         return reply_response(reply)
 
+    async def extend(self, http_request: HttpRequest) -> Response:
+        """Accepts a signed extension of a deadline."""
+        http_request.query()
+        _check_limit(http_request.session.refusal_limit, "refused extensions")
+        body = await http_request.body(http_request.limits.session_bytes, {"envelope"})
+        reply = await self._gate.extend(http_request.path_params["id"], body)
+        http_request.session.refusal_limit.charge(reply.status == 403)
+        return reply_response(reply)
+
     async def decide_batch(self, http_request: HttpRequest) -> Response:
         """Accepts several signed decisions; each succeeds or fails independently."""
         http_request.query()
@@ -174,7 +184,8 @@ class ApproverRoutes:
     async def history(self, http_request: HttpRequest) -> Response:
         """Returns one page of the history, newest first."""
         search = history_routes.read_search(http_request.query(*history_routes.SEARCH))
-        return json_response(await asyncio.to_thread(history_routes.search, self._gate.ledger_path, search))
+        page = await asyncio.to_thread(history_routes.search, self._gate.ledger_path, search, previews=True)
+        return json_response(page)
 
     async def history_request(self, http_request: HttpRequest) -> Response:
         """Returns everything the ledger has about one request."""

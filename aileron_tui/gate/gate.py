@@ -20,6 +20,7 @@ from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.gate import recovery, replies
 from aileron_tui.gate.agent_registry import REVOKED, AgentRegistry
 from aileron_tui.gate.call_inputs import input_errors
+from aileron_tui.gate.deadline_handler import DeadlineHandler
 from aileron_tui.gate.decision_handler import DecisionHandler
 from aileron_tui.gate.event_feed import EventFeed
 from aileron_tui.gate.gate_state import OUTBOX, GateSetup, GateState, log
@@ -67,6 +68,7 @@ class Gate:
         self._ruling = RuleHandler(self._gate_state, self._requests, self._op_runner, self._agents, self._rules)
         self._requests.answering = self._ruling.answering
         self._decisions = DecisionHandler(self._gate_state, self._requests, self._op_runner, self._agents)
+        self._deadlines = DeadlineHandler(self._gate_state, self._requests, self._decisions, self._agents)
         self.ledger_path = setup.data / LEDGER_FILE
         self._rule_changes = RuleChanges(self._gate_state, self._rules, self._ruling, self._decisions, self.ledger_path)
         self._reported = ""
@@ -288,6 +290,10 @@ class Gate:
     async def decide_batch(self, body: JsonObject) -> Reply:
         """Accepts several signed decisions."""
         return await self._decisions.decide_batch(body)
+
+    async def extend(self, id_: str, body: JsonObject) -> Reply:
+        """Accepts a signed extension of a deadline."""
+        return await self._deadlines.extend(id_, body)
 
     async def refresh(self, id_: str, body: JsonObject) -> Reply:
         """Fetches a preview again, or builds the prompt for an edited call."""

@@ -216,7 +216,9 @@ class GateState:
                 del self.unknown_calls[next(iter(self.unknown_calls))]
 
     def announce(self, request: GateRequest) -> None:
-        """Reports a change of a request to the watchers."""
+        """Reports a change of a request to the watchers. One that a rule answered was never shown to those who come."""
+        if request.rule and not self.feed.watched:
+            return
         try:
             self.feed.publish("updated", self.encoded_request(request))
         except Exception as error:
@@ -254,9 +256,11 @@ class GateState:
 
     def deadline_for(self, action: Action) -> RequestDeadline:
         """Returns the end of a new request: the timeout comes from the manifest, or else from the configuration."""
-        seconds = action.approval.timeout or self.setup.config.policy.timeout
+        policy, now = self.setup.config.policy, self.latest_time()
+        seconds = action.approval.timeout or policy.timeout
         uptime_ms = int((self.boot_clock.seconds() + seconds) * 1000)
-        return RequestDeadline(self.latest_time() + timedelta(seconds=seconds), self.boot_clock.boot, uptime_ms)
+        latest = now + timedelta(seconds=policy.longest_wait) if policy.longest_wait > seconds else None
+        return RequestDeadline(now + timedelta(seconds=seconds), self.boot_clock.boot, uptime_ms, latest)
 
     def is_late(self, request: GateRequest) -> bool:
         """Whether the time in which a request can be approved is over."""

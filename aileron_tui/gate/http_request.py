@@ -17,6 +17,7 @@ from aileron_tui.core.values import dataclass
 from aileron_tui.gate import replies
 from aileron_tui.gate.approver_sessions import Session
 from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
+from aileron_tui.gate.large_values import LARGE_BYTES, work_on
 from aileron_tui.gate.replies import Reply, compact_json
 
 MAX_NAME_LENGTH: Final = 200
@@ -30,8 +31,6 @@ _DRAIN_BYTES: Final = 16 * 1024 * 1024
 _DRAIN_SECONDS: Final = 2.0
 _RETRY_SECONDS: Final = 5
 _CLOSE_CONNECTION: Final = {"Connection": "close"}
-_LARGE_BYTES: Final = 64 * 1024
-"""A body up to this size is read even if it is refused, so that the connection can be used again."""
 
 
 class Refusal(Exception):
@@ -115,7 +114,7 @@ class HttpRequest:
         if media_type != "application/json":
             raise Refusal(415, "unsupported_media_type", "send the body as Content-Type: application/json")
         try:
-            body = read_object(data, self.limits.json(size))
+            body = await work_on(len(data), lambda: read_object(data, self.limits.json(size)))
         except JsonError as error:
             raise invalid_body(error) from None
         if unknown := sorted(body.keys() - set(fields)):
@@ -226,8 +225,11 @@ def invalid_body(error: JsonError) -> Refusal:
 
 
 def _unread(refusal: Refusal, size: int) -> Refusal:
-    """Closes the connection after a refusal if the body is large, because reading it to its end costs too much."""
-    if size > _LARGE_BYTES:
+    """Closes the connection after a refusal if the body is large, because reading it to its end costs too much.
+
+    A small body is read, so that the connection can be used again.
+    """
+    if size > LARGE_BYTES:
         refusal.headers = {**refusal.headers, **_CLOSE_CONNECTION}
     return refusal
 

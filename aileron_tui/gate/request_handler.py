@@ -20,10 +20,12 @@ from aileron_tui.gate.agent_turns import end_turn
 from aileron_tui.gate.call_inputs import fingerprint, no_longer_possible
 from aileron_tui.gate.gate_request import FetchedPreview, GateRequest, PreviewState, new_id
 from aileron_tui.gate.gate_state import ENTRY_BYTES, GateState, log
+from aileron_tui.gate.large_values import work_on
 from aileron_tui.gate.replies import Reply
 from aileron_tui.gate.request_ends import RequestEnd, RequestEnds
 from aileron_tui.gate.sandbox_threads import ThreadsBusy, ThreadUse
 from aileron_tui.ledger.preview_entry import preview_body
+from aileron_tui.ledger.request_deadline import RequestDeadline
 from aileron_tui.ledger.store import EntryDraft, StoredResult
 
 _MIN_WAIT_FOR_REMINDER: Final = 1.0
@@ -44,7 +46,7 @@ class RequestHandler:
     async def call(self, action: Action, args: JsonObject, asker: Asker, agent: str, wait: float | None) -> Reply:
         """Joins an identical open request, delivers a result that was never fetched, or creates a new request."""
         gate_state = self._gate_state
-        call = fingerprint(agent, asker, action.name, args)
+        call = fingerprint(agent, asker, action.name, canonical(args))
         try:
             if call not in gate_state.open_by_call:
                 result = self.ends.undelivered(call)
@@ -80,7 +82,8 @@ class RequestHandler:
             if wait is None and request.rule:
                 wait = _RULED_SECONDS
             if wait is not None:
-                await asyncio.wait_for(request.ended.wait(), wait)
+                async with asyncio.timeout(wait):
+                    await request.ended.wait()
         except TimeoutError:
             wait = None
         except asyncio.CancelledError:
@@ -119,9 +122,10 @@ class RequestHandler:
         """Creates a request for a call; does not record it yet."""
         now, installed = self._gate_state.clock(), self._gate_state.installed
         call = installed.resolve(action, args)
+        canonical_args = canonical(call.args)
         return GateRequest(
             id=id_ or new_id(now),
-            fingerprint=fingerprint(agent, asker, action.name, call.args),
+            fingerprint=fingerprint(agent, asker, action.name, canonical_args),
             agent=agent,
             call=call,
             asker=asker,
@@ -130,7 +134,7 @@ class RequestHandler:
             asked_at=now,
             deadline=self._gate_state.deadline_for(action),
             preview_state=PreviewState.FETCHING if action.approval.preview else PreviewState.NONE,
-            size=len(canonical(call.args)),
+            size=len(canonical_args),
         )
 
     async def record_and_open(self, request: GateRequest) -> None:
@@ -162,7 +166,7 @@ class RequestHandler:
         """Builds what approvers are shown while the disk is busy; it is cached. Returns why that is not possible."""
         await asyncio.sleep(0)
         try:
-            self._gate_state.encoded_request(request)
+            await work_on(request.size, lambda: self._gate_state.encoded_request(request))
         except Exception as error:  # noqa: BLE001  # the request is being recorded and must be ended
             return error
         return None
@@ -201,20 +205,32 @@ class RequestHandler:
         request.recorded.set_result(None)
         gate_state.feed.publish("pending", gate_state.encoded_request(request))
         left = gate_state.seconds_left(request)
-        gate_state.schedule(request, left, lambda: self.expire_if_late(request))
         half = (request.expires_at - request.asked_at).total_seconds() / 2
-        if half * 2 > _MIN_WAIT_FOR_REMINDER and left > half:
-            gate_state.schedule(request, left - half, lambda: self._remind(request))
+        self._start_timers(request, left, left - half)
         if request.fetched is None:
             gate_state.spawn(self.refresh_preview(request, ThreadUse.PREVIEW))
         else:  # it was fetched for a rule that did not answer the request
             gate_state.spawn(self.record_shown([request]))
 
+    def _start_timers(self, request: GateRequest, left: float, reminder: float) -> None:
+        """Schedules the end of a request and a reminder, both in seconds from now."""
+        self._gate_state.schedule(request, left, lambda: self.expire_if_late(request))
+        if reminder > 0 and left > _MIN_WAIT_FOR_REMINDER:
+            self._gate_state.schedule(request, reminder, lambda: self._remind(request))
+
+    def deadline_moved(self, request: GateRequest, deadline: RequestDeadline) -> None:
+        """Lets a request wait until a deadline that is already recorded, and reports it."""
+        request.deadline = deadline
+        self._gate_state.cancel_timers(request)
+        left = self._gate_state.seconds_left(request)
+        self._start_timers(request, left, left / 2)
+        self._gate_state.announce(request)
+
     def expire_if_late(self, request: GateRequest) -> None:
         """Ends a request whose deadline has passed. A timer can be early, because clocks are adjusted."""
         if request.is_waiting:
             if self._gate_state.is_late(request):
-                self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
+                self.expire(request)
             else:
                 left = max(_SHORTEST_TIMER, self._gate_state.seconds_left(request))
                 self._gate_state.schedule(request, left, lambda: self.expire_if_late(request))
@@ -223,7 +239,11 @@ class RequestHandler:
         """Ends every request whose deadline has passed; the timers do not run while the machine sleeps."""
         for request in self._gate_state.pending():
             if self._gate_state.is_late(request):
-                self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED))
+                self.expire(request)
+
+    def expire(self, request: GateRequest) -> None:
+        """Ends a request because nobody answered before its deadline."""
+        self._gate_state.spawn(self.end_unanswered(request, RequestState.EXPIRED, missed=request.deadline))
 
     def _remind(self, request: GateRequest) -> None:
         if request.state is RequestState.PENDING:
@@ -247,6 +267,7 @@ class RequestHandler:
                 return  # if the call was resolved again meanwhile, its own preview is on its way
             request.fetched, request.preview_state, request.edit = fetched, PreviewState.READY, None
             request.revision += 1
+            await work_on(request.size, request.render)
         try:
             await self.record_shown([request])
         except AileronError as error:
@@ -355,13 +376,16 @@ class RequestHandler:
         waiting = [request for request in self._gate_state.pending() if request.agent == agent]
         await asyncio.gather(*(self.end_unanswered(request, RequestState.WITHDRAWN, why) for request in waiting))
 
-    async def end_unanswered(self, request: GateRequest, state: RequestState, why: str = "") -> None:
+    async def end_unanswered(
+        self, request: GateRequest, state: RequestState, why: str = "", missed: RequestDeadline | None = None
+    ) -> None:
         """Ends a request that expired or was withdrawn, unless it was just answered.
 
-        `why` says why the gate withdrew it; by default the agent did.
+        `why` says why the gate withdrew it; by default the agent did. `missed` is the deadline of one that expired; if
+        another deadline was recorded meanwhile, the request waits on.
         """
         async with request.end_lock:
-            if request.state is not RequestState.PENDING:
+            if request.state is not RequestState.PENDING or missed not in (None, request.deadline):
                 return
             kind = EntryKind.EXPIRED if state is RequestState.EXPIRED else EntryKind.WITHDRAWN
             with contextlib.suppress(AileronError):

@@ -1,12 +1,12 @@
 """Verifies a ledger from the first entry to the last, in constant memory.
 
-Five things are checked, entry by entry: that the hashes form one chain without gaps; that every decision has a valid
+Six things are checked, entry by entry: that the hashes form one chain without gaps; that every decision has a valid
 signature by a key that was enrolled and not revoked at that point; that the head in the signed decision is a head of
 this chain and not older than the request it answers (so the operator's signature covers the past, and no decision can
-be used twice); that every request takes only allowed steps, runs at most once, and runs only what was approved; and
-that an approver signed every change to an agent, over the entry just before it, and every change to a rule. A request
-that a rule answered must be within the reach of that rule, which must be in force. The report names the first bad
-entry.
+be used twice); that every request takes only allowed steps, runs at most once, and runs only what was approved; that an
+approver signed every extension of a deadline, before that deadline and within the limit; and that an approver signed
+every change to an agent, over the entry just before it, and every change to a rule. A request that a rule answered must
+be within the reach of that rule, which must be in force. The report names the first bad entry.
 
 For a daemon's request, only the request, the prompt and the decision were recorded first-hand. The rest was reported by
 the daemon: it is checked for consistency and never counts as an approval. The ids of ended requests are kept on disk.
@@ -22,6 +22,8 @@ from dataclasses import field
 from typing import Final, Protocol
 
 from aileron_tui.core.agent_change import AGENT_CHANGES
+from aileron_tui.core.deadline_extension import Extension
+from aileron_tui.core.deadline_extension import objection as extension_objection
 from aileron_tui.core.decision import Statement
 from aileron_tui.core.entry_chain import GENESIS, BodyRemoved, ChainFault, ChainWalker, Damage, Entry, decode, link
 from aileron_tui.core.entry_kinds import EntryKind
@@ -31,11 +33,13 @@ from aileron_tui.core.jsontext import Json, JsonError, JsonObject
 from aileron_tui.core.rule_answer import RuleAnswer
 from aileron_tui.core.rule_change import HEAD_WINDOW, RULE_CHANGES
 from aileron_tui.core.states import InvalidTransition, RequestEvent, RequestState, advance
+from aileron_tui.core.times import moment
 from aileron_tui.core.values import dataclass
 from aileron_tui.ledger.entry_rules import EVENTS, RULE_VERDICTS, VERDICTS, WINDOW, is_late, ungated
 from aileron_tui.ledger.errors import LedgerDamaged
 from aileron_tui.ledger.head import Head
 from aileron_tui.ledger.open_store import open_id_set
+from aileron_tui.ledger.request_deadline import RequestDeadline, read_deadline
 from aileron_tui.ledger.request_status import daemon_of, objection, read_told
 from aileron_tui.ledger.store import IdSet, Stored
 
@@ -71,6 +75,9 @@ class Signers(Protocol):
     def check(self, envelope: Json) -> tuple[Statement, str] | tuple[Damage, str]:
         """The statement of a valid envelope and its signer's fingerprint, or what is wrong with the envelope."""
 
+    def check_extension(self, envelope: Json) -> tuple[Extension, str] | tuple[Damage, str]:
+        """The extension in a valid envelope and its signer's fingerprint, or what is wrong with the envelope."""
+
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
@@ -99,6 +106,7 @@ class _OpenRequest:
     daemon: bool = False
     told: bool = False
     digest: str = ""
+    deadline: RequestDeadline | None = None
     shown: str = ""
     body: JsonObject | None = None
 
@@ -190,6 +198,8 @@ class _Verification:
             self._decided(entry)
         elif entry.kind in EVENTS:
             self._step(entry)
+        elif entry.kind == EntryKind.EXTENDED:
+            self._extended(entry)
         elif entry.kind == EntryKind.TOLD:
             self._told(entry)
         elif (
@@ -250,7 +260,10 @@ class _Verification:
             raise _BadEntry(Damage.REPEATED, f"request {entry.request} belongs to a daemon and cannot run here")
         state = self._advance(entry, EVENTS[EntryKind(entry.kind)])
         if known is None:
-            self.requests[entry.request] = _OpenRequest(state, entry.seq, "daemon" in entry.body, body=entry.body)
+            is_daemons, deadline = "daemon" in entry.body, read_deadline(entry.body)
+            self.requests[entry.request] = _OpenRequest(
+                state, entry.seq, is_daemons, deadline=deadline, body=entry.body
+            )
             if "daemon" in entry.body and not daemon_of(entry.body):
                 raise _BadEntry(Damage.TOLD, f"request {entry.request} does not name its daemon")
         elif state in _FINAL:
@@ -275,6 +288,21 @@ class _Verification:
             self._ended(entry.request, state)
         else:
             known.state, known.digest, known.body = state, statement.digest, None
+
+    def _extended(self, entry: Entry) -> None:
+        extension, text = self.signers.check_extension(entry.body.get("envelope"))
+        if isinstance(extension, Damage):
+            raise _BadEntry(extension, text)
+        self._advance(entry, RequestEvent.EXTEND)
+        known = self.requests[entry.request]
+        if known.deadline is None or known.daemon:
+            raise _BadEntry(Damage.SIGNATURE, f"request {entry.request} has no deadline that can be extended")
+        if why := extension_objection(extension, entry.request, known.deadline.expires, known.deadline.latest):
+            raise _BadEntry(Damage.SIGNATURE, why)
+        if entry.time >= extension.before:
+            raise _BadEntry(Damage.SIGNATURE, f"request {entry.request} had ended at {extension.before}")
+        self._check_head(entry, extension.head, known.seq)
+        known.deadline = known.deadline.moved_to(moment(extension.expires))
 
     def _told(self, entry: Entry) -> None:
         told, known = read_told(entry.body), self.requests.get(entry.request)
@@ -323,11 +351,14 @@ class _Verification:
             raise _BadEntry(Damage.UNREADABLE, detail) from None
         if late:
             raise _BadEntry(Damage.SIGNATURE, f"it expired at {statement.expires}")
+        self._check_head(entry, statement.head, asked)
+
+    def _check_head(self, entry: Entry, head: str, asked: int) -> None:
         oldest = max(asked, entry.seq - WINDOW + 1)
         for seq in range(entry.seq - 1, oldest - 1, -1):
-            if self.heads[seq % WINDOW] == statement.head:
+            if self.heads[seq % WINDOW] == head:
                 return
-        detail = f"none of the entries {oldest} to {entry.seq - 1} has its head {statement.head}"
+        detail = f"none of the entries {oldest} to {entry.seq - 1} has its head {head}"
         raise _BadEntry(Damage.HEAD, detail)
 
     def _clock_went_back(self, entry: Entry) -> None:

@@ -9,6 +9,8 @@ from typing import Final
 
 from aileron_tui.core.agent_change import AGENT_CHANGES, read_change
 from aileron_tui.core.agent_change import objection as agent_objection
+from aileron_tui.core.deadline_extension import objection as extension_objection
+from aileron_tui.core.deadline_extension import recorded_extension
 from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
@@ -24,7 +26,7 @@ from aileron_tui.core.times import moment
 from aileron_tui.files.boot_clock import BootClock
 from aileron_tui.ledger.errors import DeadlinePassed, EntryRefused
 from aileron_tui.ledger.recorded_decision import Decision
-from aileron_tui.ledger.request_deadline import read_deadline
+from aileron_tui.ledger.request_deadline import RequestDeadline, current_deadline
 from aileron_tui.ledger.request_status import RequestStanding, daemon_of, objection, read_told
 from aileron_tui.ledger.store import RequestLookup
 
@@ -47,7 +49,9 @@ EVENTS: Final = {
 RULE_VERDICTS: Final = {RuleVerdict.ALLOW: RequestEvent.APPROVE, RuleVerdict.DENY: RequestEvent.DENY}
 VERDICTS: Final = {Verdict.APPROVE: RequestEvent.APPROVE, Verdict.DENY: RequestEvent.DENY}
 
-_CHECKED: Final = frozenset({*EVENTS, EntryKind.DECIDED, EntryKind.RULED, EntryKind.TOLD, EntryKind.EDITED})
+_CHECKED: Final = frozenset(
+    {*EVENTS, EntryKind.DECIDED, EntryKind.RULED, EntryKind.TOLD, EntryKind.EDITED, EntryKind.EXTENDED}
+)
 
 
 def ungated(entry: Entry) -> bool:
@@ -74,10 +78,12 @@ def admit(
     elif entry.kind == EntryKind.EDITED:
         if known is None or known.surface != ELSEWHERE:
             raise EntryRefused("only a request answered elsewhere can be reported as edited", entry.request)
+    elif entry.kind == EntryKind.EXTENDED:
+        _admit_extension(ledger, entry, known, latest, boot_clock)
     elif entry.kind == EntryKind.DECIDED:
         _admit_decision(ledger, entry, known, decision)
         if decision and decision[0].verdict is Verdict.APPROVE and known and not known.daemon:
-            _admit_in_time(entry, ledger.entry(known.seq), latest, boot_clock)
+            _admit_in_time(ledger, entry, known, latest, boot_clock)
     elif entry.kind == EntryKind.RULED:
         _admit_rule_answer(ledger, entry, known, latest, boot_clock)
     else:
@@ -119,7 +125,7 @@ def _admit_rule_answer(
     if why := answer_problem(answer, change.rule, made.body, now) or _run_out(changes[0], boot_clock):
         raise EntryRefused("the rule does not answer this request", f"{entry.request}: {why}")
     if answer.verdict is RuleVerdict.ALLOW:
-        _admit_in_time(entry, made, latest, boot_clock)
+        _admit_in_time(ledger, entry, known, latest, boot_clock)
 
 
 def _is_revoked(ledger: RequestLookup, signer: str) -> bool:
@@ -169,10 +175,36 @@ def _admit_report(entry: Entry, known: RequestStanding | None) -> None:
         raise EntryRefused("the report says nothing new about the request", f"{entry.request}: {why}")
 
 
-def _admit_in_time(entry: Entry, made: Entry | None, latest: datetime, boot_clock: BootClock) -> None:
-    deadline = read_deadline(made.body) if made else None
+def _admit_in_time(
+    ledger: RequestLookup, entry: Entry, known: RequestStanding, latest: datetime, boot_clock: BootClock
+) -> None:
+    deadline = _deadline(ledger, entry.request, known)
     if deadline and (why := deadline.passed(max(moment(entry.time), latest), boot_clock)):
         raise DeadlinePassed("the request can no longer be approved", f"{entry.request}: {why}")
+
+
+def _deadline(ledger: RequestLookup, request: str, known: RequestStanding) -> RequestDeadline | None:
+    made = ledger.entry(known.seq)
+    return current_deadline(made, ledger.extensions(request)) if made else None
+
+
+def _admit_extension(
+    ledger: RequestLookup, entry: Entry, known: RequestStanding | None, latest: datetime, boot_clock: BootClock
+) -> None:
+    """Refuses an extension that does not fit the deadline, or comes after it. Its recorder verifies the signature."""
+    advance(known.state if known else None, RequestEvent.EXTEND)
+    deadline = _deadline(ledger, entry.request, known) if known and not known.daemon else None
+    if deadline is None or known is None:
+        raise EntryRefused("this request has no deadline that can be extended", entry.request)
+    try:
+        extension, _ = recorded_extension(entry)
+    except JsonError as error:
+        raise EntryRefused("an extension needs its signed envelope", str(error)) from None
+    if why := deadline.passed(max(moment(entry.time), latest), boot_clock):
+        raise DeadlinePassed("the request can no longer be extended", f"{entry.request}: {why}")
+    if why := extension_objection(extension, entry.request, deadline.expires, deadline.latest):
+        raise EntryRefused("the deadline cannot be extended", why)
+    _check_head(ledger, extension.head, entry, known, "the extension")
 
 
 def _admit_decision(
@@ -190,11 +222,16 @@ def _admit_decision(
         raise EntryRefused("the decision has no valid expiry", statement.expires) from None
     if late:
         raise EntryRefused("the decision has expired", f"at {statement.expires}", "Decide again.")
+    _check_head(ledger, statement.head, entry, known, "the decision")
+
+
+def _check_head(ledger: RequestLookup, head: str, entry: Entry, known: RequestStanding | None, what: str) -> None:
+    """Refuses something signed over a head that is not in this ledger, or that is older than the request."""
     oldest = max(known.seq if known else 0, entry.seq - WINDOW + 1)
-    if ledger.position(statement.head, oldest, entry.seq) is None:
+    if ledger.position(head, oldest, entry.seq) is None:
         raise EntryRefused(
-            "the decision was signed over a ledger head that is older than the request or unknown",
-            statement.head,
+            f"{what} was signed over a ledger head that is older than the request or unknown",
+            head,
             "Sign over the head that came with the prompt.",
         )
 

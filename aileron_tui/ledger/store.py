@@ -65,6 +65,9 @@ class RequestLookup(Protocol):
     def entry(self, seq: int) -> Entry | None:
         """The entry with this number, or None."""
 
+    def extensions(self, request: str) -> tuple[Entry, ...]:
+        """Every entry that extended the deadline of a request, in order."""
+
     def agent_changes(self) -> tuple[Entry, ...]:
         """Every entry that adds, rotates or revokes an agent, in order."""
 
@@ -100,6 +103,12 @@ class LedgerView(RequestLookup, Protocol):
 
     def of_request(self, request: str) -> tuple[Entry, ...]:
         """Every entry about a request, in order."""
+
+    def recorded_call(self, request: str, largest: int) -> tuple[Entry, ...]:
+        """The entries with the inputs and the kept previews of a request, in order, without those that are larger.
+
+        `largest` is a number of bytes. There may be other entries among them.
+        """
 
     def unfinished(self, most: int) -> tuple[str, ...]:
         """The ids of daemons' requests that were approved and whose end is not known, newest first."""

@@ -10,7 +10,7 @@ SigningError
 ├── NoTerminal       there is no terminal to ask the user for something
 ├── WrongSecret      the passphrase is wrong or missing
 ├── KeyLocked        a key that is locked cannot sign
-└── EnvelopeRefused  an envelope is not a valid decision; `reason` says why
+└── EnvelopeRefused  an envelope is not valid; `reason` says why
 """
 
 from enum import StrEnum
@@ -76,7 +76,7 @@ class RefusalReason(StrEnum):
 
 
 class EnvelopeRefused(SigningError):
-    """An envelope that is not a valid decision."""
+    """An envelope that is not valid."""
 
     def __init__(self, reason: RefusalReason, detail: str = "", hint: str = "") -> None:
         super().__init__(f"decision refused, {reason}", detail, hint)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from aileron_tui.core.deadline_extension import Extension
 from aileron_tui.core.decision import Statement
 from aileron_tui.core.entry_chain import Damage, Entry
 from aileron_tui.core.errors import AileronError
@@ -13,6 +14,7 @@ from aileron_tui.signing.agents import Agents
 from aileron_tui.signing.approvers import Approvers
 from aileron_tui.signing.envelope import opened, read_envelope
 from aileron_tui.signing.errors import EnvelopeRefused, RefusalReason, RuleFault
+from aileron_tui.signing.extensions import opened_extension
 from aileron_tui.signing.rules import Rules
 
 _DAMAGE: Final = {
@@ -64,5 +66,13 @@ class RecordedSigners:
         try:
             signed = read_envelope(envelope)
             return opened(signed, self.approvers), signed.keyid
+        except EnvelopeRefused as error:
+            return _DAMAGE.get(error.reason, Damage.SIGNATURE), str(error)
+
+    def check_extension(self, envelope: Json) -> tuple[Extension, str] | tuple[Damage, str]:
+        """The extension and the signer's fingerprint, or what is wrong with the envelope."""
+        try:
+            signed = read_envelope(envelope)
+            return opened_extension(signed, self.approvers)[0], signed.keyid
         except EnvelopeRefused as error:
             return _DAMAGE.get(error.reason, Damage.SIGNATURE), str(error)

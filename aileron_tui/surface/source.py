@@ -40,6 +40,9 @@ class Source(Protocol):
     def refresh(self, id_: str, edits: JsonObject | None = None) -> "Request":
         """One request with a new preview, or as it would be with edited inputs."""
 
+    def extend(self, request: "Request") -> "Request":
+        """Extends the deadline of a request by five minutes, or raises an AileronError; returns the request."""
+
     def fetched(self, id_: str) -> Json:
         """Everything that the preview op returns now, or raises an AileronError."""
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -31,7 +32,7 @@ from aileron_tui.surface.source_listener import ConnectionState
 from tests.console import sample_requests as samples
 from tests.console.screen_app import lines, wait_until
 
-QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, bell=False, notify=False)
+QUICK = ConsoleSettings(arm_seconds=0.0, undo_seconds=0.0, follow=False, fastest_reading=0, bell=False, notify=False)
 ARMED = replace(QUICK, arm_seconds=0.7)
 NORMAL = Risk(RiskLevel.NORMAL, "it moves something")
 
@@ -62,6 +63,7 @@ class ScriptedGate(NoRules):
         self.name = name
         self.items = {item.id: item for item in items}
         self.decided: list[tuple[str, Verdict, str, JsonObject | None]] = []
+        self.extended: list[tuple[str, str]] = []
         self.trouble: AileronError | None = None
         self.down = False
         self.problem = ""
@@ -105,6 +107,15 @@ class ScriptedGate(NoRules):
 
     def item(self, id_: str) -> Request:
         return self.items[id_]
+
+    def extend(self, request: Request) -> Request:
+        if self.trouble:
+            raise self.trouble
+        extension = request.extension(surface="console", now=datetime.now(UTC))
+        self.extended.append((request.id, extension.expires))
+        longer = replace(self.items[request.id], expires_at=extension.expires)
+        self.tell("updated", longer)
+        return longer
 
     def fetched(self, id_: str) -> Json:
         return {"id": id_, "snippet": "not in a row"}

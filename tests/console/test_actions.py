@@ -28,8 +28,9 @@ from tools import keys
 PROMISED = {
     "j": "down", "k": "up", "up": "up", "down": "down", "/": "filter", "escape": "clear_filter", "tab": "next_pane",
     "h": "history", "a": "approve", "r": "refresh", "d": "deny", "D": "deny_reason", "v": "raw", "e": "edit",
-    "y": "copy", "space": "mark", "A": "approve_marked", "X": "deny_marked", "u": "undo", "L": "lock", "?": "help",
-    "f1": "help", "ctrl+p": "command_palette", "enter": "focus_prompt", "q": "quit",
+    "y": "copy", "space": "mark", "*": "mark_all", "n": "next_waiting", "A": "approve_marked", "X": "deny_marked",
+    "u": "undo", "L": "lock", "?": "help", "f1": "help", "ctrl+p": "command_palette", "enter": "focus_prompt",
+    "q": "quit",
 }  # fmt: skip
 
 
@@ -106,7 +107,7 @@ def test_a_wrong_keymap_is_refused_in_words(overrides: dict[str, str], words: st
         {"approve": "p"},
         {"approve": "ctrl+y"},
         {"approve": "d", "deny": "a"},
-        {"down": "j,n,comma"},
+        {"down": "j,N,comma"},
         {"lock": "f12"},
         {"history.search": "f"},
         {"history": "ü"},
@@ -136,8 +137,8 @@ class Presses(App[None]):
 async def test_a_keymap_swaps_keys_in_textual() -> None:
     app = Presses()
     async with app.run_test() as pilot:
-        app.set_keymap(checked_keymap({"approve": "d", "deny": "a", "down": "n,ctrl+n"}))
-        await pilot.press("a", "d", "n", "ctrl+n", "j", "question_mark")
+        app.set_keymap(checked_keymap({"approve": "d", "deny": "a", "down": "N,ctrl+n"}))
+        await pilot.press("a", "d", "N", "ctrl+n", "j", "question_mark")
     assert [word for word in app.done if word != "help"] == ["deny", "approve", "down", "down"]
     assert "help" in app.done
 
@@ -156,13 +157,13 @@ def test_the_footer_fits_and_keeps_the_answer_keys(width: int) -> None:
         assert len(footer_text(scope, width)) <= width
     shown = [hint.key for hint in footer(KeyScope.MAIN, width)]
     if width >= 23:
-        assert shown[:6] + shown[-1:] == ["a", "d", "D", "e", "space", "/", "?"]
+        assert shown[:6] + shown[-1:] == ["a", "d", "D", "e", "n", "space", "?"]
     if width >= 40:
         assert footer_text(KeyScope.MAIN, width).startswith("a approve  d deny  ")
 
 
 def test_the_footer_says_all_of_it_on_eighty_columns() -> None:
-    line = "a approve  d deny  D deny with reason  e edit  space mark  / filter  ? help"
+    line = "a approve  d deny  D deny with reason  e edit  n next  space mark  ? help"
     assert footer_text(KeyScope.MAIN, 80) == line
 
 

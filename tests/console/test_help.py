@@ -63,7 +63,7 @@ async def test_help_can_be_searched_and_left() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("slash", *"undo")
         await pilot.pause()
-        assert "Cancel an approval" in text(app)
+        assert "Cancel the newest approval" in text(app)
         assert "approve marked" not in text(app)
         await pilot.press("space", *"zzz")
         await pilot.pause()
@@ -104,7 +104,7 @@ async def test_the_palette_runs_an_action_by_its_name() -> None:
         await wait_until(pilot, lambda: "Write the search results" not in text(app) and "outcome" in text(app))
         await pilot.pause(0.3)
         await pilot.press("enter")
-        await wait_until(pilot, lambda: "outcome ✓ done" in text(app))
+        await wait_until(pilot, lambda: "outcome approved" in text(app))
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -47,6 +47,9 @@ class Gate(NoRules):
     def watch(self, after: int = 0) -> Iterator[SourceEvent | None]:
         yield None
 
+    def extend(self, request: Request) -> Request:
+        raise NotImplementedError
+
     def fetched(self, id_: str) -> Json:
         raise NotImplementedError
 

@@ -10,6 +10,7 @@ from aileron_tui.cli.output import print_error, print_json, print_lines
 from aileron_tui.cli.request_text import list_lines, list_width
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.request import Request
+from aileron_tui.core.summary import shortened, summary
 from aileron_tui.core.times import utc_now
 from aileron_tui.files.config import Config
 from aileron_tui.surface.source_choice import DaemonChoice
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         with source_options.opened(options, config, choices) as sources:
             requests = sources.waiting()
     if options.json:
-        print_json({"items": [request.fields for request in requests]})
+        print_json({"items": [one.fields | {"summary": [*shortened(summary(one.prompt))]} for one in requests]})
         return OK
     now, width = utc_now(), list_width()
     for request in requests:

@@ -98,9 +98,14 @@ class AnswerKeys:
             self.answers.edit()
 
     def action_mark(self) -> None:
-        """Marks or unmarks the request."""
+        """Marks or unmarks the request, and goes to the next."""
         if self.usable("mark"):
             self.answers.mark()
+
+    def action_mark_all(self) -> None:
+        """Marks or unmarks every listed request."""
+        if self.usable("mark_all"):
+            self.answers.mark_all()
 
     def action_approve_marked(self) -> None:
         """Opens the sheet with every request set to approve."""

@@ -345,9 +345,12 @@ class PromptView(CachedWidget, can_focus=True):
         head, heading = self._line("fetched-head"), words.fetched_heading(request)
         head.display = bool(heading)
         head.content_to_read = heading.plain  # the age changes every second
-        one_line = Content.assemble(heading, trusted(f" · {age}", MUTED))
-        fits = one_line.cell_length <= room
-        head.show(*((one_line,) if fits and age else (heading, trusted(age, MUTED))))
+        width, left = words.preview_age_width(request), room - heading.cell_length - len(" · ")
+        brief = age.replace("just now", "now").removesuffix(" ago")
+        if age and width - len(" ago") <= left:
+            head.show(Content.assemble(heading, trusted(f" · {age if width <= left else brief}", MUTED)))
+        else:
+            head.show(heading, trusted(age and age.rjust(width), MUTED))
 
     def _fill_quotes(self, section_: str, blocks: Sequence[Block], before: str = "") -> None:
         """Fills the quotes of a section. Quotes are reused, so that moving through the list mounts no widgets.

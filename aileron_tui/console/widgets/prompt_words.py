@@ -16,7 +16,7 @@ from aileron_tui.core.request import Request
 from aileron_tui.core.resolved_step import short_name
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.step_rows import step_rows
-from aileron_tui.core.time_words import ago
+from aileron_tui.core.time_words import LONGEST_AGO, ago
 from aileron_tui.core.times import moment
 from aileron_tui.core.visible_text import LONGEST_CONVERTED, inline, short
 
@@ -193,6 +193,13 @@ def _clipped(text: str) -> str | None:
     if len(text) <= _MAX_SENTENCE:
         return text or None
     return short(text, _MAX_SENTENCE)
+
+
+def preview_age_width(request: Request) -> int:
+    """The most characters that `preview_age` returns, so that nothing moves while the preview gets older."""
+    previewed_at = request.fields.get("previewed_at")
+    says_when = isinstance(previewed_at, str) and bool(previewed_at)
+    return len("before asking, " if request.daemon else "" if says_when else "at most ") + LONGEST_AGO
 
 
 def preview_age(request: Request, now: datetime) -> str:

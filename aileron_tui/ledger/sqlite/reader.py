@@ -3,10 +3,12 @@
 import contextlib
 import sqlite3
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
 
 from aileron_tui.core.entry_chain import Entry, decode
+from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.formats import NewerFormat
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonError
@@ -36,6 +38,15 @@ _OF_REQUEST: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB)"
     " FROM steps s JOIN entries e ON e.seq = s.seq WHERE s.request = ? ORDER BY s.seq"
 )
+_OF_REQUEST_WITH: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB)"
+    " FROM steps s JOIN entries e ON e.seq = s.seq WHERE s.request = ? AND instr(e.data, ?) ORDER BY s.seq"
+)
+_RECORDED_CALL: Final = (
+    "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM steps s JOIN entries e ON e.seq = s.seq"
+    " WHERE s.request = ? AND length(e.data) <= ? AND (instr(e.data, ?) OR instr(e.data, ?)) ORDER BY s.seq"
+)
+_CALL_MARKS: Final = (f'"kind":"{EntryKind.REQUESTED}"'.encode(), b'"preview":{')
 _KEY_CHANGES: Final = (
     "SELECT e.seq, CAST(ifnull(e.data, '') AS BLOB) FROM keys k JOIN entries e ON e.seq = k.seq ORDER BY k.seq"
 )
@@ -114,6 +125,19 @@ class SqliteView:
         with translating(self.path):
             return tuple(read_entry(self.path, *row) for row in self.db.execute(_OF_REQUEST, (request,)))
 
+    def extensions(self, request: str) -> tuple[Entry, ...]:
+        """Every entry that extended the deadline of a request, in order. The text may occur in other entries too."""
+        with translating(self.path):
+            rows = self.db.execute(_OF_REQUEST_WITH, (request, EntryKind.EXTENDED.encode()))
+            found = (read_entry(self.path, *row) for row in rows)
+            return tuple(entry for entry in found if entry.kind == EntryKind.EXTENDED)
+
+    def recorded_call(self, request: str, largest: int) -> tuple[Entry, ...]:
+        """The entries with the inputs and the kept previews of a request, in order, without those that are larger."""
+        with translating(self.path):
+            found = self.db.execute(_RECORDED_CALL, (request, largest, *_CALL_MARKS))
+            return tuple(read_entry(self.path, *row) for row in found)
+
     def standing(self, request: str) -> RequestStanding | None:
         """The state of a request according to the index, or None if it was never made."""
         with translating(self.path):
@@ -141,7 +165,7 @@ class SqliteView:
     def key_changes(self) -> tuple[Entry, ...]:
         """Every entry that changes who may approve, in order."""
         with translating(self.path):
-            return tuple(read_entry(self.path, *row) for row in self.db.execute(_KEY_CHANGES))
+            return tuple(_read_again(self.path, *row) for row in self.db.execute(_KEY_CHANGES))
 
     def last_key_change(self) -> int:
         """The number of the last entry that changed who may approve, 0 if there is none."""
@@ -162,7 +186,7 @@ class SqliteView:
         """Every entry that makes or ends a rule, or this rule, in order."""
         with translating(self.path):
             rows = self.db.execute(_CHANGES_OF_RULE, (id_,)) if id_ else self.db.execute(_RULE_CHANGES)
-            return tuple(read_entry(self.path, *row) for row in rows)
+            return tuple(_read_again(self.path, *row) for row in rows)
 
     def last_rule_change(self) -> int:
         """The number of the last entry that made or ended a rule, 0 if there is none."""
@@ -282,6 +306,12 @@ def read_entry(path: Path, seq: int, data: bytes) -> Entry:
         raise LedgerNewer(error.title, f"{path}: entry {seq}", error.hint) from None
     except JsonError as error:
         raise LedgerDamaged(path, f"entry {seq} cannot be read: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def _read_again(path: Path, seq: int, data: bytes) -> Entry:
+    """Like `read_entry`, for the few entries that are read for every call that a rule answers."""
+    return read_entry(path, seq, data)
 
 
 def rows_after(db: sqlite3.Connection, seq: int) -> Iterator[Stored]:

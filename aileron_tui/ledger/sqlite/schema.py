@@ -76,6 +76,7 @@ CREATE INDEX requests_by_outcome ON requests (outcome, seq);
 CREATE INDEX requests_by_agent ON requests (agent, seq);
 CREATE INDEX requests_by_rule ON requests (rule, asked) WHERE rule != '';
 CREATE INDEX requests_by_surface ON requests (surface, seq);
+CREATE INDEX requests_by_signer ON requests (signer, decided) WHERE signer != '' AND surface != 'rule';
 CREATE VIRTUAL TABLE search USING fts5 (
     action, connector, agent, says, inputs, reason, outcome, edits, columnsize = 0,
     tokenize = 'unicode61 remove_diacritics 2'

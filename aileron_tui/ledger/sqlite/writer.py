@@ -145,9 +145,9 @@ class SqliteLedger:
                 self._roll_back()
                 raise
 
-    def check_file(self) -> None:
-        """Checks that the files are still in their place. Raises LedgerReplaced."""
-        self._files.check()
+    def check_file(self, *, content: bool = False) -> None:
+        """Checks that the files are still in their place, and what is in them. Raises LedgerReplaced."""
+        self._files.check(content=content)
         self._holder.check()
 
     def close(self) -> None:
@@ -229,9 +229,7 @@ class SqliteLedger:
             raise replaced(self.path, f"entry {last.seq} of {self.path} is not the one that was recorded")
 
     def _check_files(self) -> None:
-        self.check_file()
-        if not self._guest and not self._shared:
-            self._files.check_content()
+        self.check_file(content=not self._guest and not self._shared)
 
     def _note_shared(self) -> None:
         """Notes the head while no other process can append. If another process is writing, it notes a later head."""

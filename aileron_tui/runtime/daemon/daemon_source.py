@@ -152,6 +152,10 @@ class DaemonSource(NoRules):
         """Fails, because a daemon sends only the rows of a preview."""
         raise AileronError(f"the daemon sends only what is shown of the preview of {id_}")
 
+    def extend(self, request: Request) -> Request:
+        """Fails, because a daemon's deadlines cannot be changed."""
+        raise AileronError("the deadline was not extended", request.why_not_extendable)
+
     def refresh(self, id_: str, edits: JsonObject | None = None) -> Request:
         """The request with edits applied. Without edits this fails, because a daemon fetches a preview only once."""
         if edits is None:

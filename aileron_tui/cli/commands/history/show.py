@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,11 +10,12 @@ from aileron_tui.cli.commands.history.ledger_reading import local_reader
 from aileron_tui.cli.commands.history.record_text import fields, outcome
 from aileron_tui.cli.exit_codes import NOT_FOUND, OK
 from aileron_tui.cli.output import columns, print_json, write
+from aileron_tui.core.deadline_extension import extended_words
 from aileron_tui.core.edits import arg_rows, paired
 from aileron_tui.core.entry_chain import Damage, Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
-from aileron_tui.core.jsontext import JsonObject, plain
+from aileron_tui.core.jsontext import Json, JsonObject, plain
 from aileron_tui.core.outcomes import EDITED_ELSEWHERE, ELSEWHERE, unknown_outcome
 from aileron_tui.core.prompt import EDITED, row_lines
 from aileron_tui.core.time_words import span
@@ -24,6 +25,7 @@ from aileron_tui.ledger import history_pages
 from aileron_tui.ledger.store import LedgerReader
 from aileron_tui.signing.recorded_signers import RecordedSigners
 from aileron_tui.signing.rules import Rules
+from aileron_tui.surface.history_records import shown_in_ledger
 
 _INDENT: Final = " " * 14
 
@@ -38,20 +40,22 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         entries = reader.of_request(options.id)
         signature = _rule_signature(record, reader) if record.rule else ""
         signature = signature or _signature(record, entries, reader.key_changes())
+        extended = _extended(entries, reader.key_changes())
         edit = history_pages.edit(record, entries)
     if options.json:
         listed: list[JsonObject] = [
             {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
         ]
-        print_json({**fields(record), "signature": signature, "edit": edit, "entries": [*listed]})
+        more: JsonObject = {"signature": signature, "extended": extended, "edit": edit, "entries": [*listed]}
+        print_json({**fields(record), **more})
         return OK
-    _print_record(record, signature, edit)
+    _print_record(record, signature, extended, edit, _not_kept(entries))
     for entry in entries:
         _print_entry(entry)
     return OK
 
 
-def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None) -> None:
+def _print_record(record: HistoryRecord, signature: str, extended: str, edit: JsonObject | None, not_kept: str) -> None:
     glyph, word = outcome(record)
     write(sys.stdout, f"{glyph} {word}: {inline(record.action)}", indent=_INDENT)
     about = {
@@ -63,10 +67,12 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
         "risk": record.risk,
         "surface" if not record.rule else "answered": record.answered,
         "decided in": "" if record.took is None else span(record.took),
+        "extended": extended,
         "reason": record.reason,
         "error": record.error,
         "signature": signature,
         "note": unknown_outcome(record, utc_now()),
+        "not kept": not_kept,
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
     }
     for name, value in about.items():
@@ -74,6 +80,12 @@ def _print_record(record: HistoryRecord, signature: str, edit: JsonObject | None
             write(sys.stdout, f"  {name:<10}  {inline(value)}", indent=_INDENT)
     if edit:
         sys.stdout.write("".join(f"{line}\n" for line in _edit_lines(edit)))
+
+
+def _not_kept(entries: Sequence[Entry]) -> str:
+    """What was shown and is not in the ledger, and how to keep it."""
+    listed: list[Json] = [{"kind": entry.kind, "body": entry.body} for entry in entries]
+    return shown_in_ledger({"entries": listed}).note
 
 
 def _edit_lines(edit: JsonObject) -> Iterator[Visible]:
@@ -107,10 +119,7 @@ def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: t
         return f"none: answered elsewhere, not signed{late}"
     if decision is None:
         return "none: not decided"
-    signers = RecordedSigners()
-    for change in key_changes:
-        if change.seq < decision.seq:
-            signers.learn(change)
+    signers = _signers(key_changes, decision)
     statement, text = signers.check(decision.body.get("envelope"))
     if isinstance(statement, Damage):
         return f"BAD: {text}"
@@ -118,3 +127,25 @@ def _signature(record: HistoryRecord, entries: tuple[Entry, ...], key_changes: t
         return f"BAD: it was made for request {statement.request}"
     approver = signers.approvers[text]
     return f"good, by {approver.name} ({text}{', insecure: no passphrase' if approver.insecure else ''})"
+
+
+def _extended(entries: tuple[Entry, ...], key_changes: tuple[Entry, ...]) -> str:
+    """In words: how often the deadline was extended, and by which keys that were allowed to."""
+    names: list[str] = []
+    for entry in entries:
+        if entry.kind == EntryKind.EXTENDED:
+            signers = _signers(key_changes, entry)
+            extension, text = signers.check_extension(entry.body.get("envelope"))
+            if isinstance(extension, Damage):
+                return f"BAD: entry {entry.seq}: {text}"
+            names.append(signers.approvers[text].name)
+    return extended_words(names)
+
+
+def _signers(key_changes: tuple[Entry, ...], entry: Entry) -> RecordedSigners:
+    """The keys that were enrolled when an entry was written."""
+    signers = RecordedSigners()
+    for change in key_changes:
+        if change.seq < entry.seq:
+            signers.learn(change)
+    return signers
