@@ -272,7 +272,7 @@ ACTIONS: Final = (
         "command_palette",
         "ctrl+p",
         "commands",
-        "Find a command by its name.",
+        "Find a command by its name. `theme` changes the colours.",
         KeyGroup.CONSOLE,
         (KeyScope.MAIN, *_ASIDE),
         fixed=True,
@@ -294,15 +294,15 @@ MOUSE: Final = (
 )
 """What the mouse does: the gesture and its effect."""
 
+_OTHER_OUTCOMES: Final = (
+    "Or failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running, or"
+    " allowed-by-a-rule."
+)
 SEARCH: Final = (
     ("since:tuesday", "Asked since then: a weekday (the last one, or today), today, yesterday, 2026-05-12, 7d, 12h."),
     ("until:", "Asked before then."),
     ("outcome:approved", "All that was allowed, however it ended."),
-    (
-        "outcome:done",
-        "Also failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running.",
-    ),
-    ("outcome:allowed-by-a-rule", "Allowed by a rule, without asking."),
+    ("outcome:done", _OTHER_OUTCOMES),
     ("agent:", "The name of the agent's token."),
     ("action:", "The name of the action or tool."),
     ("surface:", "Where it was answered: tui, cli, elsewhere."),

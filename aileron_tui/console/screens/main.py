@@ -155,8 +155,10 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         count = WaitingCount(self.port.board.listed_waiting_count, self.port.board.waiting_count)
         self.query_one(Header).show(count, connection(list(statuses.values())), notes)
         if self._banner:
-            lines = banner(statuses, self.size.width - 2, _BANNER_LINES if self.size.height >= _LOW else 1)
+            most = 1 if self.size.height < _LOW or self._can_answer else _BANNER_LINES
+            lines = banner(statuses, self.size.width - 2, most)
             self._banner.display = bool(lines)
+            self.set_class(len(lines) == 1, "-banner")  # it then takes the empty line above the panes
             self._banner.show(trusted("\n").join(lines))
 
     def show_status(self) -> None:
@@ -167,6 +169,12 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self._status_timer = call_after(self, left + _JUST_AFTER, self.show_status) if left else None
         words, style, keys = status_line(self.port, self.answers, self.key_state, filtering=self._is_filtering)
         self.query_one(AnswerBar).show(words, style, *keys)
+
+    @property
+    def _can_answer(self) -> bool:
+        """Whether the selected request waits and its source is connected, so that it must stay where it is."""
+        request = self.port.board.current
+        return request is not None and request.state.decidable and not self.port.answer_problem(request)
 
     @property
     def _is_filtering(self) -> bool:
@@ -262,8 +270,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self._follow()
 
     def on_screen_resume(self) -> None:
-        """Disarms, because the prompt was covered by another screen."""
-        super().on_screen_resume()
+        """Checks whether to move on, which waits while another screen covers this one."""
         self._follow()
 
     def on_prompt_view_ready(self) -> None:
