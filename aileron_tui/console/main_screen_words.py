@@ -105,7 +105,19 @@ def status_line(port: "ConsolePort", answers: AnswerFlow, state: KeyState, *, fi
     if answers.edited:
         approve = hint("approve", keymap, label="approve edited call")
         return StatusLine("●", _READY, (approve, hint("clear_filter", keymap, label="discard edit")))
-    return StatusLine("● ready for your answer", _READY, rule_offer(answers, keymap))
+    is_folded = len(board.row(board.selected)) > 1
+    each = (hint("request_list.open_row", label="show each"),) if is_folded else ()
+    return StatusLine(f"● {ready_words(port, answers)}", _READY, (*each, *rule_offer(answers, keymap)))
+
+
+def ready_words(port: "ConsolePort", answers: AnswerFlow) -> str:
+    """What an answer counts for, if the selected row has several requests."""
+    count, row = len(answers.covered), len(port.board.row(port.board.selected))
+    if row == 1:
+        return "ready for your answer"
+    if count == row:
+        return f"ready to answer {count} identical requests"
+    return f"ready to answer {count} of {row}: {row - count} came just now"
 
 
 def rule_offer(answers: AnswerFlow, keymap: Mapping[str, str]) -> tuple[KeyHint, ...]:
