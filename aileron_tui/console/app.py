@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.signal import Signal
+from textual.theme import Theme
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
@@ -125,7 +126,13 @@ class Console(App[None]):
 
     def get_system_commands(self, screen: "Screen[object]") -> Iterator[SystemCommand]:  # noqa: ARG002  # Textual's
         """The palette's commands that have no key."""
-        yield SystemCommand("theme", "Change the colours until you quit.", self.search_themes)
+        words = "Change the colours: dark, light, high contrast, or those of the terminal."
+        yield SystemCommand("theme", words, self.search_themes)
+
+    def _theme_changed(self, theme: Theme) -> None:
+        """Says how to keep colours that were chosen in the palette."""
+        if theme in THEMES and theme.name != self.settings.theme:
+            self.show_message(f'To keep these colours, write theme = "{theme.name}" under [console] in config.toml.')
 
     def _apply_dark_theme_early(self) -> None:
         """Applies an ordinary dark theme before anything is drawn, so that the styles are not computed twice."""
@@ -139,6 +146,7 @@ class Console(App[None]):
         self.theme = self.settings.theme
         self.set_keymap(self.keymap_in_use)
         self.app_resume_signal.subscribe(self, self._resumed)
+        self.theme_changed_signal.subscribe(self, self._theme_changed)
         self._show_title()
         if self.is_locked:
             self._show_lock("Unlock your key")

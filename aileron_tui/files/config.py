@@ -81,7 +81,8 @@ class ConsoleConfig:
     theme: str = key(
         "",
         "Colour theme: `aileron-dark`, `aileron-light`, `aileron-contrast` or `aileron-plain`. If not set, "
-        "`aileron-dark`, or `aileron-plain` where `NO_COLOR` is set.",
+        "`aileron-dark`, or `aileron-plain` where `NO_COLOR` is set. To try one out, press `ctrl+p` in the console "
+        "and type `theme`.",
         '"aileron-light"',
     )
     undo_seconds: int = key(

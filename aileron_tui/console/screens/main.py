@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from aileron_tui.console.answer_flow import AnswerFlow
+from aileron_tui.console.deadline_extender import DeadlineExtender
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import bindings, of
@@ -66,6 +67,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self.arming = port.arming
         self.following = Following(port.board)
         self._vaults = vaults
+        self._extender = DeadlineExtender(port)
         self._clock: Timer | None = None
         self._status_timer: Timer | None = None
         self._follow_timer: Timer | None = None
@@ -335,6 +337,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def action_help(self) -> None:
         """Opens the help."""
         open_help(self.app, self.port)
+
+    def action_extend(self) -> None:
+        """Waits five more minutes for an answer to the request that is shown."""
+        if self.usable("extend") and (request := self.port.board.current):
+            self._extender.extend(request)
 
     def action_copy(self) -> None:
         """Copies the id and the digest of the request."""
