@@ -1,6 +1,10 @@
 """Times and durations in words, for every surface."""
 
 from datetime import datetime
+from typing import Final
+
+LONGEST_AGE: Final = len("59 min ago")
+"""The room that the words of `ago` need during the first weeks."""
 
 
 def minutes_and_seconds(seconds: float) -> str:

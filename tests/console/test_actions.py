@@ -29,7 +29,8 @@ PROMISED = {
     "j": "down", "k": "up", "up": "up", "down": "down", "/": "filter", "escape": "clear_filter", "tab": "next_pane",
     "h": "history", "a": "approve", "r": "refresh", "d": "deny", "D": "deny_reason", "v": "raw", "e": "edit",
     "y": "copy", "space": "mark", "A": "approve_marked", "X": "deny_marked", "u": "undo", "L": "lock", "?": "help",
-    "f1": "help", "ctrl+p": "command_palette", "enter": "focus_prompt", "q": "quit",
+    "f1": "help", "ctrl+p": "command_palette", "enter": "focus_prompt", "q": "quit", "o": "details",
+    "pagedown": "page_down", "pageup": "page_up", "f": "body",
 }  # fmt: skip
 
 
