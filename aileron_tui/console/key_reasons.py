@@ -35,6 +35,7 @@ class KeyState:
     is_waiting: bool = True
     is_listed: bool = True
     is_on_screen: bool = True
+    has_body: bool = True
     window_too_small: bool = False
     unread: str = ""
     arming: "Arming | None" = None
@@ -62,6 +63,11 @@ def always_available(_: KeyState) -> str:
 def without_request(state: KeyState) -> str:
     """The key acts on a request."""
     return "" if state.has_request else _NO_REQUEST
+
+
+def without_body(state: KeyState) -> str:
+    """The key acts on a long text of the request that is shown."""
+    return without_request(state) or ("" if state.has_body else "this request has no long text")
 
 
 def not_shown(state: KeyState) -> str:
@@ -150,6 +156,17 @@ def not_refreshable(state: KeyState) -> str:
         return why
     once = state.request is not None and not state.request.refreshable
     return "the daemon fetched this preview once and cannot fetch it again" if once else ""
+
+
+def not_extendable(state: KeyState) -> str:
+    """The key extends the deadline of the request that is shown."""
+    if why := without_request(state) or state.answer_problem:
+        return why
+    if not state.is_waiting:
+        return f"nothing waits here: {state.pill.short}"
+    if why := not_shown(state) or state.pill.words:
+        return why
+    return state.request.why_not_extendable if state.request else ""
 
 
 def nothing_to_undo(state: KeyState) -> str:

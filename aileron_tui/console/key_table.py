@@ -18,7 +18,8 @@ from aileron_tui.console.key_names import same_form
 _HISTORY: Final = (KeyScope.HISTORY,)
 _LISTS: Final = (KeyScope.MAIN, KeyScope.HISTORY)
 _RULES: Final = (KeyScope.RULES,)
-_ASIDE: Final = (KeyScope.HISTORY, KeyScope.RAW, KeyScope.RULES, KeyScope.HELP)
+_ASIDE: Final = (KeyScope.HISTORY, KeyScope.RAW, KeyScope.BODY, KeyScope.RULES, KeyScope.HELP)
+_BODY: Final = (KeyScope.BODY,)
 
 ACTIONS: Final = (
     KeyAction(
@@ -120,6 +121,16 @@ ACTIONS: Final = (
         rank=9,
         why_unavailable=reasons.nothing_to_undo,
     ),
+    KeyAction(
+        "extend",
+        "+",
+        "5 min",
+        "Wait five more minutes for an answer to the request on screen.",
+        KeyGroup.ANSWER,
+        rank=10,
+        keeps_armed=True,
+        why_unavailable=reasons.not_extendable,
+    ),
     KeyAction("down", "j,down", "down", "Go to the next request; pgdn and end go further.", KeyGroup.MOVE, _LISTS),
     KeyAction("up", "k,up", "up", "Go to the previous request; pgup and home go further.", KeyGroup.MOVE, _LISTS),
     KeyAction(
@@ -138,11 +149,50 @@ ACTIONS: Final = (
         "Go to the prompt, then to the next lines that must be read before you can approve. Enter never answers.",
         KeyGroup.MOVE,
     ),
+    KeyAction(
+        "page_down",
+        "pagedown",
+        "page down",
+        "Read on in the prompt, by one page. Where the list has several lines and the focus, goes down in the list.",
+        KeyGroup.MOVE,
+        runs="page(1)",
+        fixed=True,
+    ),
+    KeyAction(
+        "page_up",
+        "pageup",
+        "page up",
+        "Scroll the prompt up by one page, or go up in the list.",
+        KeyGroup.MOVE,
+        runs="page(-1)",
+        fixed=True,
+    ),
     KeyAction("history.first", "g,home", "newest", "Go to the newest request.", KeyGroup.MOVE, _HISTORY),
     KeyAction("history.last", "G,end", "oldest", "Go to the oldest request loaded so far.", KeyGroup.MOVE, _HISTORY),
     KeyAction("filter", "/", "filter", "Show only waiting requests that contain what you type.", KeyGroup.LOOK, rank=8),
     KeyAction("clear_filter", "escape", "clear filter", "Show all waiting requests again.", KeyGroup.LOOK),
     KeyAction("history", "h", "history", "Show everything that was asked, decided and done.", KeyGroup.LOOK, rank=8),
+    KeyAction(
+        "details",
+        "o",
+        "details",
+        "Show or hide who asks and what would run in detail: session, connector, hash and signature.",
+        KeyGroup.LOOK,
+        rank=10,
+        why_unavailable=reasons.without_request,
+    ),
+    KeyAction(
+        "body",
+        "f",
+        "full screen",
+        "Show a long text of the prompt on the full screen, with a search. Reading it there does not count.",
+        KeyGroup.LOOK,
+        rank=13,
+        why_unavailable=reasons.without_body,
+    ),
+    KeyAction("body.search", "/", "search", "Search the text; capitals do not matter.", KeyGroup.LOOK, _BODY, rank=1),
+    KeyAction("body.next", "n", "next", "Go to the next match.", KeyGroup.LOOK, _BODY, rank=2, runs="find(1)"),
+    KeyAction("body.last", "N", "previous", "Go to the previous match.", KeyGroup.LOOK, _BODY, rank=3, runs="find(-1)"),
     KeyAction(
         "raw",
         "v",
@@ -267,7 +317,7 @@ ACTIONS: Final = (
         "help",
         "Show every key and what it does.",
         KeyGroup.CONSOLE,
-        (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW, KeyScope.RULES),
+        (KeyScope.MAIN, KeyScope.HISTORY, KeyScope.RAW, KeyScope.BODY, KeyScope.RULES),
         rank=7,
     ),
     KeyAction(
@@ -293,7 +343,7 @@ ACTIONS: Final = (
         "command_palette",
         "ctrl+p",
         "commands",
-        "Find a command by its name.",
+        "Find a command by its name. `theme` changes the colours.",
         KeyGroup.CONSOLE,
         (KeyScope.MAIN, *_ASIDE),
         fixed=True,
@@ -311,20 +361,20 @@ MOUSE: Final = (
     ("click it again", "In the history, opens the details."),
     ("click the word", "In the sheet of marked requests, switches between approve, deny and leave."),
     ("click a choice", "In the sheet of a new rule, chooses how far it goes or when it ends."),
-    ("click ▾ or ▸", "Folds or unfolds a part of JSON."),
+    ("click ▾ or ▸", "Folds or unfolds a part of JSON, or the details of who asks and what would run."),
     ("wheel", "Scrolls what is under the pointer."),
 )
 """What the mouse does: the gesture and its effect."""
 
+_OTHER_OUTCOMES: Final = (
+    "Or failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running, or"
+    " allowed-by-a-rule."
+)
 SEARCH: Final = (
     ("since:tuesday", "Asked since then: a weekday (the last one, or today), today, yesterday, 2026-05-12, 7d, 12h."),
     ("until:", "Asked before then."),
     ("outcome:approved", "All that was allowed, however it ended."),
-    (
-        "outcome:done",
-        "Also failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running.",
-    ),
-    ("outcome:allowed-by-a-rule", "Allowed by a rule, without asking."),
+    ("outcome:done", _OTHER_OUTCOMES),
     ("agent:", "The name of the agent's token."),
     ("action:", "The name of the action or tool."),
     ("surface:", "Where it was answered: tui, cli, elsewhere."),

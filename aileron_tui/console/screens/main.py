@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from aileron_tui.console.answer_flow import AnswerFlow
+from aileron_tui.console.deadline_extender import DeadlineExtender
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import bindings, of
@@ -20,6 +21,7 @@ from aileron_tui.console.main_screen_words import PromptOnScreen, header_notes, 
 from aileron_tui.console.render import trusted
 from aileron_tui.console.screens.answering import AnswerKeys
 from aileron_tui.console.screens.opening import (
+    open_body,
     open_help,
     open_history,
     open_log,
@@ -73,6 +75,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self.arming = port.arming
         self.following = Following(port.board)
         self._vaults = vaults
+        self._extender = DeadlineExtender(port)
         self._clock: Timer | None = None
         self._status_timer: Timer | None = None
         self._follow_timer: Timer | None = None
@@ -138,7 +141,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def _note_shown(self, request: "Request | None") -> None:
         """Notes which request can be answered: the one that is shown and listed. If it was not, the wait restarts."""
         if request and self.port.board.is_listed(request.key) and not self.has_class("-small"):
-            self.arming.prompt_shown(request.key, request.digest)
+            self.arming.prompt_shown(request.key, request.digest, self.port.board.row(request.key))
             self.answers.reading.shown(None if self.port.is_locked else request)
         else:
             self.arming.prompt_hidden()
@@ -160,8 +163,10 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         count = WaitingCount(self.port.board.listed_waiting_count, self.port.board.waiting_count)
         self.query_one(Header).show(count, connection(list(statuses.values())), notes)
         if self._banner:
-            lines = banner(statuses, self.size.width - 2, _BANNER_LINES if self.size.height >= _LOW else 1)
+            most = 1 if self.size.height < _LOW or self._can_answer else _BANNER_LINES
+            lines = banner(statuses, self.size.width - 2, most)
             self._banner.display = bool(lines)
+            self.set_class(len(lines) == 1, "-banner")  # it then takes the empty line above the panes
             self._banner.show(trusted("\n").join(lines))
 
     def show_status(self) -> None:
@@ -174,6 +179,12 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self.query_one(AnswerBar).show(words, style, *keys)
 
     @property
+    def _can_answer(self) -> bool:
+        """Whether the selected request waits and its source is connected, so that it must stay where it is."""
+        request = self.port.board.current
+        return request is not None and request.state.decidable and not self.port.answer_problem(request)
+
+    @property
     def _is_filtering(self) -> bool:
         """Whether keys are typed into the filter."""
         return self._filter is not None and self._filter.has_focus
@@ -182,9 +193,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def key_state(self) -> KeyState:
         """What decides which keys can be used now."""
         view = self._view
+        has_body = view is not None and view.quote_in_view is not None
         prompt = PromptOnScreen(
             self.has_class("-small"),
             lambda: view.unread if view and view.ready else None,
+            has_body,
             view is not None and view.has_warning,
         )
         return key_state(self.port, self.answers, self._vaults, prompt)
@@ -254,6 +267,12 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def _picked(self, event: RequestList.Picked) -> None:
         self._select(event.key)
 
+    @on(RequestList.RowOpened)
+    def _row_opened(self, event: RequestList.RowOpened) -> None:
+        if self.port.board.open_row(self.port.board.selected, opened=event.opened):
+            self.answers.discard_edit()
+            self.redraw()
+
     def action_next_pane(self) -> None:
         """Focuses the other pane."""
         waiting = self.query_one(RequestList)
@@ -265,14 +284,18 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
             self._view.focus()
             self._view.read_on()
 
+    def action_page(self, pages: int) -> None:
+        """Scrolls the prompt by pages, without changing the focus."""
+        if self._view and self._view.ready:
+            self._view.scroll_rows(pages, pages=True)
+
     def on_descendant_focus(self) -> None:
         """Updates the status line, which differs while the filter has the focus."""
         self.show_status()
         self._follow()
 
     def on_screen_resume(self) -> None:
-        """Disarms, because the prompt was covered by another screen."""
-        super().on_screen_resume()
+        """Checks whether to move on, which waits while another screen covers this one."""
         self._follow()
 
     def on_prompt_view_ready(self) -> None:
@@ -326,6 +349,16 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         """Opens the history."""
         open_history(self.app, self.port)
 
+    def action_details(self) -> None:
+        """Shows or hides the details of who asks and what would run."""
+        if self._view and self.usable("details"):
+            self._view.toggle_details()
+
+    def action_body(self) -> None:
+        """Shows a long text of the prompt on the full screen."""
+        if self.usable("body") and self._view and (quote := self._view.quote_in_view):
+            open_body(self.app, self.port, self._view.request, quote)
+
     def action_raw(self) -> None:
         """Opens the raw view of the request that is shown."""
         if self.usable("raw") and (request := self.answers.shown):
@@ -348,6 +381,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def action_help(self) -> None:
         """Opens the help."""
         open_help(self.app, self.port)
+
+    def action_extend(self) -> None:
+        """Waits five more minutes for an answer to the request that is shown."""
+        if self.usable("extend") and (request := self.port.board.current):
+            self._extender.extend(request)
 
     def action_copy(self) -> None:
         """Copies the id and the digest of the request."""

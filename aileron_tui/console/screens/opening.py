@@ -8,6 +8,7 @@ from textual.app import App
 
 if TYPE_CHECKING:
     from aileron_tui.console.port import ConsolePort
+    from aileron_tui.console.widgets.quote import Quote
     from aileron_tui.core.request import Request
 
 
@@ -53,6 +54,14 @@ def open_rules(app: App[Any], port: "ConsolePort") -> None:
     from aileron_tui.console.screens.rules import RulesScreen  # noqa: PLC0415
 
     app.push_screen(RulesScreen(port))
+
+
+def open_body(app: App[Any], port: "ConsolePort", request: "Request | None", quote: "Quote") -> None:
+    """Opens a long text of a request on the full screen."""
+    from aileron_tui.console.screens.body import BodyScreen  # noqa: PLC0415
+
+    action = request.prompt.action if request else ""
+    app.push_screen(BodyScreen(action, quote.block, quote.origin, keymap=port.keymap_in_use))
 
 
 def open_log(app: App[Any], port: "ConsolePort") -> None:

@@ -70,15 +70,13 @@ class RuleScreen(Dialog[None]):
         yield ChoiceLine(id="rule-reach")
         yield ChoiceLine(id="rule-end")
         yield LimitedInput(id="rule-date", max_length=_LONGEST_DATE, restrict=r"[0-9 :T-]*", select_on_focus=False)
-        yield ReadScroll(
-            TwoSidedLine(id="rule-words"),
-            Fields(id="rule-covers", classes="part"),
-            TwoSidedLine(id="rule-past", classes="part"),
-            Fields(id="rule-examples"),
-            TwoSidedLine(id="rule-refused", classes="part"),
-            TwoSidedLine(id="rule-waits", classes="part"),
-            classes="body",
-        )
+        with ReadScroll():
+            yield TwoSidedLine(id="rule-words")
+            yield Fields(id="rule-covers", classes="part")
+            yield TwoSidedLine(id="rule-past", classes="part")
+            yield Fields(id="rule-examples")
+            yield TwoSidedLine(id="rule-refused", classes="part")
+            yield TwoSidedLine(id="rule-waits", classes="part")
 
     def on_mount(self) -> None:
         """Asks the gate what it offers."""
@@ -294,11 +292,11 @@ class RuleScreen(Dialog[None]):
 
     def action_scroll_rows(self, rows: int) -> None:
         """Scrolls by rows."""
-        self._body.scroll_rows(rows, ())
+        self._body.scroll_rows(rows)
 
     def action_scroll_pages(self, pages: int) -> None:
         """Scrolls by pages."""
-        self._body.scroll_rows(pages, (), pages=True)
+        self._body.scroll_rows(pages, pages=True)
 
     def action_read_on(self) -> None:
         """Leaves the date, or scrolls to the next lines to read."""
