@@ -4,6 +4,9 @@ import threading
 from dataclasses import replace
 from datetime import timedelta
 
+from textual.pilot import Pilot
+
+from aileron_tui.console.app import Console
 from aileron_tui.core.errors import AileronError
 from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt_rows import Row
@@ -66,7 +69,11 @@ def listed(number: int, *, in_force: bool = True, used: int = 0, **changes: obje
 
 
 class RuleGate(ScriptedGate):
-    """Offers rules, takes them, and lists them. Keys of the test: `hold` delays offers, `trouble` refuses changes."""
+    """Offers rules, takes them, and lists them.
+
+    Offers wait for `let`, and new rules for `slow`. `only` are the reaches that it offers, and `twist` changes their
+    rules. `rule_trouble` refuses every change.
+    """
 
     def __init__(self, *items: Request, name: str = "", rules: tuple[ListedRule, ...] = ()) -> None:
         super().__init__(*items, name=name)
@@ -80,7 +87,7 @@ class RuleGate(ScriptedGate):
         self.refused: tuple[RefusedOffer, ...] = ()
         self.only: tuple[RuleReach, ...] | None = None
         self.twist: JsonObject = {}
-        self.past: list[PastCall] = []  # type: ignore[assignment]
+        self.past_calls: list[PastCall] = []
         self.rule_trouble: AileronError | None = None
 
     def rule_offers(self, id_: str) -> RuleOffers:
@@ -92,7 +99,7 @@ class RuleGate(ScriptedGate):
         reaches = self.only if self.only is not None else (RuleReach.CALL,) if high else (RuleReach.CALL, RuleReach.ANY)
         refused = self.refused or ((RefusedOffer("any", ONLY_EXACT),) if high else ())
         rules = [replace(offered(request, reach), **self.twist) for reach in reaches]  # type: ignore[arg-type]
-        examples = tuple(self.past)
+        examples = tuple(self.past_calls)
         return RuleOffers(tuple(RuleOffer(rule, 8, len(examples), examples[:5]) for rule in rules), refused, 7)
 
     def make_rule(self, rule: Rule) -> None:
@@ -123,3 +130,13 @@ def past_calls(count: int, **args: str) -> list[PastCall]:
     at = NOW - timedelta(hours=3)
     sent: JsonObject = {**(args or {"file_id": "f-1001", "to_folder": "d-reports"})}
     return [PastCall(f"act-{n}", timestamp(at - timedelta(minutes=n)), "executed", sent) for n in range(count)]
+
+
+async def prompt_read(app: Console, pilot: Pilot[None]) -> None:
+    """Reads the prompt to its end."""
+    for _ in range(200):
+        await pilot.pause(0.06)
+        if not app._main.key_state.unread:
+            return
+        await pilot.press("enter")
+    raise AssertionError("the prompt cannot be read to its end")

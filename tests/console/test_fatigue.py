@@ -117,7 +117,7 @@ async def test_denying_is_never_asked_again() -> None:
 @async_test
 async def test_a_rule_is_offered_after_three_equal_approvals_if_one_can_be_made(path: str) -> None:
     equal = [replace(request(1, args={"draft_id": path}), id=f"act-{number}") for number in range(1, 5)]
-    gate = ScriptedGate(*equal)
+    gate = ScriptedGate(equal[0])
     async with console(gate, QUICK) as (app, pilot):
         for number in range(1, 4):
             await wait_until(pilot, lambda: app._main.query_one(PromptView).read_to_end)
@@ -125,6 +125,8 @@ async def test_a_rule_is_offered_after_three_equal_approvals_if_one_can_be_made(
             await pilot.press("a")
             await wait_until(pilot, lambda number=number: len(gate.decided) == number)  # type: ignore[misc]
             await wait_until(pilot, lambda number=number: not app.board.is_waiting(f"act-{number}"))  # type: ignore[misc]
+            gate.tell("pending", equal[number])
+            await wait_until(pilot, lambda number=number: app.board.is_waiting(f"act-{number + 1}"))  # type: ignore[misc]
             await pilot.press("n")
         await wait_until(pilot, lambda: status(app).startswith("● ready for your answer"))
         assert status(app).removeprefix("● ready for your answer") == (" R makes a rule" if path == "r-1" else "")

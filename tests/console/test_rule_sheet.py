@@ -21,7 +21,7 @@ from aileron_tui.runtime.errors import NoReply
 from tests.console.fixed_clock import fixed_time
 from tests.console.hostile_texts import hostile_texts
 from tests.console.mouse import click
-from tests.console.rule_gate import HIGH, ONLY_EXACT, RuleGate, movable, past_calls
+from tests.console.rule_gate import HIGH, ONLY_EXACT, RuleGate, movable, past_calls, prompt_read
 from tests.console.screen_app import async_test, unsafe, wait_until
 from tests.console.scripted_gate import ARMED, QUICK, Clock, ScriptedGate, console, notifications, shown
 from tests.console.test_lock import Lockable
@@ -34,16 +34,6 @@ def stopped() -> object:
     """No time passes."""
     with fixed_time():
         yield
-
-
-async def prompt_read(app: Console, pilot: Pilot[None]) -> None:
-    """Reads the prompt to its end."""
-    for _ in range(200):
-        await pilot.pause(0.06)
-        if not app._main.key_state.unread:
-            return
-        await pilot.press("enter")
-    raise AssertionError("the prompt cannot be read to its end")
 
 
 async def opened(app: Console, pilot: Pilot[None]) -> RuleScreen:
@@ -69,7 +59,7 @@ async def read(pilot: Pilot[None], sheet: RuleScreen) -> None:
 @async_test
 async def test_a_rule_for_exactly_this_call_is_made_with_one_key() -> None:
     gate = RuleGate(movable())
-    gate.past = past_calls(7)
+    gate.past_calls = past_calls(7)
     async with console(gate) as (app, pilot):
         sheet = await opened(app, pilot)
         await read(pilot, sheet)
@@ -455,7 +445,7 @@ async def test_foreign_text_stays_text_on_the_sheet(texts: dict[str, str]) -> No
     async with console(gate) as (app, pilot):
         await prompt_read(app, pilot)
         for text in texts.values():
-            gate.past = [replace(one, outcome=text, asked=text) for one in past_calls(3, file_id=text)]
+            gate.past_calls = [replace(one, outcome=text, asked=text) for one in past_calls(3, file_id=text)]
             gate.refused = (RefusedOffer(text, text),)
             sheet = await opened(app, pilot)
             await wait_until(pilot, lambda: "this agent to this action" in shown(app))

@@ -32,7 +32,6 @@ from aileron_tui.core.time_spans import read_end
 from aileron_tui.core.times import timestamp, utc_now
 
 _CHECK_SECONDS: Final = 0.5
-_LOW: Final = 28
 _HOURS: Final = (1, 8)
 _ENDS: Final = ("for 1 hour", "for 8 hours", "until a date")
 _AT_DATE: Final = len(_HOURS)
@@ -50,6 +49,7 @@ class RuleScreen(Dialog[None]):
 
     SHAPE = "dialog sheet"
     SCOPE = KeyScope.RULE
+    LOW_HEIGHT = 28
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(KeyScope.RULE)]
     AUTO_FOCUS = ""
 
@@ -80,7 +80,6 @@ class RuleScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         """Asks the gate what it offers."""
-        super().on_mount()
         self._show()
         self.set_interval(_CHECK_SECONDS, self._check)
         self._making.load(self._loaded, self._failed)
@@ -256,9 +255,8 @@ class RuleScreen(Dialog[None]):
         for id_, part in fields.items():
             self.query_one(f"#{id_}", Fields).show(part, common_label_width(part, width))
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Arranges the fields for the new width, and leaves more room to read in a low window."""
-        self.set_class(event.size.height < _LOW, "-low")
+    def on_resize(self) -> None:
+        """Arranges the fields for the new width."""
         self.call_after_refresh(self._show)
 
     def say(self, words: Content) -> None:

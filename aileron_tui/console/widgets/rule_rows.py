@@ -35,7 +35,7 @@ class RuleEntry(Visual):
         mark = trusted("● " if listed.in_force else "○ ", style)
         self._parts = [HangingIndent(mark, foreign_line(rule_words(listed.rule, now), style))]
         if inputs := words.listed_inputs(listed.rule):
-            self._parts.append(HangingIndent(trusted("    ▎ ", GUTTER_STYLE), inputs))
+            self._parts.append(HangingIndent(trusted("    ") + trusted("▎ ", GUTTER_STYLE), inputs))
         use = words.listed_use(listed, now)
         if rule.source:
             use = foreign_line(rule.source, STRONG) + trusted(" · ", MUTED) + use
