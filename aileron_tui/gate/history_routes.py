@@ -13,8 +13,9 @@ from aileron_tui.core.decision import Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, JsonError, JsonObject
+from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.rule import RuleVerdict
-from aileron_tui.core.rule_answer import RULE_SURFACE, read_answer
+from aileron_tui.core.rule_answer import read_answer
 from aileron_tui.core.values import dataclass
 from aileron_tui.gate.http_request import Refusal
 from aileron_tui.ledger import history_pages

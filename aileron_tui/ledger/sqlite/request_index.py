@@ -19,9 +19,9 @@ from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, compact
+from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.rule import RuleVerdict
-from aileron_tui.core.rule_answer import RULE_SURFACE
 from aileron_tui.core.rule_words import ALLOWED, DENIED
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment
