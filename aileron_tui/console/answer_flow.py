@@ -60,7 +60,8 @@ class AnswerFlow:
         held = self._held.of(request.key)
         for answer in (self.edited, held.answer if held else None, self._edits_being_sent.get(request.key)):
             if answer is not None and answer.edits is not None and answer.request.key == request.key:
-                return answer.request
+                extended = answer.request.expires_at != request.expires_at
+                return replace(answer.request, expires_at=request.expires_at) if extended else answer.request
         return request
 
     # one answer

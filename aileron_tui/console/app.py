@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.signal import Signal
+from textual.theme import Theme
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
@@ -34,6 +35,7 @@ from aileron_tui.core.visible_text import prepare
 from aileron_tui.files.paths import bundled
 from aileron_tui.surface.arming import Arming
 from aileron_tui.surface.board import Board, Tone
+from aileron_tui.surface.limited_agents import LIMITED, LimitedAgents
 from aileron_tui.surface.source import OperatorKey, Source, SourceSpec
 from aileron_tui.surface.source_listener import ConnectionState, SourceStatus
 
@@ -51,7 +53,7 @@ _PREPARE_DELAY: Final = 1.0
 _PREPARE_PAUSE: Final = 0.05
 _FRAME: Final = 1 / 60
 _MESSAGE_SECONDS: Final = 3
-_CHANGE_WITHOUT_REQUESTS: Final = frozenset({"snapshot", "unreadable"})
+_CHANGE_WITHOUT_REQUESTS: Final = frozenset({"snapshot", "unreadable", LIMITED})
 _WHEEL: Final = (events.MouseScrollDown, events.MouseScrollUp)
 _INPUT: Final = (events.Key, events.MouseDown, events.Paste, *_WHEEL)
 _SEVERITY: Final[dict[Tone, SeverityLevel]] = {Tone.BAD: "error", Tone.WARN: "warning"}
@@ -98,6 +100,7 @@ class Console(App[None]):
         self.read_only = read_only
         self.log_lines = log_lines
         self.board = Board()
+        self.limited_agents = LimitedAgents()
         self.sources = SourceListeners(upstreams, keys, self._reported)
         self.source_events: Signal[Sequence[SourceEvent]] = Signal(self, "source events")
         self.threads = SourceThreads()
@@ -123,7 +126,13 @@ class Console(App[None]):
 
     def get_system_commands(self, screen: "Screen[object]") -> Iterator[SystemCommand]:  # noqa: ARG002  # Textual's
         """The palette's commands that have no key."""
-        yield SystemCommand("theme", "Change the colours until you quit.", self.search_themes)
+        words = "Change the colours: dark, light, high contrast, or those of the terminal."
+        yield SystemCommand("theme", words, self.search_themes)
+
+    def _theme_changed(self, theme: Theme) -> None:
+        """Says how to keep colours that were chosen in the palette."""
+        if theme in THEMES and theme.name != self.settings.theme:
+            self.show_message(f'To keep these colours, write theme = "{theme.name}" under [console] in config.toml.')
 
     def _apply_dark_theme_early(self) -> None:
         """Applies an ordinary dark theme before anything is drawn, so that the styles are not computed twice."""
@@ -137,6 +146,7 @@ class Console(App[None]):
         self.theme = self.settings.theme
         self.set_keymap(self.keymap_in_use)
         self.app_resume_signal.subscribe(self, self._resumed)
+        self.theme_changed_signal.subscribe(self, self._theme_changed)
         self._show_title()
         if self.is_locked:
             self._show_lock("Unlock your key")
@@ -230,6 +240,8 @@ class Console(App[None]):
                 self._status_changed(name, status)
             self.vaults.events_received(name, source_events)
         self.answers.board_changed()
+        for agent in self.limited_agents.receive(received):
+            self.show_message(f"{agent} asked too often: its calls are refused for now", Tone.WARN)
         reminders = sum(event.data.get("reminder") is True for event in received)
         if new or reminders:
             self._announce(len(new) or reminders)

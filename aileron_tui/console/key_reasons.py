@@ -120,6 +120,17 @@ def not_refreshable(state: KeyState) -> str:
     return "the daemon fetched this preview once and cannot fetch it again" if once else ""
 
 
+def not_extendable(state: KeyState) -> str:
+    """The key extends the deadline of the request that is shown."""
+    if why := without_request(state) or state.answer_problem:
+        return why
+    if not state.is_waiting:
+        return f"nothing waits here: {state.pill.short}"
+    if why := not_shown(state) or state.pill.words:
+        return why
+    return state.request.why_not_extendable if state.request else ""
+
+
 def nothing_to_undo(state: KeyState) -> str:
     """The key cancels the newest approval that is not sent yet."""
     return "" if state.holds_approval else "there is nothing to undo"

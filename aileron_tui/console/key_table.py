@@ -110,6 +110,16 @@ ACTIONS: Final = (
         rank=9,
         why_unavailable=reasons.nothing_to_undo,
     ),
+    KeyAction(
+        "extend",
+        "+",
+        "5 min",
+        "Wait five more minutes for an answer to the request on screen.",
+        KeyGroup.ANSWER,
+        rank=10,
+        keeps_armed=True,
+        why_unavailable=reasons.not_extendable,
+    ),
     KeyAction("down", "j,down", "down", "Go to the next request; pgdn and end go further.", KeyGroup.MOVE, _LISTS),
     KeyAction("up", "k,up", "up", "Go to the previous request; pgup and home go further.", KeyGroup.MOVE, _LISTS),
     KeyAction(
@@ -262,7 +272,7 @@ ACTIONS: Final = (
         "command_palette",
         "ctrl+p",
         "commands",
-        "Find a command by its name.",
+        "Find a command by its name. `theme` changes the colours.",
         KeyGroup.CONSOLE,
         (KeyScope.MAIN, *_ASIDE),
         fixed=True,
@@ -284,15 +294,15 @@ MOUSE: Final = (
 )
 """What the mouse does: the gesture and its effect."""
 
+_OTHER_OUTCOMES: Final = (
+    "Or failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running, or"
+    " allowed-by-a-rule."
+)
 SEARCH: Final = (
     ("since:tuesday", "Asked since then: a weekday (the last one, or today), today, yesterday, 2026-05-12, 7d, 12h."),
     ("until:", "Asked before then."),
     ("outcome:approved", "All that was allowed, however it ended."),
-    (
-        "outcome:done",
-        "Also failed, denied, nobody-answered, withdrawn, interrupted, outcome-unknown, waiting, running.",
-    ),
-    ("outcome:allowed-by-a-rule", "Allowed by a rule, without asking."),
+    ("outcome:done", _OTHER_OUTCOMES),
     ("agent:", "The name of the agent's token."),
     ("action:", "The name of the action or tool."),
     ("surface:", "Where it was answered: tui, cli, elsewhere."),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aileron_tui.runtime.source_events import SourceEvent
     from aileron_tui.surface.arming import Arming
     from aileron_tui.surface.held_approval import Stoppable
+    from aileron_tui.surface.limited_agents import LimitedAgents
     from aileron_tui.surface.source import OperatorKey, Source
     from aileron_tui.surface.source_listener import SourceStatus
 
@@ -26,6 +27,10 @@ class ConsolePort(Protocol):
     @property
     def board(self) -> Board:
         """The requests and their state."""
+
+    @property
+    def limited_agents(self) -> "LimitedAgents":
+        """The agents that asked too often."""
 
     @property
     def arming(self) -> "Arming":

@@ -114,18 +114,33 @@ _UP: Final = re.compile(r"(?:^|(?<=[^\w.~$%+@/-])|(?<=/))[^/\s]+/\.\.(?=/|$)")
 _MOST_DECODING: Final = 3
 
 
-def _pattern(names: Iterable[str]) -> str:
-    """Matches one of these names as a whole. Some systems ignore dots and blanks at the end of a name."""
-    return rf"(?<!{_OUTSIDE})(?:{'|'.join(map(re.escape, names))})(?=[. ]*(?:$|[^\w.~$%+@ -]|\s))"
+_KINDS: Final = {name: kind for kind, names in _NAMES.items() for name in names}
+_NO_PATH: Final = re.compile(r"[^./\\~%]*", re.ASCII)
+"""A text without any character that every protected name, or a disguise of one, has."""
+
+
+_OTHER_NAMES: Final = tuple(name for name in _KINDS if not name.startswith("."))
 
 
 @cache
-def _protected() -> re.Pattern[str]:
-    """One group for each kind of file. It is compiled when it is first needed, which takes some milliseconds."""
-    return re.compile("|".join(f"({_pattern(names)})" for names in _NAMES.values()))
+def _dotted_names() -> re.Pattern[str]:
+    """Finds names that begin with a dot, the longest first. Compiling it takes some milliseconds."""
+    names = sorted((name for name in _KINDS if name.startswith(".")), key=len, reverse=True)
+    return re.compile(rf"\.(?=({'|'.join(re.escape(name[1:]) for name in names)}))")
 
 
-_KINDS: Final = tuple(_NAMES)
+def _names_in(form: str) -> Iterator[str]:
+    """The protected names that occur in a text, perhaps as a part of another name."""
+    if "." in form:
+        for found in _dotted_names().finditer(form):
+            yield from (name for name in _KINDS if name[0] == "." and f".{found[1]}".startswith(name))
+    yield from (name for name in _OTHER_NAMES if name in form)
+
+
+@cache
+def _whole(name: str) -> re.Pattern[str]:
+    """Matches a name as a whole. Some systems ignore dots and blanks at the end of a name."""
+    return re.compile(rf"(?<!{_OUTSIDE}){re.escape(name)}(?=[. ]*(?:$|[^\w.~$%+@ -]|\s))")
 
 
 def protected_path(text: str, own: Iterable[str] = ()) -> str:
@@ -134,9 +149,11 @@ def protected_path(text: str, own: Iterable[str] = ()) -> str:
     `own` are the folders that this program uses. A path that only a symbolic link leads to cannot be seen here, so
     where a tool would write, its resolved path must be checked as well as the path as it was written.
     """
+    if text.isascii() and _NO_PATH.fullmatch(text):
+        return ""
     for form in _forms(text):
-        if found := _protected().search(form):
-            return _KINDS[found.lastindex - 1] if found.lastindex else _OWN
+        if kind := next((_KINDS[name] for name in _names_in(form) if _whole(name).search(form)), ""):
+            return kind
         for folder in own:
             name = _normal(folder).rstrip("/")
             if len(name) > 1 and re.search(rf"(?<!{_OUTSIDE}){re.escape(name)}(?!{_OUTSIDE})", form):
@@ -146,8 +163,7 @@ def protected_path(text: str, own: Iterable[str] = ()) -> str:
 
 def protected_value(value: Json, own: Iterable[str] = ()) -> str:
     """What the texts of a JSON value name that no rule may allow a change to, in words, or ""."""
-    own = tuple(own)
-    return next((found for text in _texts(value) if (found := protected_path(text, own))), "")
+    return protected_path("\n".join(_texts(value)), own)
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -155,7 +171,7 @@ def _forms(text: str) -> Iterator[str]:
     for _ in range(_MOST_DECODING):
         normal = _normal(text)
         yield normal
-        if (short := _without_parents(normal)) != normal:
+        if "/.." in normal and (short := _without_parents(normal)) != normal:
             yield short
         if "%" not in text or (decoded := unquote(text)) == text:
             return
@@ -165,7 +181,7 @@ def _forms(text: str) -> Iterator[str]:
 def _normal(text: str) -> str:
     """The text in lower case, with plain slashes and without characters that some file systems ignore in names."""
     if text.isascii():
-        return _SLASHES.sub("/", text.lower())
+        return _SLASHES.sub("/", text.lower()) if "/" in text or "\\" in text else text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()
     visible = "".join(character for character in folded if unicodedata.category(character) not in ("Cf", "Mn"))
     return _SLASHES.sub("/", visible)

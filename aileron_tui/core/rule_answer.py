@@ -18,9 +18,6 @@ from aileron_tui.core.rule import Rule, RuleVerdict
 from aileron_tui.core.rule_match import RuleCall, covers, is_over, obstacle
 from aileron_tui.core.values import dataclass
 
-RULE_SURFACE: Final = "rule"
-"""Recorded as the surface of an answer that a rule gave."""
-
 _TEXTS: Final = ("rule", "verdict", "signer", "digest", "runs", "shown", "reason")
 
 

@@ -14,6 +14,7 @@ that was signed too long ago is refused.
 import re
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import lru_cache
 from typing import Final
 
 from aileron_tui.core.base64_text import from_base64
@@ -88,8 +89,12 @@ def ended(id_: str, head: str, time: str) -> RuleChange:
     return RuleChange(EntryKind.RULE_ENDED, id_, None, head, time)
 
 
+@lru_cache(maxsize=256)
 def read_signed_change(payload: bytes) -> RuleChange:
-    """Parses the payload of an envelope. Raises JsonError if it is not valid or not in canonical form."""
+    """Parses the payload of an envelope. Raises JsonError if it is not valid or not in canonical form.
+
+    The last ones are kept, because the ledger reads a rule again for each call that it answers.
+    """
     fields = read_object(payload, _LIMITS)
     if odd := fields.keys() ^ set(_FIELDS):
         raise JsonError("this field is missing or unknown", f"$.{min(odd)}")

@@ -130,7 +130,7 @@ def obstacle(rule: Rule, call: RuleCall) -> str:
     exact = rule.reach in (RuleReach.CALL, RuleReach.COMMAND)
     if call.risk is RiskLevel.HIGH and not exact:
         return "at high risk, a rule can allow only an exact call"
-    if call.risk.rank > rule.risk.rank:
+    if call.risk is not rule.risk and call.risk.rank > rule.risk.rank:
         return f"its risk is {call.risk} now, but was {rule.risk} when the rule was made"
     if call.command and rule.reach is not RuleReach.COMMAND:
         return "a rule can allow a shell command only by its exact text"

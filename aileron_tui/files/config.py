@@ -57,6 +57,14 @@ class Policy:
         least=1,
         most=86_400,
     )
+    asks_per_10_minutes: int = key(
+        600,
+        "Requests of one agent that people can be asked to answer in 10 minutes. Its further gated calls are refused "
+        "with `asked_too_often`, and the operator is told. 0 turns this off.",
+        "100",
+        least=0,
+        most=100_000,
+    )
     high_risk: str = key(
         "confirm",
         "How to confirm an approval at high risk: press `y`, type the action's name, or enter the passphrase of "
@@ -73,7 +81,8 @@ class ConsoleConfig:
     theme: str = key(
         "",
         "Colour theme: `aileron-dark`, `aileron-light`, `aileron-contrast` or `aileron-plain`. If not set, "
-        "`aileron-dark`, or `aileron-plain` where `NO_COLOR` is set.",
+        "`aileron-dark`, or `aileron-plain` where `NO_COLOR` is set. To try one out, press `ctrl+p` in the console "
+        "and type `theme`.",
         '"aileron-light"',
     )
     undo_seconds: int = key(

@@ -106,7 +106,8 @@ class ApproverRoutes:
             raise Refusal(429, "too_many_watchers", "too many watchers; close one and try again", {"Retry-After": "15"})
         _check_limit(http_request.session.view_limit, "watches")
         http_request.session.view_limit.charge(1 + self._gate.record_watch(surface) // _REQUESTS_PER_VIEW)
-        return EventStream(http_request, self._gate.feed, self._watchers, self._sessions)
+        session = http_request.session
+        return EventStream(http_request, self._gate.feed, self._watchers, lambda: self._sessions.renew(session))
 
     async def show(self, http_request: HttpRequest) -> Response:
         """Returns one request that is waiting or ended recently."""

@@ -30,6 +30,7 @@ class HttpLimits:
     writes_per_second: float = 2.0  # per session, for ledger entries that decide nothing
     writes_burst: int = 120
     watchers: int = 64
+    viewers: int = 16  # that watch
     heartbeat_seconds: float = 15.0
     send_seconds: float = 20.0
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import field
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeAlias
 from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
@@ -19,6 +19,7 @@ from aileron_tui.gate.approver_sessions import Session
 from aileron_tui.gate.http_limits import AgentBuckets, HttpLimits
 from aileron_tui.gate.large_values import LARGE_BYTES, work_on
 from aileron_tui.gate.replies import Reply, compact_json
+from aileron_tui.gate.viewer_sessions import ViewerSession
 
 MAX_NAME_LENGTH: Final = 200
 ON_SOCKET: Final = "aileron.on_socket"
@@ -54,6 +55,10 @@ class AgentCaller:
     token: str
 
 
+Caller: TypeAlias = AgentCaller | Session | ViewerSession
+"""Who makes an HTTP request."""
+
+
 class BodyRates:
     """How many bytes each agent may send per second, which also limits how many are on the way in.
 
@@ -82,7 +87,7 @@ class HttpRequest:
 
     raw: Request
     limits: HttpLimits
-    caller: AgentCaller | Session | None = None
+    caller: "Caller | None" = None
     body_rates: BodyRates | None = None
     path_params: Mapping[str, str] = field(default_factory=dict)
 
@@ -95,6 +100,13 @@ class HttpRequest:
     def session(self) -> Session:
         """The approver's session; only approver routes use it."""
         if not isinstance(self.caller, Session):
+            raise unauthorized()
+        return self.caller
+
+    @property
+    def viewer(self) -> ViewerSession:
+        """The viewer's session; only viewer routes use it."""
+        if not isinstance(self.caller, ViewerSession):
             raise unauthorized()
         return self.caller
 
@@ -251,7 +263,7 @@ def not_found(what: str) -> Refusal:
 
 def reply_response(reply: Reply, headers: Mapping[str, str] | None = None) -> Response:
     """Returns a reply as an HTTP response; adds Retry-After to a 429."""
-    retry = {"Retry-After": str(_RETRY_SECONDS)} if reply.status == 429 else {}
+    retry = {"Retry-After": str(reply.retry_after or _RETRY_SECONDS)} if reply.status == 429 else {}
     return json_response(reply.body, reply.status, {**retry, **(headers or {})})
 
 

@@ -59,6 +59,8 @@ class RequestHandler:
                     return refused
                 request.repeats = gate_state.unknown_calls.get(call, "")
                 by_rule = self.answering(request)
+                if by_rule is None and (refused := self._asking_limit_reply(agent)):
+                    return refused
                 gate_state.add(request)
                 gate_state.spawn(by_rule or self.record_and_open(request))
             return await self._wait(request, wait)
@@ -116,6 +118,30 @@ class RequestHandler:
         else:
             return None
         return replies.error(429, "too_many_waiting", message)
+
+    def _asking_limit_reply(self, agent: str) -> Reply | None:
+        """Refuses a call of an agent that has asked too often; records the first one and tells the operator."""
+        state = self._gate_state
+        refused = state.asking_limit.ask(agent)
+        if refused is None:
+            return None
+        most = state.asking_limit.most
+        if refused.first:
+            log.warning("%s has made %s requests in 10 minutes; more are refused", agent, most)
+            state.feed.publish("limited", {"agent": agent, "most": most, "seconds": refused.seconds})
+            state.spawn(self._record_limited(agent, most))
+        message = (
+            f"asked too often: this agent has made {most:,} requests in 10 minutes that a person must answer; "
+            f"try again in {refused.seconds} s"
+        )
+        return replace(replies.error(429, "asked_too_often", message), retry_after=refused.seconds)
+
+    async def _record_limited(self, agent: str, most: int) -> None:
+        """Records that an agent asked too often. If that fails, the refusal still counts."""
+        try:
+            await self._gate_state.recorder.record(EntryDraft(EntryKind.LIMITED, {"agent": agent, "most": most}))
+        except AileronError as error:
+            log.error("it could not be recorded that %s asked too often: %s", agent, error)
 
     def new_request(self, action: Action, args: JsonObject, asker: Asker, agent: str, id_: str = "") -> GateRequest:
         """Creates a request for a call; does not record it yet."""

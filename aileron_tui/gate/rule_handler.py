@@ -94,6 +94,7 @@ class RuleHandler:
                 raise
             return
         if not answered:
+            self._gate_state.asking_limit.ask(request.agent)  # only counts it: it is too late to refuse it
             await self._requests.record_and_open(request)
 
     async def _answer_with_preview(self, request: GateRequest) -> None:
@@ -114,6 +115,7 @@ class RuleHandler:
             else:
                 log.warning("the rules for %s could not be applied: %s", request.id, inline(str(error)))
         if not answered and request.state is RequestState.PENDING:
+            self._gate_state.asking_limit.ask(request.agent)  # only counts it: it is too late to refuse it
             await self._requests.open_recorded(request)
 
     async def _try(self, request: GateRequest, call: RuleCall | None = None) -> bool:

@@ -83,7 +83,7 @@ def admit(
     elif entry.kind == EntryKind.DECIDED:
         _admit_decision(ledger, entry, known, decision)
         if decision and decision[0].verdict is Verdict.APPROVE and known and not known.daemon:
-            _admit_in_time(ledger, entry, known, latest, boot_clock)
+            _admit_in_time(ledger, entry, ledger.entry(known.seq), latest, boot_clock)
     elif entry.kind == EntryKind.RULED:
         _admit_rule_answer(ledger, entry, known, latest, boot_clock)
     else:
@@ -125,7 +125,7 @@ def _admit_rule_answer(
     if why := answer_problem(answer, change.rule, made.body, now) or _run_out(changes[0], boot_clock):
         raise EntryRefused("the rule does not answer this request", f"{entry.request}: {why}")
     if answer.verdict is RuleVerdict.ALLOW:
-        _admit_in_time(ledger, entry, known, latest, boot_clock)
+        _admit_in_time(ledger, entry, made, latest, boot_clock)
 
 
 def _is_revoked(ledger: RequestLookup, signer: str) -> bool:
@@ -176,9 +176,9 @@ def _admit_report(entry: Entry, known: RequestStanding | None) -> None:
 
 
 def _admit_in_time(
-    ledger: RequestLookup, entry: Entry, known: RequestStanding, latest: datetime, boot_clock: BootClock
+    ledger: RequestLookup, entry: Entry, made: Entry | None, latest: datetime, boot_clock: BootClock
 ) -> None:
-    deadline = _deadline(ledger, entry.request, known)
+    deadline = current_deadline(made, ledger.extensions(entry.request)) if made else None
     if deadline and (why := deadline.passed(max(moment(entry.time), latest), boot_clock)):
         raise DeadlinePassed("the request can no longer be approved", f"{entry.request}: {why}")
 

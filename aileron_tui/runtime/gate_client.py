@@ -72,11 +72,12 @@ def verified_instance(connection: HttpConnection, found: FoundGate) -> str:
     instance = health.get("instance")
     if health.get("service") != "aileron" or not isinstance(instance, str):
         raise InvalidReply(f"the program at {found.url} is not a gate", hint=START)
-    _check_instance(found, instance)
+    check_instance(found, instance)
     return instance
 
 
-def _check_instance(found: FoundGate, instance: str) -> None:
+def check_instance(found: FoundGate, instance: str) -> None:
+    """Refuses a gate that is not the one that was found."""
     if found.instance not in ("", instance):
         detail = f"{found.url} is now {instance}, not {found.instance}"
         raise NoGate("another gate has replaced the one that was found", detail, "Try again.")
@@ -354,7 +355,7 @@ class ApproverClient:
         challenge, instance, ledger = (reply.get(name) for name in ("challenge", "instance", "ledger"))
         if not isinstance(challenge, str) or not isinstance(instance, str) or not isinstance(ledger, str):
             raise InvalidReply("the gate's reply contains no challenge")
-        _check_instance(self._found, instance)
+        check_instance(self._found, instance)
         if self._check_gate is not None:
             self._check_gate(self._found.url, ledger, instance)
         signature = base64.b64encode(self._key.sign(session_proof(challenge, instance, ledger))).decode()

@@ -1,11 +1,12 @@
 """How often equal calls were approved here, to offer a rule for the boring ones."""
 
-from hashlib import sha256
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aileron_tui.core.jsontext import canonical
-from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
+
+if TYPE_CHECKING:
+    from aileron_tui.core.prompt import Prompt
 
 ENOUGH: Final = 3
 """After this many equal approvals a rule is offered."""
@@ -33,6 +34,8 @@ class EqualApprovals:
 
     def _call(self, request: Request) -> bytes:
         """Identifies the call; computed once while the same prompt is asked about."""
+        from hashlib import sha256  # noqa: PLC0415  # only once a call was approved
+
         prompt = request.prompt
         if prompt is not self._last[0]:
             call = canonical([request.source, prompt.agent, prompt.action, prompt.args])

@@ -1,11 +1,13 @@
 """How long each prompt was on screen, and whether that is too short to have read its text."""
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aileron_tui.core.prompt import Prompt
 from aileron_tui.core.request import Request
 from aileron_tui.surface.arming import elapsed
+
+if TYPE_CHECKING:
+    from aileron_tui.core.prompt import Prompt
 
 MUCH_TEXT: Final = 300
 """Up to this many characters are taken in at a glance."""
@@ -26,7 +28,7 @@ class HastyReading(NamedTuple):
         return f"You read {self.characters:,} characters in {max(1, round(self.seconds))} s."
 
 
-def foreign_characters(prompt: Prompt) -> int:
+def foreign_characters(prompt: "Prompt") -> int:
     """How many characters the prompt has that the agent sent or the preview fetched."""
     rows = (*prompt.inputs, *(prompt.preview.rows if prompt.preview else ()))
     return sum(len(row.value) for row in rows)

@@ -426,10 +426,10 @@ def test_on_a_terminal_the_passphrase_is_asked_and_high_risk_once_more(tmp_path:
         asked = command(home, "run", "send-draft", "--arg", "draft_id=r-12345")
         id_ = json.loads(asked.stdout)["approval_id"]
 
-        blind = command(home, "list", input=PASSPHRASE, start_new_session=True)
+        blind = command(home, "show", id_, input=PASSPHRASE, start_new_session=True)
         assert (blind.returncode, "cannot ask for the passphrase without a terminal" in blind.stderr) == (1, True)
 
-        wrong = Terminal(home, "list")
+        wrong = Terminal(home, "show", id_)
         wrong.until("Passphrase of default: ")
         wrong.type("wrong horse\n")
         assert wrong.end() == 1

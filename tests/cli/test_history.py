@@ -13,9 +13,12 @@ from pathlib import Path
 import pytest
 
 from aileron_tui import cli
+from aileron_tui.cli import source_options
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import EDITED
 from aileron_tui.ledger.open_store import open_ledger
+from aileron_tui.signing import key_store
 from tests.ledger.scenes import DIGEST, Scene, age_index, tampering
 
 HOSTILE = "\x1b[2J\x07 [red]\u202e"
@@ -207,6 +210,25 @@ def test_show_says_that_a_preview_was_not_kept_and_how_to_keep_it(
     assert "The preview that was shown was not kept" in text
     assert "keep_previews = true under [policy]" in text
     assert "not kept" not in said(capsys, "show", "act-2")
+
+
+def test_show_asks_for_the_passphrase_before_it_shows_a_preview(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = Scene(home / "data" / "ledger.db")
+    scene.ask("act-1")
+    kept: JsonObject = {"rows": [{"label": "To", "value": "team@example.com"}], "unavailable": ""}
+    scene.ledger.append(EntryKind.PREVIEWED, {"digest": DIGEST, "preview": kept}, "act-1")
+    scene.close()
+    for words in ([], ["--json"]):
+        assert "team@example.com" not in said(capsys, "show", "act-1", *words)
+    assert "--preview shows it" in said(capsys, "show", "act-1")
+    key_store.create(home / "keys", "default", bytearray(b"open sesame"))
+    monkeypatch.setattr(source_options, "ask_passphrase", lambda _: bytearray(b"wrong"))
+    assert "team@example.com" not in said(capsys, "show", "act-1", "--preview", code=1)
+    monkeypatch.setattr(source_options, "ask_passphrase", lambda _: bytearray(b"open sesame"))
+    assert "team@example.com" in said(capsys, "show", "act-1", "--preview")
+    assert "team@example.com" in said(capsys, "show", "act-1", "--preview", "--json")
 
 
 def test_show_says_when_a_signature_is_bad(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:

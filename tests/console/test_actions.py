@@ -30,7 +30,7 @@ PROMISED = {
     "h": "history", "a": "approve", "r": "refresh", "d": "deny", "D": "deny_reason", "v": "raw", "e": "edit",
     "y": "copy", "space": "mark", "*": "mark_all", "n": "next_waiting", "A": "approve_marked", "X": "deny_marked",
     "u": "undo", "L": "lock", "?": "help", "f1": "help", "ctrl+p": "command_palette", "enter": "focus_prompt",
-    "q": "quit",
+    "q": "quit", "+": "extend",
 }  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def test_only_the_table_makes_bindings() -> None:
 
 WAITING = item(replace(worked().prompt, risk=Risk(RiskLevel.NORMAL, "it moves something")))
 USABLE = KeyState(request=WAITING, shown=WAITING)
-SHOWN_ONLY = ("approve", "deny", "deny_reason", "edit", "mark")
+SHOWN_ONLY = ("approve", "deny", "deny_reason", "edit", "mark", "extend")
 TOO_SMALL = "the window is too small to show the request"
 
 
@@ -279,6 +279,9 @@ def test_by_default_every_key_can_be_used(action: KeyAction) -> None:
         ("deny_marked", KeyState(console_problem="not connected"), "not connected"),
         ("undo", KeyState(holds_approval=False), "there is nothing to undo"),
         ("refresh", replace(USABLE, answer_problem="not connected"), "not connected"),
+        ("extend", replace(USABLE, answer_problem="not connected"), "not connected"),
+        ("extend", replace(USABLE, pill=Pill("sending…")), "sending…"),
+        ("extend", replace(USABLE, request=replace(WAITING, daemon=True)), "the daemon sets this deadline"),
         ("raw", KeyState(details_open=False), "open the details first"),
         ("raw", KeyState(details_loaded=False), "the source no longer has the exact call"),
         ("copy", KeyState(text_loaded=False), "still loading: try again in a moment"),

@@ -10,9 +10,12 @@ from aileron_tui.console.app import Console
 from aileron_tui.console.key_actions import KeyAction, KeyGroup
 from aileron_tui.console.widgets.answer_bar import AnswerBar
 from aileron_tui.console.widgets.prompt_view import PromptView
+from aileron_tui.core.jsontext import JsonObject
 from aileron_tui.core.prompt import PreviewResult
 from aileron_tui.core.prompt_rows import Row
 from aileron_tui.core.risk import Risk, RiskLevel
+from aileron_tui.runtime.source_events import SourceEvent
+from aileron_tui.surface.limited_agents import LimitedAgents
 from aileron_tui.surface.reading_time import ReadingTime
 from tests.console.screen_app import async_test, wait_until
 from tests.console.scripted_gate import ARMED, QUICK, Clock, ScriptedGate, console, notifications, request, sent, shown
@@ -134,3 +137,31 @@ async def test_a_rule_is_offered_after_three_equal_approvals_if_there_is_a_key(
             await pilot.press("n")
         await wait_until(pilot, lambda: status(app).startswith("● ready for your answer"))
         assert status(app).removeprefix("● ready for your answer") == (" R makes a rule" if has_key else "")
+
+
+@pytest.mark.parametrize("size", [(120, 36), (60, 20)])
+@async_test
+async def test_an_agent_that_asked_too_often_is_named_and_disarms_nothing(size: tuple[int, int]) -> None:
+    gate, clock = ScriptedGate(request(1)), Clock()
+    async with console(gate, ARMED, size, clock=clock) as (app, pilot):
+        await wait_until(pilot, lambda: app._main.query_one(PromptView).read_to_end)
+        changes = app.arming.changes
+        app.limited_agents = LimitedAgents(clock)
+        data: JsonObject = {"agent": "laptop\x1b[2J", "most": 600, "seconds": 90}
+        gate._events.put(SourceEvent(9, "limited", data, (), gate.name))
+        await wait_until(pilot, lambda: "⚠ laptop⟨ESC⟩[2J asked too often" in shown(app))
+        assert notifications(app) == "laptop⟨ESC⟩[2J asked too often: its calls are refused for now"
+        assert app.arming.changes == changes
+        clock.run(app, 91)
+        app.redraw()
+        await wait_until(pilot, lambda: "asked too often" not in shown(app))
+
+
+def test_what_is_not_about_an_agent_is_ignored() -> None:
+    limited = LimitedAgents()
+    odd: tuple[JsonObject, ...] = ({}, {"agent": 7, "seconds": 1}, {"agent": "a", "seconds": "soon"})
+    assert limited.receive([SourceEvent(1, "limited", data) for data in odd]) == []
+    assert limited.receive([SourceEvent(1, "pending", {"agent": "a", "seconds": 9})]) == []
+    assert limited.names == []
+    limited.receive([SourceEvent(1, "limited", {"agent": f"a-{number}", "seconds": 9}) for number in range(1000)])
+    assert len(limited.names) == 100

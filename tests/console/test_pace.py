@@ -69,8 +69,8 @@ async def test_each_hold_is_on_its_own_row_and_undo_takes_the_newest() -> None:
             await pilot.press("a", "n")
             clock.run(app, 0.8)
         await read(pilot, app)
-        rows = [app.screen.query_one(RequestList).render_line(y).text for y in range(3)]
-        assert ["sends in " in row for row in rows] == [True, True, False]
+        rows = [app.screen.query_one(RequestList).render_line(y).text for y in range(6)]
+        assert [row.split()[0] for row in rows if "sends in " in row] == ["act-on-1", "act-on-2"]
         assert status(app) == "● ready for your answer"
         assert "2 held, u to undo" in shown(app)
         await pilot.press("k", "k")
@@ -119,6 +119,23 @@ async def test_nothing_that_happens_elsewhere_disarms_or_moves_the_shown_request
         await pilot.press("d")
         await wait_until(pilot, lambda: len(gate.decided) == 2)
     assert gate.decided[1][:2] == ("act-2", Verdict.DENY)
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+@async_test
+async def test_another_source_that_is_lost_moves_nothing(size: tuple[int, int]) -> None:
+    gates = [ScriptedGate(replace(request(number), source=name), name=name) for number, name in enumerate("abc", 1)]
+    async with console(gates, size=size) as (app, pilot):
+        view = app.screen.query_one(PromptView)
+        await read(pilot, app)
+        before = [widget.region for widget in view.query("#prompt-title, #prompt-body, #prompt-body > *")]
+        gates[1].hang_up()
+        await wait_until(pilot, lambda: "▲ b stale since" in shown(app))
+        gates[2].hang_up()
+        await wait_until(pilot, lambda: "+1 more" in shown(app))
+        await pilot.pause(0.1)
+        assert [widget.region for widget in view.query("#prompt-title, #prompt-body, #prompt-body > *")] == before
+        assert view.read_to_end
 
 
 @pytest.mark.parametrize("width", [40, 45, 52, 58, 60, 64])

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from aileron_tui.core.entry_kinds import EntryKind
+from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.risk import RiskLevel, RiskRule
 from aileron_tui.core.rule import RuleReach, RuleVerdict, new_rule_id
-from aileron_tui.core.rule_answer import RULE_SURFACE
 from aileron_tui.core.rule_change import ended, made
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import timestamp

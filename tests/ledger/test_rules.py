@@ -11,9 +11,10 @@ from aileron_tui.core.entry_chain import Damage
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.history_record import HistoryRecord
 from aileron_tui.core.jsontext import JsonObject
+from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.risk import RiskLevel
 from aileron_tui.core.rule import Rule, RuleReach, RuleVerdict
-from aileron_tui.core.rule_answer import RULE_SURFACE, RuleAnswer
+from aileron_tui.core.rule_answer import RuleAnswer
 from aileron_tui.core.rule_change import RuleChange, ended, made
 from aileron_tui.core.states import InvalidTransition, RequestState
 from aileron_tui.core.times import timestamp

@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from aileron_tui.console.answer_flow import AnswerFlow
+from aileron_tui.console.deadline_extender import DeadlineExtender
 from aileron_tui.console.key_actions import KeyScope
 from aileron_tui.console.key_reasons import KeyState
 from aileron_tui.console.key_table import bindings, of
@@ -66,6 +67,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self.arming = port.arming
         self.following = Following(port.board)
         self._vaults = vaults
+        self._extender = DeadlineExtender(port)
         self._clock: Timer | None = None
         self._status_timer: Timer | None = None
         self._follow_timer: Timer | None = None
@@ -153,8 +155,10 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         count = WaitingCount(self.port.board.listed_waiting_count, self.port.board.waiting_count)
         self.query_one(Header).show(count, connection(list(statuses.values())), notes)
         if self._banner:
-            lines = banner(statuses, self.size.width - 2, _BANNER_LINES if self.size.height >= _LOW else 1)
+            most = 1 if self.size.height < _LOW or self._can_answer else _BANNER_LINES
+            lines = banner(statuses, self.size.width - 2, most)
             self._banner.display = bool(lines)
+            self.set_class(len(lines) == 1, "-banner")  # it then takes the empty line above the panes
             self._banner.show(trusted("\n").join(lines))
 
     def show_status(self) -> None:
@@ -165,6 +169,12 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self._status_timer = call_after(self, left + _JUST_AFTER, self.show_status) if left else None
         words, style, keys = status_line(self.port, self.answers, self.key_state, filtering=self._is_filtering)
         self.query_one(AnswerBar).show(words, style, *keys)
+
+    @property
+    def _can_answer(self) -> bool:
+        """Whether the selected request waits and its source is connected, so that it must stay where it is."""
+        request = self.port.board.current
+        return request is not None and request.state.decidable and not self.port.answer_problem(request)
 
     @property
     def _is_filtering(self) -> bool:
@@ -266,8 +276,7 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
         self._follow()
 
     def on_screen_resume(self) -> None:
-        """Disarms, because the prompt was covered by another screen."""
-        super().on_screen_resume()
+        """Checks whether to move on, which waits while another screen covers this one."""
         self._follow()
 
     def on_prompt_view_ready(self) -> None:
@@ -334,6 +343,11 @@ class MainScreen(AnswerKeys, Screen[None], CachedWidget):
     def action_help(self) -> None:
         """Opens the help."""
         open_help(self.app, self.port)
+
+    def action_extend(self) -> None:
+        """Waits five more minutes for an answer to the request that is shown."""
+        if self.usable("extend") and (request := self.port.board.current):
+            self._extender.extend(request)
 
     def action_copy(self) -> None:
         """Copies the id and the digest of the request."""

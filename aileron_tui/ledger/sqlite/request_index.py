@@ -19,9 +19,9 @@ from aileron_tui.core.decision import Statement, Verdict
 from aileron_tui.core.entry_chain import Entry
 from aileron_tui.core.entry_kinds import EntryKind
 from aileron_tui.core.jsontext import Json, compact
+from aileron_tui.core.outcome_words import RULE_SURFACE
 from aileron_tui.core.outcomes import ELSEWHERE
 from aileron_tui.core.rule import RuleVerdict
-from aileron_tui.core.rule_answer import RULE_SURFACE
 from aileron_tui.core.rule_words import ALLOWED, DENIED
 from aileron_tui.core.states import RequestState
 from aileron_tui.core.times import moment
@@ -142,8 +142,8 @@ def _ruled(db: sqlite3.Connection, entry: Entry) -> None:
         " WHERE id = ? RETURNING seq",
         (outcome, entry.time, RULE_SURFACE, signer, reason, entry.time if denied else "", rule, entry.request),
     ).fetchone()
-    if row is not None:
-        _reword(db, row[0], outcome, f"{DENIED if denied else ALLOWED} {rule} {reason}")
+    if row is not None and denied:  # the end of a call that was allowed says it, too
+        _reword(db, row[0], outcome, f"{DENIED} {rule} {reason}")
 
 
 def _rule_id(entry: Entry) -> str:

@@ -43,6 +43,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     show = commands.add_parser("show", help="show everything about one request")
     show.add_argument("id", metavar="ID", help="the request's id")
+    show.add_argument(
+        "--preview", action="store_true", help="show the preview too, if it was kept; asks for your passphrase"
+    )
     head = commands.add_parser("head", help="print the head of the chain, to store elsewhere")
     verify = commands.add_parser("verify", help="check the chain, signatures and keys, and that nothing ran twice")
     verify.add_argument("file", metavar="FILE", nargs="?", help="an export or a ledger file; default: this ledger")

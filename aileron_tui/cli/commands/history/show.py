@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +29,7 @@ from aileron_tui.signing.rules import Rules
 from aileron_tui.surface.history_records import shown_in_ledger
 
 _INDENT: Final = " " * 14
+_HIDDEN: Final = "The preview was kept. --preview shows it, and asks for your passphrase."
 
 
 def run(ledger: Path, options: argparse.Namespace) -> int:
@@ -42,6 +44,9 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         signature = signature or _signature(record, entries, reader.key_changes())
         extended = _extended(entries, reader.key_changes())
         edit = history_pages.edit(record, entries)
+    if kept := any(map(_has_preview, entries)):
+        entries = _with_previews(entries) if options.preview else tuple(map(_without_preview, entries))
+    hidden = _HIDDEN if kept and not options.preview else _not_kept(entries)
     if options.json:
         listed: list[JsonObject] = [
             {"seq": entry.seq, "time": entry.time, "kind": entry.kind, "body": entry.body} for entry in entries
@@ -49,13 +54,13 @@ def run(ledger: Path, options: argparse.Namespace) -> int:
         more: JsonObject = {"signature": signature, "extended": extended, "edit": edit, "entries": [*listed]}
         print_json({**fields(record), **more})
         return OK
-    _print_record(record, signature, extended, edit, _not_kept(entries))
+    _print_record(record, signature, extended, edit, hidden)
     for entry in entries:
         _print_entry(entry)
     return OK
 
 
-def _print_record(record: HistoryRecord, signature: str, extended: str, edit: JsonObject | None, not_kept: str) -> None:
+def _print_record(record: HistoryRecord, signature: str, extended: str, edit: JsonObject | None, hidden: str) -> None:
     glyph, word = outcome(record)
     write(sys.stdout, f"{glyph} {word}: {inline(record.action)}", indent=_INDENT)
     about = {
@@ -72,7 +77,7 @@ def _print_record(record: HistoryRecord, signature: str, extended: str, edit: Js
         "error": record.error,
         "signature": signature,
         "note": unknown_outcome(record, utc_now()),
-        "not kept": not_kept,
+        "not shown": hidden,
         "edited": "" if not record.edited else EDITED if edit else EDITED_ELSEWHERE,
     }
     for name, value in about.items():
@@ -80,6 +85,24 @@ def _print_record(record: HistoryRecord, signature: str, extended: str, edit: Js
             write(sys.stdout, f"  {name:<10}  {inline(value)}", indent=_INDENT)
     if edit:
         sys.stdout.write("".join(f"{line}\n" for line in _edit_lines(edit)))
+
+
+def _has_preview(entry: Entry) -> bool:
+    return entry.kind == EntryKind.PREVIEWED and "preview" in entry.body
+
+
+def _with_previews(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The entries as they are, once the operator's key is unlocked."""
+    from aileron_tui.cli.source_options import unlocked_key  # noqa: PLC0415  # only for previews
+
+    with unlocked_key(None):
+        return entries
+
+
+def _without_preview(entry: Entry) -> Entry:
+    if not _has_preview(entry):
+        return entry
+    return replace(entry, body={name: value for name, value in entry.body.items() if name != "preview"})
 
 
 def _not_kept(entries: Sequence[Entry]) -> str:
