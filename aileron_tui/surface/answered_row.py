@@ -31,6 +31,11 @@ class AnsweredRows:
         row = AnsweredRow(set(keys))
         self._rows |= dict.fromkeys(row.open, row)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there are answers that are held or being sent."""
+        return bool(self._rows)
+
     def together_with(self, key: str) -> set[str]:
         """The requests whose answers were given with the same key as this one, and are not sent yet."""
         row = self._rows.get(key)
