@@ -79,7 +79,8 @@ class AnswerFlow:
             self._port.arming.asked_again()
             self._port.redraw()
         else:
-            self._answer_row(answers, self._hold)
+            self._note_row(answers)
+            self._hold(*answers)
 
     def _asked_about(self, request: "Request") -> bool:
         """Whether the operator was already asked once more about exactly this prompt."""
@@ -105,7 +106,7 @@ class AnswerFlow:
 
     def deny(self) -> None:
         """Denies the request that is shown and the others of its row, without an undo window: nothing runs."""
-        self._answer_row(self._answers(Verdict.DENY), self._send)
+        self._deny(self._answers(Verdict.DENY))
 
     def deny_with_reason(self) -> None:
         """Asks for a reason, then denies the request that is shown."""
@@ -114,7 +115,12 @@ class AnswerFlow:
 
     def _deny_because(self, answers: list[Answer], reason: str | None) -> None:
         if reason is not None:
-            self._answer_row([replace(answer, reason=reason) for answer in answers], self._send)
+            self._deny([replace(answer, reason=reason) for answer in answers])
+
+    def _deny(self, answers: list[Answer]) -> None:
+        self._note_row(answers)
+        for answer in answers:
+            self._send(answer)
 
     def _answers(self, verdict: Verdict) -> list[Answer]:
         return [Answer(request, verdict) for request in self.covered]
@@ -132,27 +138,26 @@ class AnswerFlow:
         others = [board.requests[key] for key in row if is_open(board, key)]
         return [request, *(other for other in others if other.digest == request.digest)]
 
-    def _answer_row(self, answers: list[Answer], give: Callable[[Answer], None]) -> None:
-        """Gives every answer of a row. Each has a decision of its own."""
+    def _note_row(self, answers: list[Answer]) -> None:
+        """Remembers which answers were given with one key. Each has a decision of its own."""
         if len(answers) > 1:
             self._answered_rows.add(answer.request.key for answer in answers)
-        for answer in answers:
-            give(answer)
 
     # the undo window
 
-    def _hold(self, answer: Answer) -> None:
-        """Holds an approval for the undo window, beside others that are held; low risk is sent at once."""
+    def _hold(self, *answers: Answer) -> None:
+        """Holds approvals for the undo window, beside others that are held; low risk is sent at once."""
         self._hasty = None
         seconds = self._port.settings.undo_seconds
-        if not seconds or answer.request.prompt.risk.level is RiskLevel.LOW:
-            self._send(answer)
-            return
-        key = answer.request.key
-        timer = self._port.call_after(seconds, partial(self._undo_window_over, key))
-        self._held.add(HeldApproval(answer, monotonic() + seconds, timer))
-        self.update_holds()
-        self._port.redraw()
+        send_at = monotonic() + seconds
+        for answer in answers:
+            if not seconds or answer.request.prompt.risk.level is RiskLevel.LOW:
+                self._send(answer)
+                continue
+            timer = self._port.call_after(seconds, partial(self._undo_window_over, answer.request.key))
+            self._held.add(HeldApproval(answer, send_at, timer))
+        if self.update_holds():
+            self._port.redraw()
 
     def _undo_window_over(self, key: str) -> None:
         if held := self._held.of(key):
@@ -273,7 +278,10 @@ class AnswerFlow:
             self._not_taken(delivery.answer.request.source)
         if summary := self._answered_rows.delivered(delivery):
             self._port.show_message(*summary)
-        self._redraw()
+        if self._answered_rows.is_open:
+            self._redraw_soon()
+        else:
+            self._redraw()
 
     # editing
 
