@@ -15,9 +15,10 @@ from aileron_tui.core.visible_text import short
 from aileron_tui.surface.answer_delivery import Answer, Delivery, deliver
 from aileron_tui.surface.answered_row import AnsweredRows
 from aileron_tui.surface.batch_summary import summarize
-from aileron_tui.surface.board import Board, Tone
+from aileron_tui.surface.board import Tone
 from aileron_tui.surface.equal_approvals import EqualApprovals
 from aileron_tui.surface.held_approval import HeldApproval, HeldApprovals, Stoppable, is_outdated
+from aileron_tui.surface.marked_requests import hidden_marked, ready_marked
 from aileron_tui.surface.reading_time import HastyReading, ReadingTime
 from aileron_tui.surface.waiting_order import is_open, next_waiting
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _ANSWERS: Final = "answers"
 _REDRAW_DELAY: Final = 0.05
 _LONGEST_NAME: Final = 40
+_MOST_MARKED: Final = 500
 _CHANGED: Final = "the request changed before your answer was sent: look again"
 
 
@@ -366,12 +368,15 @@ class AnswerFlow:
         self._port.redraw()
 
     def mark_all(self) -> None:
-        """Marks every listed request that waits; unmarks them if all are marked."""
-        keys = {key for key in self._board.listed if is_open(self._board, key)}
-        if keys <= self._board.marked:
-            self._board.marked -= keys
+        """Marks every listed request that waits, as many as fit on a sheet; unmarks them if all are marked."""
+        keys = [key for key in self._board.listed if is_open(self._board, key)]
+        chosen = set(keys[:_MOST_MARKED])
+        if chosen <= self._board.marked:
+            self._board.marked -= set(keys)
         else:
-            self._board.marked |= keys
+            self._board.marked |= chosen
+            if len(chosen) < len(keys):
+                self._port.show_message(f"only the first {len(chosen)} of {len(keys):,} are marked")
         self._port.redraw()
 
     def batch(self, verdict: Verdict) -> None:
@@ -406,23 +411,6 @@ class AnswerFlow:
             self._port.show_message(*summarize(deliveries))
             self._board.marked -= {one.answer.request.key for one in deliveries}
             self._port.redraw()
-
-
-def ready_marked(board: Board) -> "list[Request]":
-    """The marked requests that wait and are not being answered or refreshed."""
-    return [board.requests[key] for key in waiting_marked(board) if not board.pill(key).words]
-
-
-def hidden_marked(board: Board) -> int:
-    """How many marked requests wait but are hidden by the filter."""
-    return sum(board.is_waiting(key) and not board.is_listed(key) for key in board.marked)
-
-
-def waiting_marked(board: Board) -> list[str]:
-    """The keys of the listed requests that are marked and wait."""
-    if not board.marked:
-        return []
-    return [key for key in board.listed if key in board.marked and board.is_waiting(key)]
 
 
 def _not_connected(request: "Request") -> str:
